@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# A thin front for CMake: names what people type, holds no build rules.
+# A thin front for CMake: the names of common tasks, no build rules.
 BUILD  ?= build
 PREFIX ?= /usr/local
 WERROR ?= OFF
@@ -20,7 +20,7 @@ export USIW_JOBS  := $(JOBS)
 all: configure
 	cmake --build "$(BUILD)" -j $(JOBS)
 
-## setup: install the Debian packages that are missing (root), or name them
+## setup: install the Debian packages that are missing (root), or list them
 setup:
 	scripts/install-deps build test
 
@@ -47,18 +47,18 @@ check:
 	scripts/check "$(BUILD)"
 
 ## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), with
-##       the packages they need; closes with a table of what went which way
+##       the packages they need; prints a table of what went by SDP and what by TCP
 apps:
 	scripts/install-deps build test apps
 	$(MAKE) --no-print-directory all
 	scripts/check "$(BUILD)" -C apps -L '^programs$$'; code=$$?; \
 	scripts/apps-table "$(BUILD)/Testing/junit.xml" || exit 1; exit $$code
 
-## test: the fast tests only, of what is built
+## test: build, and run only the fast tests
 test: all
 	ctest --test-dir "$(BUILD)" -L fast -j $(JOBS) --output-on-failure
 
-## pyverbs: the tests that use pyverbs, rdma-core's own suite among them
+## pyverbs: the tests that use pyverbs, including rdma-core's own suite
 pyverbs:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
@@ -91,7 +91,7 @@ interop:
 		$(if $(QUICK),--quick) $(if $(CASES),'$(CASES)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
-## bench: measure usiw beside its peers, interleaved, on a quiet machine (ROUNDS=n,
+## bench: measure usiw and its peers in turns, on a quiet machine (ROUNDS=n,
 ##        ROWS=WORD,..., WINDOW=MS); BASE=COMMIT compares with usiw at that commit
 bench:
 	scripts/install-deps build bench
@@ -102,7 +102,7 @@ bench:
 		$(if $(WINDOW),--window $(WINDOW)) $(if $(BASE),--base '$(BASE)') \
 		$(if $(OUT),--out '$(OUT)')
 
-## bench-kernel: usiw beside the Linux kernel's siw and rxe in a QEMU guest: ratios only
+## bench-kernel: compare usiw with the Linux kernel's siw and rxe in a QEMU guest; ratios only
 ##       (ROUNDS=n, ROWS=WORD,...)
 bench-kernel:
 	scripts/install-deps build bench
@@ -113,7 +113,7 @@ bench-kernel:
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ROWS),--rows '$(ROWS)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code
 
-## format: lay out every C file by clang-format
+## format: format every C file with clang-format
 format:
 	python3 tests/meta/check_format.py --fix
 
@@ -146,7 +146,7 @@ rpm:
 	scripts/install-deps build rpm
 	scripts/build-rpm
 
-## rpm-test: look at the rpm packages, use what is in them in a debootstrap root
+## rpm-test: check the rpm packages, use their files in a debootstrap root
 ##       (RELEASE=trixie), compare their files with those of the Debian packages, and
 ##       build both kinds from the source archive
 rpm-test: rpm deb
@@ -163,8 +163,8 @@ deb:
 	scripts/build-deb
 
 ## package-test: lintian; install, use, upgrade and remove the packages in new roots
-##       of Debian 12, 13 and sid (RELEASE=trixie: of that one); the job of CI that
-##       doc/install.md shows; debian/tests by autopkgtest
+##       of Debian 12, 13 and sid (RELEASE=trixie: only that one); the CI job of
+##       doc/install.md; debian/tests by autopkgtest
 package-test: deb
 	scripts/install-deps package
 	tests/install/package/lintian-check "$(BUILD)/deb"
@@ -175,7 +175,7 @@ package-test: deb
 	tests/install/package/ci-job "$(BUILD)/deb" || [ $$? = 77 ]
 	tests/install/package/debian-tests "$(BUILD)/deb" $(RELEASE) || [ $$? = 77 ]
 
-## fresh-test: prove "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
+## fresh-test: run "make demo" from a clone in a new debootstrap root (RELEASE=trixie)
 fresh-test:
 	scripts/install-deps root
 	tests/install/clone-in-root $(if $(RELEASE),--release $(RELEASE))
@@ -191,8 +191,8 @@ install:
 	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
 	cmake --install "$(BUILD)"
 
-## uninstall: remove what the last install of this build directory has written, and
-##       the directories that are usiw's own
+## uninstall: remove what the last install from this build directory has written,
+##       and usiw's own directories
 uninstall:
 	@test -f "$(BUILD)/install_manifest.txt" || { \
 		echo "usiw: $(BUILD)/install_manifest.txt is missing: nothing" \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Language level, warnings, sanitizers, where products go, helper functions.
+# Language level, warnings, sanitizers, output directories, helper functions.
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -20,11 +20,11 @@ option(USIW_TESTS "Build the tests" ON)
 include(UsiwMachine)
 
 # The sockets API reads one object as sockaddr, sockaddr_in and
-# sockaddr_storage, which C's aliasing rules allow no program: gcc 12 for
-# aarch64 drops the stores.  It costs nothing that could be measured with gcc 12
-# on x86-64: sdp_model took 1.20 s of processor time with it and 1.21 s without,
-# 300,000 messages of 64 octets by ib_send_bw 0.74 s and 0.69 s where single runs
-# were from 0.58 to 0.82 s, bench-framing without CRC 58 ns and 58 ns.
+# sockaddr_storage. C's aliasing rules do not allow that, and gcc 12 for
+# aarch64 drops the stores. The option has no measurable cost with gcc 12 on
+# x86-64: sdp_model took 1.20 s of processor time with it and 1.21 s without,
+# 300,000 messages of 64 octets by ib_send_bw 0.74 s and 0.69 s (single runs:
+# 0.58 to 0.82 s), bench-framing without CRC 58 ns and 58 ns.
 add_compile_options(-fno-strict-aliasing)
 add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wundef -Wvla -Wcast-qual -Wformat=2
@@ -36,9 +36,9 @@ if(USIW_SANITIZE)
 	add_compile_options(-fsanitize=${USIW_SANITIZE}
 		-fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 	add_link_options(-fsanitize=${USIW_SANITIZE})
-	# TSan does not model fences, and gcc warns for each.  Those of usiw order
-	# atomics against atomics (doorbell against sleep).  Data is passed by
-	# release/acquire pairs, which TSan models.
+	# TSan does not model fences, and gcc warns about each. usiw's fences
+	# order atomics against atomics (doorbell against sleep). Data is
+	# passed by release/acquire pairs, which TSan models.
 	if(USIW_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
 		add_compile_options(-Wno-tsan)
 	endif()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Destinations of the products.  Modules define targets, and this file installs
+# Destinations of the products. Modules define targets; this file installs
 # those that exist.
 #
-# The provider and the preload find libusiw-rnic-*.so by a RUNPATH relative to
-# themselves, so that an installed tree may be moved as a whole.
+# The provider and the preload library find libusiw-rnic-*.so by a RUNPATH
+# relative to themselves, so that an installed tree may be moved as a whole.
 
 # usiw-products: what is installed, without the tests.
 add_custom_target(usiw-products)
@@ -21,8 +21,9 @@ function(usiw_install_module target dir rpath)
 	if(NOT TARGET ${target})
 		return()
 	endif()
-	# The same in both trees: a build RPATH that is rewritten at install is
-	# padded with empty entries, and these mean the current directory.
+	# The same in both trees: CMake would pad a build RPATH that it
+	# rewrites at install with empty entries, and these mean the current
+	# directory.
 	set_target_properties(${target} PROPERTIES
 		INSTALL_RPATH "${rpath}"
 		BUILD_WITH_INSTALL_RPATH TRUE)
@@ -75,9 +76,9 @@ if(TARGET siw-mpa)
 		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
-# The system's libibverbs reads libibverbs.d below /etc only, which belongs to
-# the prefix /usr.  With any other prefix the file goes below that prefix, since
-# nothing is written outside it; `usiw run` names the provider itself.
+# The system's libibverbs reads libibverbs.d only below /etc, which belongs to
+# the prefix /usr. With any other prefix the file goes below that prefix,
+# because nothing is written outside it; `usiw run` names the provider itself.
 if(TARGET usiw-provider)
 	install(CODE "
 		set(driver_dir \"${CMAKE_INSTALL_SYSCONFDIR}\")
@@ -99,8 +100,8 @@ endif()
 
 if(TARGET usiw-sdp)
 	add_dependencies(usiw-products usiw-sdp)
-	# It is preloaded and never linked to.  Where the linker looks, other
-	# software has a libsdp.so (for semidefinite programming).
+	# It is preloaded and never linked to. Other software has a libsdp.so
+	# in the linker's directory (for semidefinite programming).
 	install(TARGETS usiw-sdp LIBRARY DESTINATION ${USIW_PRIVATE_LIBDIR})
 	install(FILES man/libsdp.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 endif()

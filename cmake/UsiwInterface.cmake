@@ -3,9 +3,9 @@
 # provider, the preload library and the RNIC inside a process: functions, rings,
 # and the table of descriptors, which is code in each of them.
 #
-# The RNIC library has the digits in its name, so that neither of its users loads
-# the library of a build with another interface.  The provider takes no device of
-# the preload library of such a build.
+# The RNIC library has the digits in its name. So the provider and the preload
+# library do not load the library of a build with another interface, and the
+# provider accepts no device from the preload library of such a build.
 
 set(text "")
 foreach(file abi/usiw-abi.h abi/usiw-ring.h rnic/rnic.h util/fdtab.h

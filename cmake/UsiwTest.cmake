@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # How tests are declared: unit test programs, and scripts run as tests.
 #
-# Exit codes everywhere: 0 passed, 77 skipped (say why on stdout), else failed.
+# Exit codes everywhere: 0 passed, 77 skipped (with the reason on stdout), else
+# failed.
 #
 #   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
 #                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [SERIAL] [UNIT])
 #       A cmocka program of that name in build/bin, run as test <name>.  UNIT:
-#       it needs no network, no device and no other program, so it has the label
-#       unit, and target usiw-unit-tests builds it: builders of packages run it.
+#       it needs no network, no device and no other program.  It gets the label
+#       unit, and target usiw-unit-tests builds it, for builders of packages.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
 #                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL]
 #                 [CROSS])
-#       A command run as test <name> in the build directory; it finds
-#       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: ctest
-#       knows it only with "-C <name>".  CROSS: there is such a test in a
-#       build for another machine; others run programs as they are.
+#       A command run as test <name> in the build directory, with
+#       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: it
+#       runs only with ctest -C <name>.  CROSS: a build for another machine has
+#       it, too.  It has no other script tests.
 #
-# Labels are described in tests/README.md.  The default is fast.
+# Labels are described in tests/README.md. The default is fast.
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
@@ -28,7 +29,7 @@ function(usiw_test_properties name labels timeout env is_serial)
 	if(NOT labels)
 		set(labels fast)
 	endif()
-	if(NOT timeout) # only a hang reaches it, also on a loaded machine
+	if(NOT timeout) # long enough for a loaded machine; only hangs end so
 		set(timeout 300)
 	endif()
 	set_tests_properties(${name} PROPERTIES
@@ -52,7 +53,7 @@ function(usiw_add_test name)
 	target_include_directories(${name} PRIVATE
 		${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/harness
 		${T_INCLUDES})
-	# cmocka hands a state to every case, and most have none.
+	# cmocka passes a state to every case; most do not use it.
 	target_compile_options(${name} PRIVATE -Wno-unused-parameter)
 	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
 		Threads::Threads)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # Toolchain file: builds for another machine by Debian's cross compilers, with
-# the libraries of a Debian root that scripts/cross has made, and lets ctest run
+# the libraries of a Debian root that scripts/cross has made. ctest runs the
 # programs by qemu-user.
 #
 # USIW_CROSS: Debian's name of the machine; USIW_CROSS_ROOT: its root.
@@ -38,7 +38,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${USIW_CROSS_ROOT})
 set(ENV{PKG_CONFIG_SYSTEM_INCLUDE_PATH}
 	"/usr/include:${USIW_CROSS_ROOT}/usr/include")
 
-# A libc of the cross compiler's own (libc6-dev-*-cross) would come before the
+# The cross compiler's own libc (libc6-dev-*-cross) would be used before the
 # root's, which may be of another release.
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=include
 	OUTPUT_VARIABLE cross_include OUTPUT_STRIP_TRAILING_WHITESPACE)

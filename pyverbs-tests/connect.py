@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Two queue pairs of one process are connected by rdma_cm, in one thread."""
+"""Connects two queue pairs of one process by rdma_cm, in one thread."""
 import pyverbs.cm_enums as ce
 import pyverbs.enums as e
 from pyverbs.cmid import (CMID, AddrInfo, CMEvent, CMEventChannel, ConnParam)
@@ -8,7 +8,7 @@ LIMIT_MS = 5000
 
 
 def expect(channel, kind):
-    """The next event of the channel, which must be of that kind."""
+    """The next event of the channel, which must be of that type."""
     event = CMEvent(channel)
     if event.event_type != kind:
         raise AssertionError(f"event {event.event_str()} came instead of "
@@ -17,19 +17,19 @@ def expect(channel, kind):
 
 
 def move(identity, qp):
-    """To RTS, as rdma_cm wants it, with the rights that the QP has."""
+    """Moves to RTS in rdma_cm's steps, with the rights of the QP."""
     for state in (e.IBV_QPS_RTR, e.IBV_QPS_RTS):
         attr, mask = identity.init_qp_attr(state)
         qp.modify(attr, mask & ~e.IBV_QP_ACCESS_FLAGS)
 
 
 class Connection:
-    """Holds the identities; the streams belong to the queue pairs."""
+    """Holds the identities. The streams belong to the queue pairs."""
 
     def __init__(self, active, passive, address="127.0.0.1", reads=1,
                  port="7471"):
-        """@active, @passive: QPs in INIT.  @reads: RDMA Reads and atomics
-        that either side may have under way."""
+        """@active, @passive: QPs in INIT. @reads: number of RDMA Reads and
+        atomics that either side may have outstanding."""
         here, there = CMEventChannel(), CMEventChannel()
         self.channels = (here, there)
         listener = CMID(creator=there)

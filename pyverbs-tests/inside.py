@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What suite.py and run.py share: the way under `usiw run`, and the results
-that they leave in the build tree for the verb table."""
+"""Common parts of suite.py and run.py: how they run under `usiw run`, and the
+results that they leave in the build tree for the verb table."""
 import json
 import os
 import sys
@@ -8,13 +8,14 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("USIW_BUILD_DIR") or
                         os.path.join(HERE, "..", "build"))
-PYTHON = "/usr/bin/python3"  # the system's: pyverbs is built for no other
-INSIDE = "USIW_PYVERBS_INSIDE"  # set below `usiw run`; says which device
+PYTHON = "/usr/bin/python3"  # the system's, the only one pyverbs is built for
+INSIDE = "USIW_PYVERBS_INSIDE"  # set below `usiw run`; names the device
 RESULTS = os.path.join(BUILD, "pyverbs-results")
 
 
 def enter(device):
-    """Runs this program again below `usiw run`, unless it is there."""
+    """Runs this program again below `usiw run`, unless it runs there
+    already."""
     if os.environ.get(INSIDE) == device:
         return
     usiw = os.path.join(BUILD, "bin", "usiw")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Runs tests of unittest, each in a process of its own with a watchdog.
+"""Runs tests of unittest, each in its own process with a watchdog.
 
-The parent loads the modules once and never touches a device; each test is a
-child made by fork, so a crash, a hang or a leaked object ends with its test.
+The parent loads the modules once and never uses a device. Each test is a
+forked child, so a crash, a hang or a leaked object ends with its test.
 """
 import contextlib
 import ctypes
@@ -26,16 +26,16 @@ IFF_UP = 1
 
 
 def bring_up_loopback():
-    """In this process: ip(8) started by a user who is not root would lose the
-    capabilities that the process has in its own user namespace."""
+    """In this process: ip(8), started by a user other than root, would lose
+    the capabilities that the process has in its own user namespace."""
     request = struct.pack("16sH22x", b"lo", IFF_UP)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, SIOCSIFFLAGS, request)
 
 
 def enter_namespace():
-    """A network of its own for this process, with nothing but lo, so that
-    tests that want the same port can run side by side."""
+    """A network namespace for this process with only lo, so that tests that
+    use the same port can run in parallel."""
     libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.geteuid(), os.getegid()
     flags = CLONE_NEWNET | (CLONE_NEWUSER if uid else 0)
@@ -51,7 +51,7 @@ def enter_namespace():
 
 
 def has_namespaces():
-    """May a process here have a network of its own?"""
+    """Whether a process may have its own network namespace here."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -63,19 +63,19 @@ def has_namespaces():
 
 
 class Outcome:
-    """What came of a test: a verdict, and why."""
+    """The result of a test: a verdict, and the reason."""
 
     def __init__(self, verdict, text="", errno=None, frames=()):
         self.verdict = verdict  # pass, skip, fail, error, hang, crash
         self.text = text
-        self.errno = errno      # of the exception, if it carried one
-        self.frames = frames    # names of the functions it came through
+        self.errno = errno  # of the exception, if it has one
+        self.frames = frames  # names of the functions in its trace
         self.output = ""
         self.seconds = 0.0
 
 
 class Watcher(unittest.TestResult):
-    """Keeps the worst that happened to the one test that is run."""
+    """Keeps the worst result of the one test that is run."""
 
     def __init__(self):
         super().__init__()
@@ -114,7 +114,7 @@ class Watcher(unittest.TestResult):
 
 
 def tests_in(suite):
-    """The test cases of a suite, flat."""
+    """The test cases of a suite as a flat list."""
     for entry in suite:
         if isinstance(entry, unittest.TestSuite):
             yield from tests_in(entry)
@@ -123,7 +123,7 @@ def tests_in(suite):
 
 
 class Child:
-    """A test at work in its process."""
+    """A test that runs in its process."""
 
     def __init__(self, test, limit):
         self.test = test
@@ -140,7 +140,8 @@ class Child:
             os.close(writer)
 
     def work(self, is_alone):
-        """In the child: run the test, leave word, end as a program ends."""
+        """In the child: runs the test, reports the result, and ends like a
+        program."""
         os.setsid()
         if is_alone:
             enter_namespace()
@@ -153,21 +154,21 @@ class Child:
             pickle.dump(outcome, pipe)
 
     def kill(self):
-        """With all that the test started."""
+        """Also kills what the test has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
     def collect(self, is_late):
-        """After it has ended, or did not: what came of it."""
+        """The result after the child has ended, or was too late."""
         outcome = None
         if is_late:
             outcome = Outcome("hang", "killed after "
                               f"{time.monotonic() - self.begin:.0f} s")
             self.kill()
         status = os.waitpid(self.pid, 0)[1]
-        # What it left behind in its session has no business to go on.
+        # Processes that it left in its session must end too.
         self.kill()
         os.set_blocking(self.answer, False)
         with os.fdopen(self.answer, "rb") as pipe:
@@ -185,17 +186,17 @@ class Child:
 
 
 def run(tests, jobs, limit, tell):
-    """Runs each test in a child, `jobs` at a time, at most `limit` seconds;
-    tell(test, outcome) as they end.  Without network namespaces they share
-    ports, and one runs after the other, also beside other calls of this
-    function.  Returns True in a child that is done: the caller then leaves
-    at once, the way a program leaves."""
+    """Runs each test in a child, `jobs` at a time, each for at most `limit`
+    seconds. Calls tell(test, outcome) when one ends. Without network
+    namespaces tests share ports, so they run one after the other, also beside
+    other calls of this function. Returns True in a child that is done: the
+    caller must then exit at once like a program."""
     is_alone = has_namespaces()
     if is_alone:
         return run_beside(tests, jobs, limit, tell, is_alone)
     print("no network namespaces here: one test at a time")
     for test in tests:
-        # A lock needs a file, and this one is there for every user.
+        # A lock needs a file that exists for every user.
         with open(__file__, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if run_beside([test], 1, limit, tell, is_alone):

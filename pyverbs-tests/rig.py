@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What the tests of this directory are put together from: two sides with all
-that traffic needs, connected by rdma_cm in one thread."""
+"""Common parts of the tests of this directory: two sides with everything that
+traffic needs, connected by rdma_cm in one thread."""
 import errno
 import os
 import time
@@ -19,7 +19,7 @@ from connect import Connection
 
 DEVICE = os.environ.get("USIW_PYVERBS_INSIDE", "usiw_lo")
 LIMIT_S = 10
-ROOM = 1 << 16  # octets of a side's memory, unless it wants more
+ROOM = 1 << 16  # octets of a side's memory, by default
 REMOTE = (e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_WRITE |
           e.IBV_ACCESS_REMOTE_ATOMIC)
 ALL = e.IBV_ACCESS_LOCAL_WRITE | REMOTE
@@ -34,7 +34,7 @@ def shows(*verbs):
 
 
 def within(condition, what, seconds=LIMIT_S):
-    """What condition() returns, once it is true."""
+    """Waits until condition() is true, and returns its value."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -50,8 +50,8 @@ class Side:
     def __init__(self, cap=None, room=ROOM, access=ALL, rights=REMOTE,
                  sig_all=0, srq=None, depth=256, channel=None, make=None,
                  ctx=None):
-        """@access: of the memory; @rights: what the QP gives to its peer;
-        @make: makes the QP of this side, for other kinds of it."""
+        """@access: of the memory; @rights: the rights that the QP grants to
+        its peer; @make: makes the QP of this side, for other kinds of QP."""
         self.ctx = ctx or Context(name=DEVICE)
         self.pd = PD(self.ctx)
         self.channel = channel(self.ctx) if channel else None
@@ -91,8 +91,8 @@ class Side:
 
     def post(self, opcode, *sges, to=None, at=0, rkey=None, wr_id=0,
              flags=e.IBV_SEND_SIGNALED, imm=0):
-        """@to: the side whose memory is meant, at offset @at; @imm: as it is
-        to stand in memory, or the rkey of SEND_WITH_INV and LOCAL_INV."""
+        """@to: the side whose memory is the target, at offset @at; @imm: as in
+        memory, or the rkey of SEND_WITH_INV and LOCAL_INV."""
         wr = SendWR(wr_id=wr_id, opcode=opcode, num_sge=len(sges),
                     sg=list(sges) or None, send_flags=flags, imm_data=imm)
         if to is not None:
@@ -110,7 +110,7 @@ class Side:
     # -- completions
 
     def poll(self, count=1, cq=None):
-        """Exactly so many completions, in order."""
+        """Exactly that many completions, in order."""
         found = []
 
         def more():
@@ -120,14 +120,14 @@ class Side:
         return found
 
     def good(self, count=1, cq=None):
-        """The same, and all of them successes."""
+        """The same, and all of them are successes."""
         found = self.poll(count, cq)
         for wc in found:
             assert wc.status == e.IBV_WC_SUCCESS, str(wc)
         return found
 
     def quiet(self, milliseconds=20):
-        """No completion comes."""
+        """Checks that no completion comes."""
         deadline = time.monotonic() + milliseconds / 1000
         while time.monotonic() < deadline:
             count, found = self.cq.poll()
@@ -137,11 +137,11 @@ class Side:
         return self.qp.query(e.IBV_QP_STATE)[0].qp_state
 
     def ended(self):
-        """The stream ends, and the QP is in ERR when it has."""
+        """Checks that the stream ends, and that the QP is in ERR then."""
         within(lambda: self.state() == e.IBV_QPS_ERR, "ERR")
 
     def settle(self, to):
-        """What this side has written is placed when this returns."""
+        """Returns when everything that this side has written is placed."""
         self.post(e.IBV_WR_RDMA_READ, SGE(0, 0, 0), to=to, wr_id=0x5e771e)
         wc = self.good()[0]
         assert wc.wr_id == 0x5e771e, str(wc)
@@ -153,7 +153,7 @@ class Pair:
     def __init__(self, reads=16, left=None, right=None, **options):
         self.left = left or Side(**options)
         self.right = right or Side(**options)
-        # With its identities a connection ends: the sides hold it.
+        # A connection ends with its identities, so the sides hold them.
         self.connection = Connection(self.left.qp, self.right.qp, reads=reads)
         self.left.connection = self.right.connection = self.connection
 
@@ -162,10 +162,10 @@ class Pair:
 
 
 class Case(unittest.TestCase):
-    """With what verbs need to be asserted."""
+    """Assertions for verbs."""
 
     def refused(self, code, function, *args, **kwargs):
-        """The call fails with that errno."""
+        """Checks that the call fails with that errno."""
         with self.assertRaises(PyverbsRDMAError) as caught:
             function(*args, **kwargs)
         self.assertEqual(errno.errorcode.get(caught.exception.error_code),

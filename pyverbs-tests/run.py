@@ -4,8 +4,8 @@
 
   run.py [-j JOBS] [--dev DEVICE] MODULE[.CLASS[.TEST]]...
 
-Each test is a process of its own with a watchdog.  None may be skipped: what
-a test needs, the machine or usiw has, or it is a failure.
+Each test is a separate process with a watchdog. None may be skipped: a
+requirement that the machine or usiw does not meet is a failure.
 """
 import argparse
 import os

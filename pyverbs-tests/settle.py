@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""rdma-core's suite takes a completed WRITE for a placed one.
+"""rdma-core's suite assumes that a completed WRITE is placed.
 
 That holds for InfiniBand, and for queue pairs that ibv_modify_qp() connects on
-usiw.  Over rdma_cm iWARP's rule holds: a completed WRITE says that its buffer
-may be used again.  To know that the octets are placed, a program sends a READ
-after them (RFC 5040 5.5).  This module adds such a READ to the suite's tests of
-rdma_cm before they read the target's memory.  The READ has no octets and needs
-no rights.
+usiw. Over rdma_cm iWARP's rule holds: a completed WRITE says that its buffer
+may be used again. To know that the octets are placed, a program sends a READ
+after them (RFC 5040 5.5). This module adds such a READ to the suite's tests of
+rdma_cm before they read the target's memory. The READ is empty and needs no
+rights.
 """
 import pyverbs.enums as e
 
 
 class Barrier:
-    """A barrier before which the WRITEs of an rdma_cm identity are placed."""
+    """A barrier that first waits until the WRITEs of an rdma_cm identity are
+    placed."""
 
     def __init__(self, barrier, resources):
         self.barrier = barrier
@@ -26,7 +27,7 @@ class Barrier:
 
 
 def install():
-    """Between loading the suite's modules and running its tests."""
+    """Call it between loading the suite's modules and running its tests."""
     from tests.rdmacm_utils import CMConnection
     remote_traffic = CMConnection.remote_traffic
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""rdma-core's own test suite on a usiw device, held to a list of verdicts.
+"""Runs rdma-core's test suite on a usiw device and compares the verdicts with
+a list.
 
   suite.py [-j JOBS] [--dev DEVICE] [NAME...]
 
-Takes the suite as the package python3-pyverbs installs it, unpacks it below
-the build directory and runs every test that is no vendor's, each in a process
-of its own.  verdicts.txt names each test; anything that does not come out as
-it says is a failure: a failed test, an error, a hang, a crash, a skip for
-another reason, a test that passes where a skip is listed, one that is gone and
-one that is new.  NAME limits the run to tests that begin so.
+Takes the suite from the installed package python3-pyverbs, unpacks it below
+the build directory, and runs every test that is not for one vendor, each in
+its own process. verdicts.txt names each test. Every difference from it is a
+failure: a failed test, an error, a hang, a crash, a skip for another reason, a
+test that passes although a skip is listed, a missing test, and a new one. NAME
+limits the run to tests that begin with it.
 
-With USIW_PERSONA=ca in the environment the device is a channel adapter; the
+With USIW_PERSONA=ca in the environment the device is a channel adapter. The
 list says where that makes a difference, and where the suite's version does.
 """
 import argparse
@@ -32,7 +33,8 @@ import isolate  # noqa: E402
 
 INSTALLED = "/usr/share/doc/rdma-core/tests"
 VENDORS = ("mlx5", "efa", "cuda")
-VERSIONS = ("44", "56")  # rdma-core's, of which verdicts.txt has lists
+# rdma-core's versions for which verdicts.txt has lists
+VERSIONS = ("44", "56")
 PERSONA = os.environ.get("USIW_PERSONA") or "rnic"
 LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 
@@ -40,7 +42,7 @@ LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 # ---- the list ------------------------------------------------------------
 
 class Reason:
-    """Why tests are skipped, and how one knows that it was for this."""
+    """Why tests are skipped, and how this reason is recognised."""
 
     def __init__(self, text, proof, is_machines):
         self.text = text
@@ -60,10 +62,10 @@ class Reason:
 
 
 class Verdicts:
-    """verdicts.txt: reasons to skip, and what may come of each test."""
+    """verdicts.txt: reasons to skip, and the allowed results of each test."""
 
     def __init__(self, path, version):
-        self.version = version  # of the suite, as far as the list tells
+        self.version = version  # of the suite, as listed
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
         with open(path, encoding="utf-8") as stream:
@@ -87,7 +89,7 @@ class Verdicts:
             if name != self.version:
                 return
             name, *words = words
-        if name == "ca":  # in place of the line above it
+        if name == "ca":  # replaces the line above it
             if PERSONA != "ca":
                 return
             name, *words = words
@@ -100,7 +102,7 @@ class Verdicts:
         self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
 
     def machines_reason(self, name, outcome):
-        """What the machine lacks, where that is why the test was skipped."""
+        """What the machine lacks, if the test was skipped for that."""
         for reason in self.tests.get(name, (False, []))[1]:
             if reason.is_machines and reason.explains(outcome):
                 return reason.text
@@ -119,7 +121,7 @@ class Verdicts:
         return "listed as " + " or ".join(wanted)
 
     def proposal(self, name, outcome):
-        """The line that would fit, for a person to decide."""
+        """The line that would match, as a proposal."""
         if outcome.verdict == "pass":
             return f"{name}  pass"
         fits = [key for key, reason in self.reasons.items()
@@ -130,15 +132,15 @@ class Verdicts:
 # ---- the suite -----------------------------------------------------------
 
 def package_version():
-    """As Debian numbers it: 44.0-2."""
+    """Debian's version number: 44.0-2."""
     return subprocess.run(
         ["dpkg-query", "-W", "-f", "${Version}", "python3-pyverbs"],
         check=True, capture_output=True, text=True).stdout
 
 
 def listed_version(version):
-    """The version in VERSIONS that the list of this package is: its own or
-    the nearest one before."""
+    """The version in VERSIONS whose list applies to this package: its own or
+    the nearest earlier one."""
     number = int(re.match(r"\d+", version).group(0))
     known = [word for word in VERSIONS if int(word) <= number]
     found = known[-1] if known else VERSIONS[0]
@@ -149,8 +151,8 @@ def listed_version(version):
 
 
 def unpack_package(target, version):
-    """Images without documentation: the files come from the package itself,
-    in the version that is installed."""
+    """Container images have no documentation: the files come from the package
+    itself, in the installed version."""
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["apt-get", "download", "-q",
                         f"python3-pyverbs={version}"], cwd=work, check=True)
@@ -174,8 +176,8 @@ def unpack_directory(source, target):
 
 
 def unpack(version):
-    """The suite as a directory `tests` below the one that is returned.  Made
-    aside and moved into place: several runs may start at once."""
+    """Unpacks the suite as a directory `tests` below the returned one. It is
+    moved into place at the end, because several runs may start at once."""
     parent = os.path.join(inside.BUILD, "pyverbs-suite", version)
     final = os.path.join(parent, "tests")
     if os.path.exists(os.path.join(final, "__init__.py")):
@@ -214,7 +216,7 @@ def load(parent, device):
 # ---- the run -------------------------------------------------------------
 
 class Report:
-    """What is said while tests run, and counted."""
+    """Counts results and prints them while tests run."""
 
     def __init__(self, verdicts):
         self.verdicts = verdicts
@@ -238,7 +240,7 @@ class Report:
                   flush=True)
 
     def close(self, expected):
-        """Names that were to come and did not; the exit code."""
+        """Reports expected tests that did not run. Return: the exit code."""
         gone = [name for name in expected
                 if f"tests.{name}" not in self.results.rows]
         for name in gone:
@@ -269,7 +271,7 @@ def main():
     tests = [cases[name] for name in names if name in cases]
     if isolate.run(tests, arguments.jobs, LIMIT, report.tell):
         return 0
-    # The verb table is of the usual persona.
+    # The verb table is for the default persona.
     if not arguments.name and PERSONA == "rnic":
         report.results.write()
     return report.close(names)

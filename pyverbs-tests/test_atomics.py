@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Atomic operations: what they do, what they exclude, what they refuse."""
+"""Atomic operations: their effect, their atomicity, and refused ones."""
 import ctypes
 import threading
 
@@ -51,7 +51,7 @@ class Atomics(rig.Case):
         target = Side()
         pairs = [Pair(left=Side(), right=Side(ctx=target.ctx))
                  for _ in range(3)]
-        # One region for all: each right side's domain is its own, so each
+        # One region for all. The domains of the right sides differ, so each
         # registers the same address.
         from pyverbs.mr import MR
         keys = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Mistakes with keys, domains, rights and bounds, on each opcode: the status
-on the side that made it, what the other side sees, and the events."""
+"""Errors in keys, domains, rights and bounds, with each opcode: the status on
+the side that made it, what the other side sees, and the events."""
 import errno
 
 import pyverbs.enums as e
@@ -20,10 +20,10 @@ LOCAL, GOOD, FLUSH = (e.IBV_WC_LOC_PROT_ERR, e.IBV_WC_SUCCESS,
 
 
 class Local(rig.Case):
-    """What is wrong with a work request's own memory."""
+    """Errors in the local memory of a work request."""
 
     def mistake(self, opcode, make):
-        """@make(left): the SGE that is wrong."""
+        """@make(left): the invalid SGE."""
         left, right = Pair()
         right.recv(right.sge(64), wr_id=7)
         left.recv(left.sge(64), wr_id=8)
@@ -34,7 +34,7 @@ class Local(rig.Case):
         self.status(by_id[2], FLUSH)
         self.status(by_id[8], FLUSH)
         left.ended()
-        # Nothing of it reached the peer but the end of the stream.
+        # The peer saw nothing of it except the end of the stream.
         self.status(right.poll()[0], FLUSH, 7)
         self.assertEqual(right.read(64), bytes(64))
         left.quiet()
@@ -84,7 +84,7 @@ class Local(rig.Case):
 
 
 class Receive(rig.Case):
-    """What is wrong with a receive shows when a message comes for it."""
+    """An error in a receive is reported when a message arrives for it."""
 
     def mistake(self, make, status, length=64):
         left, right = Pair()
@@ -96,7 +96,7 @@ class Receive(rig.Case):
         found = right.poll(2)
         self.status(found[0], status, 7)
         self.status(found[1], FLUSH, 8)
-        # The SEND may have completed before the Terminate came.
+        # The SEND may have completed before the Terminate arrived.
         by_id = {wc.wr_id: wc for wc in left.poll(2)}
         self.status(by_id[9], FLUSH)
         right.ended()
@@ -124,7 +124,7 @@ class Receive(rig.Case):
 
 
 class Remote(rig.Case):
-    """What is wrong with the memory that a WRITE or a READ names."""
+    """Errors in the memory that a WRITE or a READ names."""
 
     def mistake(self, opcode, event=e.IBV_EVENT_QP_ACCESS_ERR, at=0,
                 rkey=None, prepare=None, **options):
@@ -138,7 +138,8 @@ class Remote(rig.Case):
                   rkey=rkey and rkey(right))
         by_id = {wc.wr_id: wc for wc in left.poll(2)}
         if opcode == WRITE:
-            # TCP had it before the peer said no: both are true of iWARP.
+            # TCP accepted it before the peer refused it: iWARP allows both
+            # results.
             self.assertIn(by_id[1].status, (GOOD, e.IBV_WC_REM_ACCESS_ERR))
         else:
             self.status(by_id[1], e.IBV_WC_REM_ACCESS_ERR)
@@ -191,7 +192,7 @@ class States(rig.Case):
     def test_idle_queue_pair_takes_no_sends(self):
         side = Side()
         self.refused(errno.EINVAL, side.post, SEND, side.sge(8))
-        side.recv(side.sge(8))  # but receives
+        side.recv(side.sge(8))  # the only receives
         side.quiet()
 
     def test_error_flushes_all(self):

@@ -74,7 +74,7 @@ class Builders(rig.Case):
                         self.assertEqual(wc.wc_flags, e.IBV_WC_WITH_IMM)
                         self.assertEqual(socket.ntohl(wc.imm_data), imm)
                     self.assertEqual(right.read(64), bytes([65 + i]) * 64)
-        # What the READ has brought is what the WRITE before had left.
+        # The READ returned what the WRITE before it had written.
         self.assertEqual(left.read(64), b"D" * 64)
 
     def test_a_batch_in_order(self):
@@ -132,7 +132,7 @@ class Builders(rig.Case):
         self.assertEqual(right.read(6), b"efcdab")
 
     def test_one_bad_takes_all(self):
-        """What is wrong shows at ibv_wr_complete(), and nothing is posted."""
+        """An error is reported by ibv_wr_complete(), and nothing is posted."""
         left, right = Pair(make=extended())
         right.recv(right.sge(64))
         left.qp.wr_start()
@@ -214,8 +214,8 @@ class OneByOne(rig.Case):
 
     @shows("completion timestamps")
     def test_timestamps(self):
-        """They lie between the times before and after, by the clock that
-        query_rt_values_ex() tells, and do not run backwards."""
+        """Timestamps lie between the times before and after, by the clock of
+        query_rt_values_ex(), and never decrease."""
         left, right = self.left, self.right
         attr = right.ctx.query_device_ex()
         self.assertNotEqual(attr.completion_timestamp_mask, 0)

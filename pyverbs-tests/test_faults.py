@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Memory that is registered and not there: on demand, and gone."""
+"""Registered memory that is not mapped: on demand, and unmapped later."""
 import ctypes
 import os
 import tempfile
@@ -47,13 +47,13 @@ class OnDemand(rig.Case):
                         e.IBV_ODP_SUPPORT_IMPLICIT)
         everything = MR(right.pd, access=rig.ALL | e.IBV_ACCESS_ON_DEMAND,
                         implicit=True)
-        place = map_pages()  # not there when it was registered
+        place = map_pages()  # not mapped when it was registered
         ctypes.memmove(place, b"implicit!", 9)
         left.post(e.IBV_WR_RDMA_READ, left.sge(9), to=right,
                   at=place - right.mr.buf, rkey=everything.rkey)
         left.good()
         self.assertEqual(left.read(9), b"implicit!")
-        # And as local memory of a send.
+        # Also as local memory of a send.
         left.recv(left.sge(9, 512))
         right.post(e.IBV_WR_SEND, SGE(place, 9, everything.lkey))
         right.good()
@@ -83,10 +83,12 @@ class Gone:
     KINDS = ("unmapped", "closed", "truncated")
 
     def setUp(self):
-        os.environ["USIW_CRC"] = self.CRC  # each test is a process: in time
+        # each test is a process, so this is early enough
+        os.environ["USIW_CRC"] = self.CRC
 
     def lose(self, kind, make):
-        """A page that is lost, and what @make made of it before that."""
+        """Makes a page inaccessible after @make has used it. Return: the page
+        and the object."""
         if kind == "truncated":
             self.file = tempfile.TemporaryFile()
             self.file.truncate(PAGE)
@@ -120,7 +122,7 @@ class Gone:
             event.ack()
             left.ended()
             right.ended()
-            # The process goes on, and so does another connection.
+            # The process continues, and another connection works.
             other_left, other_right = Pair()
             other_left.post(e.IBV_WR_RDMA_READ, other_left.sge(8),
                             to=other_right)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""No receive is posted when a Send arrives: it is held, and nothing that goes
-on meanwhile waits for it."""
+"""No receive is posted when a Send arrives: it is held, and other work
+continues."""
 import os
 import socket
 
@@ -28,7 +28,8 @@ class Late(rig.Case):
             self.assertEqual(right.read(8, 8 * i), b"%08d" % i)
 
     def test_read_behind_it_completes(self):
-        """A side that waits for its READ before it posts a receive goes on."""
+        """A side that waits for its READ before it posts a receive makes
+        progress."""
         left, right = Pair()
         right.fill(b"read me!")
         left.post(e.IBV_WR_SEND, left.sge(8, 64), wr_id=1)
@@ -39,7 +40,8 @@ class Late(rig.Case):
         right.good()
 
     def test_both_wait_for_their_reads(self):
-        """The dead-lock: each sends, reads, and posts a receive last."""
+        """The possible deadlock: each side sends, reads, and posts a receive
+        last."""
         left, right = Pair()
         for side, peer in ((left, right), (right, left)):
             side.post(e.IBV_WR_SEND, side.sge(8, 64), wr_id=1)
@@ -80,7 +82,7 @@ class Late(rig.Case):
         self.assertEqual(right.good()[0].wr_id, 6)
 
     def test_never(self):
-        """After the RNR time the sender is told, and both sides end."""
+        """After the RNR time the sender gets the error, and both sides end."""
         os.environ["USIW_RNR_MS"] = "200"
         left, right = Pair()
         left.post(e.IBV_WR_SEND, left.sge(8), wr_id=1)
@@ -93,7 +95,7 @@ class Late(rig.Case):
         right.ended()
 
     def test_more_than_can_be_held(self):
-        """TCP holds the sender up; nothing is lost, nothing out of order."""
+        """TCP stops the sender. Nothing is lost or out of order."""
         left, right = Pair(room=1 << 20)
         count, size = 60, 1 << 18
         posted = 0
@@ -122,7 +124,7 @@ class Immediate(rig.Case):
         left, right = Pair()
         for i, size in enumerate((0, 1, 4096, 8000)):
             left.fill(bytes([i + 1]) * size)
-            # A WRITE takes a receive, but nothing of its memory.
+            # A WRITE uses a receive, but none of its memory.
             right.recv(SGE(0, 0, 0) if at else right.sge(8192), wr_id=i)
             left.post(opcode, left.sge(size), to=right, at=at,
                       imm=socket.htonl(i + 100))

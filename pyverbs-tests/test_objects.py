@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Objects: completion queues and their channels, shared receive queues,
-memory that is registered anew, device memory, domains."""
+registration anew, device memory, domains."""
 import errno
 
 import pyverbs.device as d
@@ -55,7 +55,7 @@ class Queues(rig.Case):
                   e.IBV_SEND_SOLICITED)
         left.good(2)
         right.channel.get_cq_event(right.cq)
-        # The unsolicited one came first and raised nothing: both are there.
+        # The unsolicited one came first and raised no event: both are there.
         self.assertEqual([wc.wr_id for wc in right.good(2)], [0, 1])
         right.cq.ack_events(1)
         right.cq.req_notify()
@@ -76,8 +76,8 @@ class Queues(rig.Case):
 
     @shows("CQ overflow")
     def test_overflow(self):
-        """The queue that overflows is broken, its queue pair ends, and the
-        context is told; another queue pair goes on."""
+        """The queue that overflows is in error, its queue pair ends, and the
+        context gets the event. Another queue pair continues."""
         left, right = Pair(depth=4)
         other_left, other_right = Pair(left=Side(ctx=left.ctx), right=Side())
         for _ in range(left.cq.cqe + 8):
@@ -140,7 +140,7 @@ class SharedReceives(rig.Case):
         right.recv(right.sge(8))
         left.qp.close()
         self.event(right, e.IBV_EVENT_QP_LAST_WQE_REACHED)
-        right.quiet()  # its receives stay, for others
+        right.quiet()  # its receives stay for other queue pairs
 
     def test_refused(self):
         side = Side()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What can be posted: each opcode, its flags, its sizes."""
+"""What can be posted: each opcode with its flags and sizes."""
 import errno
 
 import pyverbs.enums as e
@@ -103,7 +103,7 @@ class Flags(rig.Case):
         for size in (0, 1, 65, 1024):
             left.fill(pattern(size, size))
             right.recv(right.sge(1024))
-            # Inline data needs no registration: the lkey is not looked at.
+            # Inline data needs no registration: the lkey is ignored.
             left.post(e.IBV_WR_SEND, SGE(left.mr.buf, size, 0xdead),
                       flags=inline)
             left.fill(b"x" * size)
@@ -132,7 +132,7 @@ class Flags(rig.Case):
 
     @shows("fence")
     def test_fence_waits_for_reads(self):
-        """A fenced SEND of what a READ brings carries what it brought."""
+        """A fenced SEND of a READ's sink carries what the READ returned."""
         left, right = Pair()
         for i in range(20):
             right.fill(pattern(4096, i))
@@ -193,7 +193,7 @@ class Scatter(rig.Case):
 
 class Sizes(rig.Case):
     def test_more_than_2_to_31_is_refused(self):
-        """Each opcode, and before anything is sent."""
+        """Each opcode is refused before anything is sent."""
         left, right = Pair()
         limit = left.ctx.query_port(1).max_msg_sz
         self.assertGreaterEqual(limit, 1 << 30)

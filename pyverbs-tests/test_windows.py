@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Memory windows of both types, and the keys that are invalidated."""
+"""Memory windows of both types, and invalidated keys."""
 import errno
 
 import pyverbs.enums as e
@@ -26,7 +26,7 @@ class Windows(rig.Case):
         self.assertEqual(wc.opcode, e.IBV_WC_BIND_MW)
 
     def bind2(self, mw, at, length, rights=RIGHTS):
-        """Returns the key that the peer is to use."""
+        """Return: the key for the peer."""
         wr = SendWR(opcode=e.IBV_WR_BIND_MW)
         wr.set_bind_wr(mw, MWBindInfo(self.right.mr, self.right.mr.buf + at,
                                       length, rights))
@@ -98,7 +98,7 @@ class Windows(rig.Case):
         self.assertEqual(self.read(rkey, 0), e.IBV_WC_REM_ACCESS_ERR)
 
     def test_not_to_be_bound(self):
-        """Memory that allows no windows."""
+        """Memory that does not allow windows."""
         side = Side(access=rig.ALL)
         mw = MW(side.pd, e.IBV_MW_TYPE_1)
         left, right = Pair(access=rig.ALL)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The table of README.md that says, verb by verb, what usiw, siw and rxe do.
+"""The table of README.md: for each verb, what usiw, siw and rxe support.
 
   verb_table.py [--write]
 
-usiw's column comes from the results that suite.py and run.py left in the build
-tree: "yes" if every test that shows the row passed, "no" if each of them was
-skipped or refused for what is not there.  The other two columns are facts from
-reading their source.  Without --write the page is compared with the table.
+usiw's column comes from the results of suite.py and run.py in the build tree:
+"yes" if every test of the row passed, "no" if each of them was skipped or
+refused because usiw lacks the feature. The other two columns come from reading
+their source. Without --write the page is compared with the table.
 """
 import fnmatch
 import json
@@ -19,7 +19,7 @@ import inside
 PAGE = os.path.join(inside.HERE, "..", "README.md")
 BEGIN = "<!-- made by pyverbs-tests/verb_table.py from test results -->\n"
 END = "<!-- end of what verb_table.py makes -->\n"
-# Row (the name that tests give to rig.shows), siw, rxe, and the tests of
+# Row (the name that tests pass to rig.shows), siw, rxe, and the tests of
 # rdma-core's suite that show it.
 ROWS = (
     ("IBV_WR_SEND", "yes", "yes", ["*test_rdmacm_sync_traffic"]),
@@ -106,7 +106,7 @@ def load():
 
 
 def verdict_of(title, verdicts):
-    """What the tests of a row say."""
+    """The verdict of a row from those of its tests."""
     if not verdicts:
         sys.exit(f"no test shows '{title}'")
     if all(verdict == "pass" for verdict in verdicts):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * usiw-ring.h against a queue that a child could write, with indices that
- * start anywhere and wrap; then one producer and one consumer at once.
+ * Compares usiw-ring.h with a trivial queue, for indices that start anywhere
+ * and wrap. Then runs one producer and one consumer at once.
  */
 #include "test.h"
 
@@ -43,11 +43,12 @@ static void has_a_power_of_two_of_slots(void **state)
 		assert_int_equal(usiw_ring_slot_cnt(slot_cnts[i].cnt),
 				 slot_cnts[i].slots);
 	assert_int_equal(usiw_ring_size(3, 48), 128 + 4 * 48);
-	/* In size_t: the product does not wrap at 32 bits. */
+	/* The size is computed in size_t: the product does not wrap at 32
+	 * bits. */
 	assert_true(usiw_ring_size(1u << 30, 64) == 128 + ((size_t)1 << 36));
 }
 
-/* The queue that a child could write: an array and a count. */
+/* The trivial queue: an array and a count. */
 struct oracle {
 	uint64_t value[64];
 	uint32_t cnt;
@@ -105,7 +106,7 @@ static void does_what_a_simple_queue_does(uint32_t depth, uint32_t start)
 				*slot = next;
 				oracle_put(&o, next++);
 			}
-			/* They are not visible before they are committed. */
+			/* Entries are not visible before they are committed. */
 			assert_int_equal(usiw_ring_used(&ring), o.cnt - n);
 			usiw_ring_commit(&ring, n);
 		} else {
@@ -162,9 +163,10 @@ static void gives_each_slot_memory_of_its_own(void **state)
 	free(ring.hdr);
 }
 
-/* ---- two threads -------------------------------------------------------- */
+/* ---- two threads ---- */
 
-/* A full ring switches threads, which takes a time slice beside busy loops. */
+/* A full ring causes a thread switch, which takes a time slice beside busy
+ * loops. */
 #define ENTRY_CNT 20000u
 
 static void *produce(void *arg)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * 16 processes, each connected to each by ibv_modify_qp(), send each other a
- * block per round, and look at every octet.  With "kill", one of them is
- * killed in the middle: the others' QPs to it must end, and no other.
+ * 16 processes, each connected to every other by ibv_modify_qp(), send each
+ * other a block per round and compare every octet. With "kill", one process is
+ * killed in the middle: the QPs of the others to it must end, and no other QP.
  */
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -30,12 +30,12 @@
 #define ROUNDS 20
 #define WORDS 2048
 #define VICTIM 7
-#define PROBE_MS 100 /* of silence before it checks its peers */
+#define PROBE_MS 100 /* time without messages before it checks its peers */
 #define PROBE_ID UINT64_MAX
 
 typedef uint64_t block[WORDS];
 
-/* What they tell each other, in memory that all of them share. */
+/* Shared memory of all processes. */
 struct shared {
 	pthread_barrier_t all, survivors;
 	struct {
@@ -163,7 +163,7 @@ static void post_block(int peer, int round)
 	NEEDS(!ibv_post_send(qp[peer], &wr, &bad));
 }
 
-/* A side learns that its peer has ended only when it sends. */
+/* A side detects the end of its peer only when it sends. */
 static void probe_victim(void)
 {
 	struct ibv_send_wr *bad,
@@ -193,7 +193,7 @@ static void take(const struct ibv_wc *wc)
 	}
 }
 
-/* All that is there; waits if that is nothing. */
+/* Handles all completions, or waits if there are none. */
 static void progress(void)
 {
 	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
@@ -236,7 +236,8 @@ static void exchange(int round)
 			      word_of(peer, rank, round, i));
 }
 
-/* All that was posted for the dead completes; the living are not touched. */
+/* All work posted for the killed process completes. Other connections are not
+ * affected. */
 static void look_back(void)
 {
 	struct ibv_qp_init_attr init;

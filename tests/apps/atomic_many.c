@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program that adds to one word of its own memory through 16 connections to
- * itself and by the CPU, all at once: no addition is lost, and no old value is
- * answered twice.
+ * A program that adds to one word of its own memory, through 16 connections to
+ * itself and by the CPU, all at once. No addition may be lost, and no old value
+ * may be returned twice.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #define TOTAL (QP_CNT * ADDITIONS + CPU_ADDITIONS)
 
 static uint64_t word __attribute__((aligned(64)));
-static uint8_t is_seen[TOTAL]; /* by old value; the CPU's as well */
+static uint8_t is_seen[TOTAL]; /* indexed by old value, including the CPU's */
 static char port[8];
 
 static void seen(uint64_t old)
@@ -122,7 +122,8 @@ int main(void)
 	for (int i = 0; i < QP_CNT; i++)
 		id[i] = serve(listener, &mr[i]);
 	NEEDS(!ibv_query_device(id[0]->verbs, &device));
-	/* The CPU is at the word as well, which HCA would not promise. */
+	/* The CPU accesses the word too. HCA would not promise atomicity for
+	 * that. */
 	NEEDS(device.atomic_cap ==
 	      (id[0]->verbs->device->node_type == IBV_NODE_CA
 		       ? IBV_ATOMIC_HCA

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Peers that lie, break off and die, against a program that does not.
+"""Peers that violate the protocol or end at any time, against a correct
+program.
 
-Each attack must get exactly the TERMINATE of doc/spec/ddp-rdmap.md part 6,
-or a close; every receive of the program completes exactly once; memory beside
-what was offered keeps its octets; and the next peer is served.
+Each attack must get exactly the TERMINATE of doc/spec/ddp-rdmap.md part 6, or
+a close. Every receive of the program completes exactly once. Memory outside of
+the registered region stays unchanged. The next peer is served.
 """
 import functools
 import os
@@ -35,7 +36,7 @@ class Offer:
 
 
 class Server:
-    """The program under test and what it said."""
+    """The program under test, and its output."""
 
     def __init__(self, test, env=None):
         self.port = harness.free_port()
@@ -54,8 +55,8 @@ class Server:
         return len(self.lines(r"^request \d+"))
 
     def wait_end(self, receives=None):
-        """The next connection (with so many receives, if told) is over:
-        (number, {slot: (status, octets)})."""
+        """Waits for the end of the next connection (with that many receives,
+        if given): (number, {slot: (status, octets)})."""
         def ends():
             self.alive()
             return [end for end in self.lines(
@@ -80,7 +81,7 @@ class Server:
         return peer, Offer(data)
 
     def serve_honest_peer(self, rev=1):
-        """Sends, a write, a read: all as it should be."""
+        """Sends, a WRITE, a READ, all valid."""
         peer = Peer(self.port, TIMEOUT * harness.SLOW)
         wish = bytes([3, 4])
         if rev == 2:
@@ -113,8 +114,8 @@ class Server:
 
 
 class Beside:
-    """Honest connections to the same program: each writes octets of its own
-    to its own part of the memory offered, and reads them back."""
+    """Correct connections to the same program. Each writes its own octets to
+    its own part of the memory and reads them back."""
 
     PART = 256
 
@@ -150,14 +151,14 @@ class Beside:
 # ---- attacks -------------------------------------------------------------
 
 def wild(offer):
-    """An STag that is none of the program's."""
+    """An STag that does not belong to the program."""
     known = {offer.open, offer.other_pd, offer.local, offer.read_only,
              offer.write_only, offer.big}
     return next(s for s in (0xDEADBEEF, 0xDEADBEF0, 0) if s not in known)
 
 
 def refused(layer_type, code, segment, read_header=False):
-    """An attack by one segment, copied back in the Terminate."""
+    """An attack by one segment, which the Terminate copies."""
     def attack(offer):
         ulpdu = segment(offer)
         return fpdu(ulpdu), terminate(layer_type, code, ulpdu, read_header)
@@ -165,8 +166,8 @@ def refused(layer_type, code, segment, read_header=False):
 
 
 def refused_bare(layer_type, code, octets):
-    """An attack below DDP: nothing is copied.  A valid FPDU goes first: only
-    then may a Responder send one (MPA-134)."""
+    """An attack below DDP: nothing is copied. A valid FPDU goes first, because
+    only then may a Responder send one (MPA-134)."""
     return lambda offer: (fpdu(write(offer.open, offer.addr, b"first")) +
                           octets, terminate(layer_type, code))
 
@@ -243,7 +244,7 @@ ATTACKS = {
 
 
 def expect_terminate(peer, want):
-    """The next FPDU that is no Read Response, then the end."""
+    """The next FPDU except Read Responses, then the end."""
     try:
         got = peer.get_ulpdu()
         while got[1] & 0x0F == iwarp.OP_READ_RESPONSE:
@@ -257,7 +258,7 @@ def expect_terminate(peer, want):
 def check_flush(server, name, done):
     for slot, (status, _) in done.items():
         want = {FLUSHED}
-        # The receive that the violating message had met tells more.
+        # The receive of the violating message has another status.
         if slot == 0 and "long" in name:
             want = {TOO_LONG}
         if slot == 0 and "invalidate" in name:
@@ -268,7 +269,8 @@ def check_flush(server, name, done):
 
 
 def one_attack(name):
-    """U-4, U-5, U-6, U-7; T-73: the Terminate arrives whole before FIN."""
+    """U-4, U-5, U-6, U-7; T-73: the Terminate arrives completely before
+    FIN."""
     with Test(name) as test:
         server = Server(test)
         peer, offer = server.connect()
@@ -282,7 +284,8 @@ def one_attack(name):
 
 
 def first_fpdu_is_bad():
-    """MPA-134: no valid FPDU came, so none, not even a Terminate, may go."""
+    """MPA-134: no valid FPDU arrived, so nothing may be sent, not even a
+    Terminate."""
     with Test("the first FPDU is bad") as test:
         server = Server(test)
         for octets in (fpdu(send(b"ping"), bad_crc=True), bytes(200),
@@ -297,7 +300,7 @@ def first_fpdu_is_bad():
 
 
 def attacks_after_traffic():
-    """The same after honest messages, in one burst, on one server."""
+    """The same after valid messages, in one burst, on one server."""
     with Test("attacks after traffic") as test:
         server = Server(test)
         for name, attack in ATTACKS.items():
@@ -335,14 +338,14 @@ def no_receive():
 
 
 def too_many_reads():
-    """D-14: the responses jam, requests pile up past IRD."""
+    """D-14: the responses are blocked, and requests exceed IRD."""
     with Test("more reads than IRD") as test:
         server = Server(test)
         peer, offer = server.connect(reads=2, rcvbuf=65536)
         requests = [read_request(offer.big, offer.big_addr, BIG_SIZE,
                                  msn=n + 1) for n in range(8)]
         peer.put(b"".join(fpdu(r) for r in requests))
-        # The program says when it has found out; only then is read on.
+        # Read again only after the program has detected it.
         wait_until(lambda: test.counters.sum().get("term_sent", 0) >= 1 or
                    server.lines("^async"), TIMEOUT, "the refusal")
         try:
@@ -374,7 +377,7 @@ def deaths():
                 before = server.requests()
                 peer = Peer(server.port, TIMEOUT * harness.SLOW)
                 peer.put(stream[:cut])
-                # Half of the time the other side has answered by then.
+                # In half of the cases the other side has answered by then.
                 if cut >= start and choose.random() < 0.5:
                     peer.get(20)
                 peer.close(reset)
@@ -382,7 +385,8 @@ def deaths():
                     server.wait_end()
                 elif server.requests() > before:
                     server.wait_end()
-        # A reset may overtake the request: what did arrive has its end.
+        # A reset may overtake the request. A request that did arrive has its
+        # end.
         wait_until(lambda: len(server.lines("^end ")) == server.requests(),
                    TIMEOUT, "all ends")
         check(not server.lines("^twice"), "a receive completed twice")
@@ -422,13 +426,14 @@ def garbage_instead_of_mpa():
 
 
 def half_open():
-    """T-61: a silent connection is timed out, and their number is limited."""
+    """T-61: a connection that sends nothing is closed after a time limit, and
+    the number of such connections is limited."""
     with Test("half-open peers") as test:
         server = Server(test, env={"USIW_START_MS": "1500",
                                    "USIW_HALF_OPEN_MAX": "8"})
         peers = [Peer(server.port, TIMEOUT * harness.SLOW)
                  for _ in range(24)]
-        # The last ones are kept: their prospects are best.
+        # The newest ones are kept.
         peers[-1].put(iwarp.REQUEST_KEY[:7])
         wait_until(lambda: test.counters.sum().get("half_open_refused", 0)
                    >= 24 - 8, TIMEOUT, "the surplus to be refused")
@@ -442,7 +447,7 @@ def half_open():
 
 
 def many_at_once():
-    """Violators and honest peers side by side."""
+    """Violating and correct peers at the same time."""
     with Test("violators among honest peers") as test:
         server = Server(test)
         peers = [server.connect() for _ in range(20)]
@@ -462,8 +467,8 @@ def many_at_once():
 
 
 def immediate_data_like_a_mark():
-    """Immediate Data of a peer that means nothing by its last octets: each
-    takes a receive, as does the Send behind it (RFC 7306 6.3)."""
+    """Immediate Data of a peer whose last octets equal the mark by chance:
+    each takes a receive, and so does the Send after it (RFC 7306 6.3)."""
     with Test("immediate data that ends in SEND") as test:
         server = Server(test)
         beside = Beside(server)
@@ -483,7 +488,7 @@ def immediate_data_like_a_mark():
 
 
 def get_response(peer, stag, size):
-    """The octets of a Read Response, of as many segments as it takes."""
+    """The octets of a Read Response of any number of segments."""
     got, last = bytearray(), False
     while not last:
         try:
@@ -501,7 +506,8 @@ def get_response(peer, stag, size):
 
 
 def closes_half_and_reads():
-    """DDP-45: what a peer asked for before its FIN is answered whole."""
+    """DDP-45: requests that arrived before the peer's FIN are answered
+    completely."""
     with Test("FIN behind many reads") as test:
         server = Server(test)
         beside = Beside(server)
@@ -527,8 +533,8 @@ def closes_half_and_reads():
 
 
 def closes_half_and_does_not_read():
-    """usiw does not wait beyond the limit for a peer that closes its half and
-    reads nothing, or an octet now and then."""
+    """usiw does not wait beyond the limit for a peer that closes its direction
+    and reads nothing, or only few octets."""
     with Test("FIN, and responses that are not read") as test:
         server = Server(test, env={"USIW_DRAIN_MS": "700"})
         beside = Beside(server)
@@ -562,12 +568,13 @@ def closes_half_and_does_not_read():
 
 def invalidation_beside_others():
     """RDMAP-74: a peer that invalidates regions of the domain ends its own
-    connection.  The others', in the midst of Reads and Writes there, go on."""
+    connection. Other connections, with Reads and Writes in progress there,
+    continue."""
     size = 8 << 20
     with Test("invalidation beside others") as test:
         server = Server(test)
-        # It reads nothing yet: most of the answer is still to be taken from
-        # the region while the attacks go on.
+        # It reads nothing yet: most of the answer is still to be read from the
+        # region during the attacks.
         reader, offer = server.connect(receives=0, rcvbuf=65536)
         reader.put(fpdu(read_request(offer.big, offer.big_addr, size,
                                      sink_stag=1, sink_to=0)))
@@ -592,8 +599,8 @@ def invalidation_beside_others():
 
 
 def lengths_that_are_wrong():
-    """A length that was changed under way, and peers that break off and keep
-    their connection: each ends in its time, silent ones stay."""
+    """A length that was changed in transit, and peers that stop sending but
+    keep their connection: the former end in time, idle ones stay."""
     with Test("parts of FPDUs") as test:
         server = Server(test, env={"USIW_STALL_MS": "800"})
         beside, idle = Beside(server), Beside(server)

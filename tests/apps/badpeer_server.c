@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * An honest program for dishonest peers: badpeer_server PORT.
+ * A correct program for peers that violate the protocol: badpeer_server PORT.
  *
- * It accepts every connection, one after another or at once.  A peer's private
- * data says how many receives to post (octet 0) and how many inbound reads to
- * allow (octet 1); the answer's private data says where memory lies.  Each
- * thing that happens is a line on stdout, which badpeer.py checks:
+ * It accepts every connection, in sequence or at once. A peer's private data
+ * says how many receives to post (octet 0) and how many inbound reads to allow
+ * (octet 1). The private data of the answer says where memory is. Each event is
+ * a line on stdout, which badpeer.py checks:
  *
  *	request N R I		connection N: R receives, I reads
  *	wc N SLOT STATUS LEN	a completion
@@ -30,8 +30,8 @@
 #define RECV_MAX 64
 #define RECV_SIZE 128
 #define GUARD 4096
-#define OPEN_SIZE 4096 /* what peers may write and read */
-/* What peers may read, and read long: little-endian 0, 1, 2 ... */
+#define OPEN_SIZE 4096 /* accessible to peers */
+/* Readable for peers, for long reads: little-endian 0, 1, 2 ... */
 #define BIG_SIZE (32u << 20)
 
 struct conn {
@@ -43,7 +43,7 @@ struct conn {
 	uint8_t buf[RECV_MAX][RECV_SIZE];
 };
 
-/* Private data of the answer; all big-endian. */
+/* Private data of the answer, all big-endian. */
 struct offer {
 	uint64_t addr, big_addr;
 	uint32_t open_stag, other_pd_stag, local_stag, read_only_stag;
@@ -165,7 +165,7 @@ static void post_receives(struct conn *conn)
 	}
 }
 
-/* The connection is over: whatever is posted must now be flushed. */
+/* The connection has ended: posted work must now be flushed. */
 static void conn_gone(struct conn *conn)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * pthread_cancel() and verbs.  A verb is not a cancellation point: each one
- * runs in a thread with a pending cancellation, and returns.  The exception is
- * ibv_query_gid(), for which libibverbs itself reads a file.  A wait for an
+ * pthread_cancel() and verbs. A verb is not a cancellation point: each one runs
+ * in a thread with a pending cancellation, and returns. The exception is
+ * ibv_query_gid(), for which libibverbs itself reads a file. A wait for an
  * event is a cancellation point: it ends the thread, and the next wait works.
- * Runs under `usiw run`, alone.
+ * Runs alone under `usiw run`.
  */
 #define _GNU_SOURCE /* gettid */
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "waiter.h"
 
 #define CNT(array) (sizeof(array) / sizeof((array)[0]))
-/* STags are drawn from a store of random octets, which runs out. */
+/* STags are taken from a buffer of random octets, which must be refilled. */
 #define MANY 100
 #define MSG 4096
 #define LEAK 8
@@ -26,7 +26,7 @@ static struct ibv_mr *mr;
 static union ibv_gid gid;
 static char buf[2 * MSG];
 
-/* ---- verbs -------------------------------------------------------------- */
+/* ---- verbs ---- */
 
 static void mr_cycle(void)
 {
@@ -70,7 +70,7 @@ static void srq_cycle(void)
 	NEEDS(!ibv_destroy_srq(srq));
 }
 
-/* A QP that connects without rdma_cm: it binds a port, draws numbers, dials. */
+/* A QP that connects without rdma_cm: it binds a port, takes numbers, dials. */
 static void qp_cycle(void)
 {
 	struct ibv_qp_init_attr init = { .send_cq = cq,
@@ -176,7 +176,7 @@ static const struct {
 	{ "rdma_disconnect", disconnect },
 };
 
-/* Written by the thread under test, read when it has ended. */
+/* Written by the thread under test, read after it has ended. */
 static bool has_returned;
 
 static void *verb_main(void *arg)
@@ -200,16 +200,16 @@ static void verbs_are_no_cancellation_points(void)
 		NEEDS(!pthread_create(&thread, NULL, verb_main, &row));
 		NEEDS(!pthread_join(thread, &result));
 		if (!has_returned || result != PTHREAD_CANCELED) {
-			printf("%s: the thread did not come back\n",
+			printf("%s: the thread did not return\n",
 			       verb_rows[row].name);
-			/* Not exit(): it would wait for what is locked. */
+			/* Not exit(): it would wait for locks that are held. */
 			fflush(stdout);
 			_exit(1);
 		}
 	}
 }
 
-/* ---- waits -------------------------------------------------------------- */
+/* ---- waits ---- */
 
 static void cq_wait(void)
 {
@@ -226,7 +226,7 @@ static void cq_cause(void)
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	NEEDS(!ibv_req_notify_cq(cq, 0));
-	/* The connection has ended: it is flushed. */
+	/* The connection has ended, so it is flushed. */
 	NEEDS(!ibv_post_recv(loop.passive->qp, &recv, &bad));
 }
 
@@ -313,7 +313,7 @@ static void wait_is_cancelled(const struct wait_row *row)
 	NEEDS(result == PTHREAD_CANCELED);
 }
 
-/* The cancelled thread left no lock held, and nothing has been lost. */
+/* The cancelled thread left no lock held, and nothing was lost. */
 static void waits_are_cancellation_points(void)
 {
 	int cnt;
@@ -326,7 +326,7 @@ static void waits_are_cancellation_points(void)
 		cnt = fd_cnt();
 		for (int n = 0; n < 2 * LEAK; n++)
 			wait_is_cancelled(&wait_rows[i]);
-		/* The connection's own may go meanwhile. */
+		/* The descriptors of the connection may be closed meanwhile. */
 		if (fd_cnt() >= cnt + LEAK) {
 			printf("%s: %d descriptors, then %d\n",
 			       wait_rows[i].name, cnt, fd_cnt());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The programs of the acceptance list, by group."""
+"""The programs that are tested, by group."""
 import errno
 import functools
 import re
@@ -30,7 +30,7 @@ def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None, more=()):
         client = test.start("client", ["rping", "-c", *common,
                                        "-a", address])
         client.wait(60)
-        # rping's server answers a disconnect with an error of its own.
+        # rping's server answers a disconnect with an error.
         server.wait(20, codes=None)
         test.demand_payload(before, 2 * count * size)
         total = test.counters.sum()
@@ -53,9 +53,9 @@ def simple_pair(name, server_command, client_command, octets, timeout=60,
         server = test.start("server", server_command + ["-p", port])
         server.wait_listening(port)
         if server_command[0] == "riostream":
-            # It asks for its iomap behind rlisten(), and a client that
-            # connects before that is refused riomap() with ENOMEM.  Once
-            # it waits in raccept(), or polls it, it has asked.
+            # riostream's server registers its iomap after rlisten(). A client
+            # that connects before that gets ENOMEM from riomap(). Once the
+            # server waits in raccept(), or polls it, the iomap is registered.
             server.wait_waiting()
         client = test.start("client", client_command + ["-p", port])
         client.wait(timeout, codes=client_codes)
@@ -64,11 +64,11 @@ def simple_pair(name, server_command, client_command, octets, timeout=60,
 
 
 def cmtime(count=200):
-    """Connections only: what it moves are handshakes, not payload."""
+    """Connections only: it transfers handshakes, no payload."""
     with Test(f"cmtime -c {count}") as test:
         port = harness.free_port()
-        # The server goes on for ever (rdma-core 44), or counts as the client
-        # does and ends with it (56).
+        # The server runs for ever (rdma-core 44), or counts like the client
+        # and ends with it (56).
         server = test.start("server", ["cmtime", "-p", port, "-c", count])
         server.wait_listening(port)
         client = test.start("client", ["cmtime", "-s", "127.0.0.1",
@@ -111,7 +111,7 @@ RPING = [
     ("rping-65000", functools.partial(rping, "127.0.0.1", size=65000)),
 ]
 
-# The program makes its queue pair itself, and moves it: rdma_cm only connects.
+# The program makes and moves its queue pair itself. rdma_cm only connects.
 RPING_OWN_QP = [
     ("rping-q", functools.partial(rping, "127.0.0.1", more=["-q"])),
     ("rping-q-ipv6", functools.partial(rping, "::1", bind="::1",
@@ -150,7 +150,7 @@ def rcopy():
         with open(source, "wb") as f:
             f.write(octets)
         port = harness.free_port()
-        # The server goes on for ever.
+        # The server runs for ever.
         server = test.start("server", ["rcopy", "-p", port])
         server.wait_listening(port)
         client = test.start("client", ["rcopy", source,
@@ -189,7 +189,8 @@ def spreload(streams):
 
 
 def spreload_rstream():
-    """Plain sockets of rstream, made rsockets: octets are compared."""
+    """rstream with plain sockets, turned into rsockets: octets are
+    compared."""
     with Test("rstream -T s -T v by librspreload") as test:
         if not harness.os.path.exists(SPRELOAD):
             raise Skip("librspreload is not installed")
@@ -207,7 +208,7 @@ def spreload_rstream():
 
 
 def refused(*words, says=""):
-    """What needs datagrams or multicast fails at once."""
+    """Programs that need datagrams or multicast fail at once."""
     def run():
         with Test(f"{' '.join(words)} is refused") as test:
             program = test.start("program", words)
@@ -417,7 +418,7 @@ def sweep(verb):
 
 
 def duration():
-    """-D lives on SIGALRM; the run must last as long as it says."""
+    """-D uses SIGALRM. The run must last as long as requested."""
     with Test("ib_write_bw -R -D 5") as test:
         perftest.pair(test, "ib_write_bw", ["-D", "5"])
         check(harness.time.monotonic() - test.started >= 5,
@@ -439,7 +440,7 @@ def counters():
                           for p in test.programs)
         check(sorted(client) == sorted(names), str(client))
         words = 1000 * 65536 // 4
-        # and a little that the programs tell each other
+        # and a few octets that the programs exchange
         check(words <= client[names[0]] < words + 4096, str(client))
         check(client[names[1]] < 4096, str(client))
         check(1000 <= client[names[2]] < 4000, str(client))
@@ -447,7 +448,7 @@ def counters():
 
 
 def devinfo():
-    """A channel adapter on Ethernet, if that is the persona."""
+    """Reports a channel adapter on Ethernet with persona ca."""
     with Test("ibv_devinfo -v") as test:
         program = test.start("devinfo", ["ibv_devinfo", "-v", "-d", "usiw_lo"])
         program.wait(20)
@@ -460,9 +461,9 @@ def devinfo():
             check(re.search(line, program.text(), re.M), f"no line '{line}'")
 
 
-# Programs that go another way with persona ca: rdma_cm's handshake is
-# InfiniBand's there, rping -q and its like move their QPs themselves, and
-# perftest takes it for InfiniBand.
+# Programs that behave differently with persona ca: rdma_cm's handshake is
+# InfiniBand's, some programs (rping -q) move their QPs themselves, and
+# perftest treats it as InfiniBand.
 CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
     ("devinfo", devinfo),
 ] + [

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A program closes descriptors of libibverbs and librdmacm, in every possible
- * way.  The objects behind them remain valid for calls in progress: a destroy
- * returns, a wait goes on, and a call with the number fails with EBADF.
- * Runs under `usiw run`, alone.
+ * way. The objects of these descriptors remain valid for calls in progress: a
+ * destroy returns, a wait continues, and a call with the number fails with
+ * EBADF. Runs alone under `usiw run`.
  */
 #define _GNU_SOURCE /* close_range, gettid */
 #include "waiter.h"
@@ -11,9 +11,9 @@
 #define CNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct ibv_device *device;
-static int null_fd; /* nothing can be written to it */
+static int null_fd; /* cannot be written to */
 
-/* ---- ways --------------------------------------------------------------- */
+/* ---- ways ---- */
 
 static void by_close(int fd)
 {
@@ -25,7 +25,7 @@ static void by_close_range(int fd)
 	NEEDS(!close_range((unsigned int)fd, (unsigned int)fd, 0));
 }
 
-/* The number is another file's then. */
+/* The number then belongs to another file. */
 static void by_dup2(int fd)
 {
 	NEEDS(dup2(null_fd, fd) == fd);
@@ -38,7 +38,7 @@ static bool is_by_dup2(size_t way)
 	return ways[way] == by_dup2;
 }
 
-/* ---- verbs -------------------------------------------------------------- */
+/* ---- verbs ---- */
 
 enum which { ASYNC, COMPLETION };
 
@@ -64,7 +64,7 @@ static void verbs_outlive_it(size_t way, enum which which)
 	NEEDS(srq);
 	fd = which == ASYNC ? ctx->async_fd : channel->fd;
 	ways[way](fd);
-	/* An event without a reader. */
+	/* An event that nobody reads. */
 	NEEDS(!ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT));
 	NEEDS(!ibv_req_notify_cq(cq, 0));
 	if (which == ASYNC && !is_by_dup2(way))
@@ -80,7 +80,7 @@ static void verbs_outlive_it(size_t way, enum which which)
 	NEEDS(!ibv_close_device(ctx));
 }
 
-/* ---- rdma_cm ------------------------------------------------------------ */
+/* ---- rdma_cm ---- */
 
 static void *wait_main(void *arg)
 {
@@ -88,11 +88,11 @@ static void *wait_main(void *arg)
 
 	waiter_begin();
 	(void)!rdma_get_cm_event(arg, &event);
-	printf("rdma_get_cm_event came back: %s\n", strerror(errno));
+	printf("rdma_get_cm_event returned: %s\n", strerror(errno));
 	exit(1);
 }
 
-/* rping's event thread. */
+/* As the event thread of rping. */
 static void a_waiting_thread_waits_on(size_t way)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -102,7 +102,7 @@ static void a_waiting_thread_waits_on(size_t way)
 	NEEDS(channel);
 	waiter_start(&thread, wait_main, channel);
 	ways[way](channel->fd);
-	/* What takes the number next is none of the thread's. */
+	/* The thread does not use the file that gets the number next. */
 	if (!is_by_dup2(way)) {
 		NEEDS(dup2(null_fd, channel->fd) == channel->fd);
 		errno = 0;
@@ -111,7 +111,7 @@ static void a_waiting_thread_waits_on(size_t way)
 	NEEDS(!close(channel->fd));
 	NEEDS(waiter_is_blocked());
 #ifdef __SANITIZE_ADDRESS__
-	/* ASan takes the stack of a cancelled thread for a broken one. */
+	/* ASan reports errors on the stack of a cancelled thread. */
 	NEEDS(!pthread_detach(thread));
 #else
 	NEEDS(!pthread_cancel(thread));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Which way octets take: straight into registered memory without CRC and
-with large FPDUs, through staging, copied once, with CRC."""
+"""How octets are placed: directly into registered memory without CRC and with
+large FPDUs; through staging, with one copy, with CRC."""
 import functools
 
 import harness

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Endpoints of rdma_cm, on 127.0.0.1 and a port of the program's.
+ * Endpoints of rdma_cm, on 127.0.0.1 and a port that the program chooses.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -13,7 +13,7 @@
 
 #include "needs.h"
 
-/* What the other end says in its private data. */
+/* The private data of the other end. */
 struct where {
 	uint64_t addr;
 	uint32_t rkey;
@@ -32,7 +32,7 @@ static inline struct ibv_qp_init_attr endpoint_attr(uint32_t send_wr,
 	};
 }
 
-/* @attr is the QP's; NULL: a listener. */
+/* @attr: attributes of the QP; NULL: makes a listener. */
 static inline struct rdma_cm_id *endpoint(const char *port,
 					  struct ibv_qp_init_attr *attr)
 {
@@ -47,7 +47,7 @@ static inline struct rdma_cm_id *endpoint(const char *port,
 	return id;
 }
 
-/* A listener at a free port. */
+/* Makes a listener at a free port. */
 static inline struct rdma_cm_id *endpoint_listen(int backlog, char ret_port[8])
 {
 	struct rdma_cm_id *id = endpoint("0", NULL);

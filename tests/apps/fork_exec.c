@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * fork_exec CMD...: use verbs and rdma_cm, then run CMD in a child, as a
- * launcher of MPI ranks does.  Exit code: CMD's.
+ * fork_exec CMD...: uses verbs and rdma_cm, then runs CMD in a child, as a
+ * launcher of MPI ranks does. Exit code: that of CMD.
  */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -11,7 +11,7 @@
 
 static char memory[8192];
 
-/* Everything that makes threads, fds and mappings. */
+/* Makes threads, descriptors and mappings. */
 static int use_verbs(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();

@@ -13,8 +13,8 @@
  *				became a daemon, and listens after
  *	fork_stream -c PORT	connect, fork; parent and child wait for ever
  *
- * The child first proves that what it inherited is dead, and that verbs work
- * for it anew.
+ * The child first checks that inherited objects do not work, and that verbs
+ * work on new objects.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static void endpoint(struct rdma_cm_id **id, const char *port, int is_server)
 	rdma_freeaddrinfo(res);
 }
 
-/* What librdmacm keeps of it, the device and its domain, the child inherits. */
+/* The child inherits librdmacm's objects: the device and its domain. */
 static void use_and_fork(void)
 {
 	struct rdma_cm_id *id;
@@ -103,7 +103,7 @@ static int serve(const char *port, char mode)
 		die("first receive");
 	printf("received\n");
 	fflush(stdout);
-	/* The second receive is flushed when the peer is gone. */
+	/* The second receive is flushed when the peer has ended. */
 	if (rdma_get_recv_comp(id, &wc) != 1)
 		die("second receive");
 	printf("flushed %d\n", wc.status);
@@ -116,7 +116,7 @@ static int serve(const char *port, char mode)
 		       : 2;
 }
 
-/* ---- a daemon that waits for events as event loops do ------------------- */
+/* ---- a daemon that waits for events like an event loop ---- */
 
 struct loop {
 	struct rdma_event_channel *chan;
@@ -207,9 +207,9 @@ static int serve_loop(const char *port, char mode)
 	return 0;
 }
 
-/* ---- a child beside its parent ------------------------------------------ */
+/* ---- a child beside its parent ---- */
 
-/* What is inherited must refuse work, may be put away, and never crashes. */
+/* Inherited objects must refuse work and can be destroyed, without a crash. */
 static void child_checks(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -220,7 +220,7 @@ static void child_checks(struct rdma_cm_id *id, struct ibv_mr *mr)
 
 	printf("post %d\n", ibv_post_send(id->qp, &wr, &bad) != 0);
 	printf("poll %d\n", ibv_poll_cq(id->send_cq, 1, &wc) <= 0);
-	/* Its context and domain are the child's own by now. */
+	/* The context and the domain are replaced in the child. */
 	again = ibv_reg_mr(id->pd, message, 8, 0);
 	printf("reg %d\n", again && ibv_dereg_mr(again) == 0);
 	printf("disconnect %d\n", rdma_disconnect(id) != 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""fork: the child keeps no stream alive, and may use verbs itself."""
+"""fork: a child does not keep a stream alive, and may use verbs itself."""
 import os
 import re
 import signal
@@ -49,7 +49,8 @@ def rping_in_a_child():
 
 
 def serve_after_fork(mode):
-    """A server serves a stream after its parent has ended, or while it waits."""
+    """A server accepts a stream after its parent has ended, or while its
+    parent waits."""
     port = harness.free_port()
     with Test(f"server {mode}") as test:
         server = test.start("server", [FORK_STREAM, mode, port])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A program with QPs that connect without rdma_cm, by GID index, while the
- * addresses of the interface change.  port_test.py makes each change when the
- * program asks for it.
+ * addresses of the interface change. port_test.py makes each change when the
+ * program requests it.
  *
  * usage: apps-gid-follow DEVICE INTERFACE
  */
@@ -23,7 +23,7 @@
 
 #define LIMIT_MS 20000
 #define LEN 64
-/* 4.096 us * 2^18 is a second, and four tries. */
+/* 4.096 us * 2^18 is one second, with four tries. */
 #define TIMEOUT 18
 #define RETRY_CNT 3
 
@@ -35,7 +35,7 @@ static uint8_t buf[2][LEN];
 static uint32_t ifindex;
 static int table_len;
 
-/* ---- the table ---------------------------------------------------------- */
+/* ---- the table ---- */
 
 static union ibv_gid mapped(const char *addr)
 {
@@ -52,7 +52,7 @@ static bool is_zero(const union ibv_gid *gid)
 	return !memcmp(gid, &zero, sizeof(zero));
 }
 
-/* Every index answers, and all ways to ask say the same. */
+/* Every index can be read, and all functions return the same. */
 static void table_check(void)
 {
 	struct ibv_gid_entry all[64];
@@ -82,7 +82,7 @@ static void table_check(void)
 	NEEDS(ibv_query_gid(ctx, 1, table_len, &gid));
 }
 
-/* -1: nowhere. */
+/* Return: the index; -1: not found. */
 static int index_of(const char *addr)
 {
 	union ibv_gid want = mapped(addr), gid;
@@ -96,7 +96,7 @@ static int index_of(const char *addr)
 	return -1;
 }
 
-/* Asks for a change of addresses and waits until it has come. */
+/* Requests a change of addresses and waits until it has happened. */
 static void change(const char *what)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
@@ -111,7 +111,7 @@ static void change(const char *what)
 	ibv_ack_async_event(&ev);
 }
 
-/* ---- queue pairs -------------------------------------------------------- */
+/* ---- queue pairs ---- */
 
 static struct ibv_qp *qp_new(void)
 {
@@ -218,7 +218,7 @@ static void connect_by(struct ibv_qp *qp[2], const char *addr)
 	NEEDS(!memcmp(buf[0], buf[1], LEN));
 }
 
-/* ---- the course --------------------------------------------------------- */
+/* ---- the course ---- */
 
 static void open_all(const char *device)
 {
@@ -257,8 +257,8 @@ int main(int argc, char **argv)
 	NEEDS(idx > 0);
 	connect_by(second, "198.51.100.7");
 
-	/* The address is in use: its QP notices within its time limit, and
-	 * others do not notice. */
+	/* The address is in use: its QP notices within its time limit. Other
+	 * QPs are not affected. */
 	change("del 192.0.2.0/24");
 	NEEDS(index_of("198.51.100.7") == idx && index_of("192.0.2.0") < 0);
 	late = qp_new();

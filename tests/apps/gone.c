@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Registered memory that becomes inaccessible, through stock libibverbs and
- * librdmacm.  One side learns of it by an asynchronous event or a completion,
- *the other by its completions.  Neither gets a signal, and the next connection
- * works.
- * Runs under `usiw run`, alone, and connects to itself.
+ * Registered memory becomes inaccessible, with stock libibverbs and librdmacm.
+ * One side learns this by an asynchronous event or a completion, the other by
+ * its completions. Neither gets a signal, and the next connection works. Runs
+ * alone under `usiw run`, and connects to itself.
  *
  * usage: apps-gone [handler | blocked]
  *	handler: with handlers of the program's own, which must see its own
@@ -33,7 +32,7 @@
 #define AREA ((size_t)2 << 20)
 #define LIMIT_MS 10000
 
-/* Far from where others get theirs: what is unmapped here stays so. */
+/* Far from other mappings, so that unmapped memory is not mapped again. */
 #define PLACE ((void *)0x7e9000000000)
 
 static const char *doing = "starting";
@@ -74,7 +73,7 @@ struct row {
 	uint32_t len;
 };
 
-/* ---- the program's own faults ------------------------------------------- */
+/* ---- the program's own faults ---- */
 
 static sigjmp_buf own_jump;
 static void *volatile own_addr;
@@ -111,7 +110,7 @@ static void own_fault(uint8_t *gone)
 	NEEDS(own_addr == gone + 5);
 }
 
-/* ---- a connection to ourselves ------------------------------------------ */
+/* ---- a connection to ourselves ---- */
 
 struct pair {
 	struct rdma_event_channel *channel;
@@ -127,7 +126,7 @@ static struct rdma_cm_id *expect(struct pair *p, enum rdma_cm_event_type type)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	/* The end of the connection before comes when it likes. */
+	/* The end of the previous connection may come at any time. */
 	do {
 		NEEDS(rdma_get_cm_event(p->channel, &event) == 0);
 		id = event->id;
@@ -211,7 +210,7 @@ static void pair_disconnect(struct pair *p)
 	NEEDS(rdma_destroy_id(p->passive) == 0);
 }
 
-/* ---- memory that goes --------------------------------------------------- */
+/* ---- memory that goes ---- */
 
 struct area {
 	uint8_t *mem;
@@ -240,7 +239,7 @@ static void area_open(struct area *a, struct pair *p, enum how how)
 	NEEDS(a->mr);
 }
 
-/* Return: the first page that is gone. */
+/* Return: the first inaccessible page. */
 static uint8_t *area_lose(struct area *a, enum kind kind, uint32_t len)
 {
 	size_t from = len / 2 / PAGE * PAGE;
@@ -263,7 +262,7 @@ static void area_close(struct area *a)
 	close(a->fd);
 }
 
-/* ---- work --------------------------------------------------------------- */
+/* ---- work ---- */
 
 static uint64_t now_ms(void)
 {
@@ -332,7 +331,7 @@ static void send_post(struct pair *p, const struct row *row,
 	NEEDS(ibv_post_send(p->active->qp, &wr, &bad) == 0);
 }
 
-/* The QP's own next event.  The completion threads bring it, too. */
+/* The next event of this QP. The completion threads deliver it too. */
 static enum ibv_event_type event_take(struct pair *p, const struct ibv_qp *qp)
 {
 	struct ibv_context *context = p->listener->verbs;
@@ -356,7 +355,7 @@ static void row_expect(struct pair *p, const struct row *row)
 	switch (row->role) {
 	case WRITE_TO:
 		wc = wc_take(p, 0);
-		/* done when TCP has it, or ended by the TERMINATE */
+		/* done when TCP has accepted it, or ended by the TERMINATE */
 		NEEDS(wc.status == IBV_WC_SUCCESS ||
 		      wc.status == IBV_WC_REM_ACCESS_ERR);
 		NEEDS(event_take(p, p->passive->qp) == IBV_EVENT_QP_ACCESS_ERR);
@@ -385,7 +384,7 @@ static void row_expect(struct pair *p, const struct row *row)
 		wc = wc_take(p, 0);
 		break;
 	}
-	/* What was still posted ends, once. */
+	/* Remaining work completes, once. */
 	for (int i = row->role == SEND_INTO ? 12 : 11; i <= 12; i++) {
 		wc = wc_take(p, 1);
 		NEEDS(wc.wr_id == (uint64_t)i);
@@ -445,6 +444,6 @@ int main(int argc, char **argv)
 			}
 	if (has_handler)
 		NEEDS(own_cnt == cnt);
-	printf("%u connections, all survived\n", cnt);
+	printf("%u connections, all as expected\n", cnt);
 	return 0;
 }

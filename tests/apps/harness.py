@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """End-to-end tests: unmodified programs under `usiw run`, and their counters.
 
-A test starts programs (Program), waits for what they do (never for a time),
-lets them end, and asks the counter pages that every usiw process leaves in
-the test's own directory how many octets really moved.
+A test starts programs (Program), waits for events (never for a time), lets the
+programs end, and reads the counter pages that every usiw process leaves in the
+test's directory, to check how many octets were transferred.
 """
 import json
 import os
@@ -25,23 +25,23 @@ BUILD = os.path.abspath(BUILD)
 USIW = os.path.join(BUILD, "bin", "usiw")
 NOBODY = 65534
 MEMLOCK = 65536
-# Everything below is limited by one factor, for slow or watched builds.
+# One factor scales all time limits, for slow or instrumented builds.
 SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
 SANITIZER_SAYS = re.compile(
     r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
-PERSONA = []  # words of `usiw run`
-TICK = 0.005  # how often a condition is looked at again
+PERSONA = []  # arguments of `usiw run`
+TICK = 0.005  # interval between two checks of a condition
 
 
 class Failure(Exception):
-    """The test found something wrong; the text says what."""
+    """The test found an error. The text describes it."""
 
     is_told = False
 
 
 class Skip(Exception):
-    """The test cannot run here; the text says why."""
+    """The test cannot run here. The text has the reason."""
 
 
 def check(condition, text):
@@ -50,7 +50,7 @@ def check(condition, text):
 
 
 def wait_until(condition, timeout, what):
-    """What condition() returns, once it is true."""
+    """Waits until condition() is true, and returns its value."""
     deadline = time.monotonic() + timeout * SLOW
     while True:
         value = condition()
@@ -109,7 +109,7 @@ class Counters:
 # ---- ports and addresses -------------------------------------------------
 
 def free_port():
-    """A free TCP port, below those that connect() picks from."""
+    """A free TCP port below the range that connect() uses."""
     while True:
         port = random.randrange(10000, 30000)
         try:
@@ -121,12 +121,12 @@ def free_port():
                     s.bind(("", port))
             return port
         except OSError as e:
-            if e.errno == 97:  # no IPv6 here: IPv4 is free, then
+            if e.errno == 97:  # no IPv6 on this machine: free for IPv4
                 return port
 
 
 def is_listening(port, pid="self"):
-    """Does a socket listen in the network namespace of that process?"""
+    """Whether a socket listens in the network namespace of that process."""
     for table in ("tcp", "tcp6"):
         try:
             with open(f"/proc/{pid}/net/{table}") as f:
@@ -157,14 +157,15 @@ def machine_address():
 # ---- programs ------------------------------------------------------------
 
 def need(*names):
-    """The programs this test cannot do without."""
+    """Skips the test if one of these programs is missing."""
     for name in names:
         if not shutil.which(name):
             raise Skip(f"{name} is not installed")
 
 
 def unprivileged():
-    """Words before a command that run it as user nobody with low limits."""
+    """Arguments before a command that run it as user nobody with low
+    limits."""
     words = []
     if os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER"):
         words += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
@@ -173,7 +174,7 @@ def unprivileged():
 
 
 class Program:
-    """One running program.  All words before it exec, so pid is its own."""
+    """One running program. All arguments before it exec, so pid is its own."""
 
     def __init__(self, test, name, command, env=None, usiw=True, inside=()):
         self.name = name
@@ -202,7 +203,7 @@ class Program:
             return f.read().decode(errors="replace")
 
     def wait_text(self, pattern, timeout=20):
-        """Until the output matches."""
+        """Waits until the output matches."""
         def look():
             match = pattern.search(self.text())
             check(match or self.process.poll() is None,
@@ -219,9 +220,8 @@ class Program:
         wait_until(look, timeout, f"{self.name} to listen on {port}")
 
     def wait_waiting(self, timeout=20):
-        """Until it sleeps at four looks in a row, or has spent 20 ms of CPU
-        time: what it was about to do is done, and it waits for a peer or
-        polls for one."""
+        """Waits until the program sleeps in four checks in a row, or has used
+        20 ms of CPU time: by then it waits for a peer or polls for one."""
         sleeps, begin = 0, None
 
         def look():
@@ -235,7 +235,7 @@ class Program:
         wait_until(look, timeout, f"{self.name} to wait for a peer")
 
     def wait(self, timeout, codes=(0,)):
-        """Until it ends; its exit code must be one of codes."""
+        """Waits until it ends. Its exit code must be one of codes."""
         try:
             code = self.process.wait(timeout * SLOW)
         except subprocess.TimeoutExpired:
@@ -249,7 +249,7 @@ class Program:
         self.process.send_signal(number)
 
     def stop(self):
-        """Whatever state it is in: away with it and its children."""
+        """Kills the program with its children, in any state."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -301,7 +301,7 @@ class Test:
             self.conclude(kind, value, states)
 
     def check_outputs(self):
-        """What sanitizers say counts, however a program ended."""
+        """Errors reported by sanitizers count, however a program ended."""
         for program in self.programs:
             found = SANITIZER_SAYS.search(program.text())
             check(not found, f"{program.name}: {found and found.group(0)}")
@@ -326,7 +326,8 @@ class Test:
         return Program(self, name, command, **kwargs)
 
     def demand_payload(self, before, octets):
-        """At least so many payload octets went out since `before`."""
+        """Checks that at least that many payload octets were sent since
+        `before`."""
         moved = (self.counters.sum().get("tx_payload", 0) -
                  before.get("tx_payload", 0))
         check(octets > 0, "the case demands no payload: it proves nothing")
@@ -352,9 +353,9 @@ INSIDE = "USIW_TEST_INSIDE_NETNS"
 
 
 def confine(script, *programs, is_root=True):
-    """Run the script again in a network of its own, where it is root, or
-    another user with its capabilities: tcpdump as root changes to a user that
-    does not exist there.  Skip it where a program is missing."""
+    """Runs the script again in a separate network namespace, where it is root,
+    or another user with its capabilities: tcpdump as root changes to a user
+    that does not exist there. Skips it if a program is missing."""
     if INSIDE in os.environ:
         return
     words = ["unshare", "-Unm", "--map-user=1000", "--map-group=1000",
@@ -372,14 +373,15 @@ def confine(script, *programs, is_root=True):
         print(f"skipped: {e}")
         sys.exit(SKIP)
     os.environ[INSIDE] = "1"
-    # Inside, no other user exists that one could become.
+    # Inside, there is no other user to change to.
     os.environ["USIW_TEST_KEEP_USER"] = "1"
     os.execvp("unshare", [*words, sys.executable, "-B",
                           os.path.abspath(script), *sys.argv[1:]])
 
 
 def main(cases):
-    """Run [(name, function)], each on its own; exit code for ctest."""
+    """Runs [(name, function)] one after the other. Return: exit code for
+    ctest."""
     wanted = sys.argv[1:]
     failed, skipped, ran = [], [], 0
     try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Nothing to do means nothing done: no system call, no context switch."""
+"""Without work there is no system call and no context switch."""
 import glob
 import os
 import re
@@ -11,7 +11,7 @@ import harness
 from harness import Test, check, wait_until
 
 SECONDS = 10
-STRACE_SETTLE = 1.0  # attaching interrupts the calls threads wait in
+STRACE_SETTLE = 1.0  # attaching interrupts the calls that threads wait in
 
 
 def switches(pid):
@@ -24,13 +24,14 @@ def switches(pid):
 
 
 def watch_for(seconds):
-    """Time itself is what is measured here."""
+    """The elapsed time itself is measured here."""
     with subprocess.Popen(["sleep", str(seconds)]) as clock:
         clock.wait()
 
 
 def settle(pid):
-    """Until a quarter second went by without a context switch."""
+    """Waits until a quarter of a second has passed without a context
+    switch."""
     def is_quiet():
         before = switches(pid)
         watch_for(0.25)
@@ -39,7 +40,7 @@ def settle(pid):
 
 
 def system_calls(test, pid):
-    """Calls that began while strace had been attached for a while."""
+    """Calls that began after strace had been attached for a while."""
     path = os.path.join(test.directory, "strace")
     tracer = subprocess.Popen(["strace", "-f", "-ttt", "-o", path, "-p",
                                str(pid)], stderr=subprocess.PIPE, text=True)
@@ -78,7 +79,7 @@ def idle(name, start):
 
 
 def stopped_client(test):
-    """rping's server with a client that SIGSTOP holds."""
+    """rping's server with a client that SIGSTOP has stopped."""
     port = harness.free_port()
     server = test.start("server", ["rping", "-s", "-p", port])
     server.wait_listening(port)
@@ -98,7 +99,7 @@ def listening(test):
 
 
 def watching(test):
-    """Waits for asynchronous events: the network stays as it is."""
+    """Waits for asynchronous events while the network does not change."""
     server = test.start("watch", ["stdbuf", "-oL", "ibv_asyncwatch", "-d",
                                   "usiw_lo"])
     server.wait_text(re.compile("async event FD"))

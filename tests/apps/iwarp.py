@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""MPA, DDP and RDMAP by hand: a second implementation, written from
-doc/spec, that can also lie."""
+"""MPA, DDP and RDMAP as a second implementation, written from doc/spec, which
+can also violate the protocol."""
 import socket
 import struct
 
@@ -79,8 +79,8 @@ def header_of(ulpdu):
 
 
 def terminate(layer_type, code, cause=None, read_header=False):
-    """The ULPDU of a Terminate: (part 6) two octets of error, and, if there
-    is a cause, its length, DDP header and RDMAP Read Request header."""
+    """The ULPDU of a Terminate (part 6): two octets of error, and, if there is
+    a cause, its length, DDP header and RDMAP Read Request header."""
     flags, copied = 0, b""
     if cause is not None:
         flags = 0xC0
@@ -95,7 +95,7 @@ def terminate(layer_type, code, cause=None, read_header=False):
 # ---- a connection --------------------------------------------------------
 
 class Closed(Exception):
-    """The other side ended the stream where more was due."""
+    """The other side ended the stream too early."""
 
 
 class Peer:
@@ -124,7 +124,8 @@ class Peer:
         return bytes(octets)
 
     def start(self, private_data=b"", **kwargs):
-        """Request, Reply.  Returns the Reply's flags, rev, private data."""
+        """Exchanges Request and Reply. Return: the Reply's flags, rev, private
+        data."""
         self.put(request(private_data, **kwargs))
         frame = self.get(20)
         flags, rev, length = struct.unpack_from(">BBH", frame, 16)
@@ -133,7 +134,7 @@ class Peer:
         return flags, rev, self.get(length)
 
     def get_ulpdu(self):
-        """One FPDU, its CRC verified."""
+        """Reads one FPDU and verifies its CRC."""
         head = self.get(2)
         length = struct.unpack(">H", head)[0]
         rest = self.get(length + -(length + 2) % 4 + 4)
@@ -143,7 +144,8 @@ class Peer:
         return rest[:length]
 
     def is_closed(self):
-        """Nothing more, and an end in order or not, before the time is up."""
+        """Whether the stream ends, in order or not, without further octets,
+        within the time limit."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:

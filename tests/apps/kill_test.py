@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""kill -9 in the middle of traffic: the other side ends, with an error."""
+"""kill -9 during a transfer: the other side ends with an error."""
 import functools
 import signal
 
 import harness
 from harness import Test, check, wait_until
 
-FLOWING = 50 << 20  # octets that prove the middle of the traffic
+FLOWING = 50 << 20  # after this many octets the transfer is in progress
 
 
 def kill(program, victim_name, option="-R"):

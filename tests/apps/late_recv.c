@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program that posts its receive late.  It connects to itself with librdmacm.
- * One side sends at once.  The other first READs the memory that the sender's
- * private data names, and posts its receive after the message has come, or
- * never.
+ * A program that posts its receive late. It connects to itself with librdmacm.
+ * One side sends at once. The other side first READs the memory that the
+ * sender's private data names, and posts its receive after the message has
+ * arrived, or never.
  *
  *   late       as soon as the message is there
  *   very-late  after three times what USIW_RNR_MS says
@@ -61,7 +61,7 @@ static void *sender(void *arg)
 	return NULL;
 }
 
-/* What the sender has in its memory can be read, though its Send waits. */
+/* The sender's memory can be read although its Send waits. */
 static void read_source(struct rdma_cm_id *id, const struct where *where)
 {
 	struct ibv_mr *mr = rdma_reg_msgs(id, read_here, LEN);
@@ -76,7 +76,7 @@ static void read_source(struct rdma_cm_id *id, const struct where *where)
 	rdma_dereg_mr(mr);
 }
 
-/* A READ that begins after the Send was given to TCP is answered behind it. */
+/* A READ that begins after the Send was given to TCP is answered after it. */
 static void wait_arrived(struct rdma_cm_id *id, const struct where *where)
 {
 	sem_wait(&is_sent);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 	act(argv[1], id, srq, &where);
 	if (strcmp(argv[1], "leave"))
 		sem_post(&is_done);
-	/* DISCONNECTED has come when it returns. */
+	/* DISCONNECTED arrives before it returns. */
 	rdma_disconnect(id);
 	sem_post(&is_done);
 	pthread_join(thread, NULL);

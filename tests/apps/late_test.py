@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """late_test.py [--persona NAME]: a program that posts its receive after the
-message has come, or never."""
+message has arrived, or never."""
 import os
 import sys
 
@@ -30,7 +30,7 @@ BOTH = [("late", run(["late"])),
         ("never-srq", run(["never", "srq", "limit"], SHORT)),
         ("leave", run(["leave"], LONG)),
         ("leave-srq", run(["leave", "srq"], LONG))]
-# rnr_retry_count 7: for ever with persona ca only
+# rnr_retry_count 7: without limit only with persona ca
 RNIC = [("never-7", run(["never"], SHORT))]
 CA = [("very-late", run(["very-late"], SHORT)),
       ("very-late-srq", run(["very-late", "srq"], SHORT))]

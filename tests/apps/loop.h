@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * For programs under `usiw run` that connect to themselves by rdma_cm: both
- * ends in one thread, on what the caller made for them.
+ * ends in one thread, on objects of the caller.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -18,7 +18,7 @@
 
 #include "needs.h"
 
-/* Longer than anything here takes, also under a sanitizer. */
+/* Longer than any operation takes here, also under a sanitizer. */
 #define LOOP_LIMIT_S 20
 
 struct loop {
@@ -43,7 +43,8 @@ static inline struct rdma_cm_id *loop_expect(struct loop *l,
 	return id;
 }
 
-/* A listener, and an identity with a resolved route to it, which has verbs. */
+/* Opens a listener, and an identity with a resolved route to it, which has
+ * verbs. */
 static inline void loop_open(struct loop *l)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
@@ -63,7 +64,7 @@ static inline void loop_open(struct loop *l)
 	loop_expect(l, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-/* Make a QP of each end by @attr and connect them. */
+/* Makes a QP for each end by @attr and connects them. */
 static inline void loop_connect(struct loop *l,
 				const struct ibv_qp_init_attr_ex *attr)
 {
@@ -81,7 +82,7 @@ static inline void loop_connect(struct loop *l,
 	loop_expect(l, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* Ends @l; the QPs go first, so that no event comes of it. */
+/* Closes @l. The QPs are destroyed first, so that no event results. */
 static inline void loop_close(struct loop *l)
 {
 	rdma_destroy_qp(l->active);

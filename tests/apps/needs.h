@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Without which nothing further makes sense: the program says so, and ends.
+ * A condition that the rest of the program needs: if it is false, the program
+ * prints it and exits.
  */
 #ifndef NEEDS_H
 #define NEEDS_H

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """netlink_test.py [--persona NAME]: the stock `rdma` tool and stock libibverbs
-find our devices by netlink.
+find usiw's devices by netlink.
 
-The script runs itself inside `unshare -Urnm`, where the interfaces are its
-own.
+The script runs itself inside `unshare -Urnm`, with its own interfaces.
 """
 import json
 import os
@@ -14,7 +13,7 @@ import sys
 import harness
 from harness import PERSONA, Failure, Test, check, need
 
-# A program knows the index of a device from netlink; from sysfs it is -1.
+# A program gets the index of a device from netlink; from sysfs it is -1.
 INDEX = """
 import ctypes
 verbs = ctypes.CDLL("libibverbs.so.1")
@@ -50,7 +49,7 @@ def ip(*words):
 
 
 def links():
-    """usiw_lo and usiw_veth0, of which the second's cable is out."""
+    """usiw_lo and usiw_veth0. The second one has no carrier."""
     expected = [("usiw_lo", 1, "ACTIVE", "LINK_UP", "lo"),
                 ("usiw_veth0", 1, "DOWN", "DISABLED", "veth0")]
     keys = "ifname", "port", "state", "physical_state", "netdev"
@@ -60,7 +59,7 @@ def links():
           [int(open(f"/sys/class/net/{r[4]}/ifindex").read())
            if os.path.exists(f"/sys/class/net/{r[4]}") else g["netdev_index"]
            for r, g in zip(expected, got)], str(got))
-    # rdma-core's suite reads this spelling
+    # rdma-core's suite expects this spelling
     check(rows(["rdma", "link", "show", "-j"]) == got, "-j at the end")
     plain = output(["rdma", "link", "show"])
     check("link usiw_lo/1 state ACTIVE physical_state LINK_UP netdev lo"
@@ -89,7 +88,7 @@ def devices():
 
 
 def verbs():
-    """libibverbs went by netlink, and has the order that sysfs gives."""
+    """libibverbs used netlink, and has the same order as sysfs."""
     got = output(["python3", "-c", INDEX])
     check(sorted(got.splitlines()) == ["0 usiw_lo", "1 usiw_veth0"], got)
     names = [line.split()[1] for line in got.splitlines()]
@@ -99,7 +98,7 @@ def verbs():
 
 
 def refusals():
-    """Errors, no hang."""
+    """Errors are returned without a hang."""
     for words in (["rdma", "dev", "show", "nosuch"],
                   ["rdma", "link", "show", "usiw_lo/2"],
                   ["rdma", "dev", "set", "usiw_lo", "name", "other"],

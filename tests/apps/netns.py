@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two network namespaces joined by veth, for scripts that harness.confine()
-has put into one."""
+runs in one."""
 import subprocess
 
 import harness
@@ -11,7 +11,7 @@ ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
 
 
 class Net:
-    """The client lives in this namespace, the server in one of a child."""
+    """The client runs in this namespace, the server in that of a child."""
 
     def __init__(self, mtu):
         self.holder = subprocess.Popen(
@@ -39,7 +39,7 @@ class Net:
                 self.close()
                 raise Failure(f"{' '.join(words)}: {done.stdout}")
 
-        # Until then there is no port that would be active.
+        # Before that no port is active.
         for words in (ip + ["link", "show", "veth0"],
                       there + ["link", "show", "veth1"]):
             harness.wait_until(

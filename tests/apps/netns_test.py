@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two network namespaces joined by veth, MTU 1500 and 9000, CRC on and off.
 
-The script runs itself inside `unshare -Urnm`, so that nothing of the host's
-network is touched and no privilege is needed.
+The script runs itself inside `unshare -Urnm`, so it does not affect the host's
+network and needs no privilege.
 """
 import functools
 import ipaddress
@@ -40,7 +40,7 @@ DEVICE = {"server": "usiw_veth1", "client": "usiw_veth0"}
 
 
 def gid_index(test, net, end, address):
-    """Where that end's device has the address."""
+    """The index of the address in the GID table of that end's device."""
     inside = net.inside if end == "server" else ()
     wanted = ipaddress.IPv6Address(
         address if ":" in address else "::ffff:" + address)
@@ -55,7 +55,7 @@ def gid_index(test, net, end, address):
 
 
 def hand_pair(net, personas, program, addresses, gid_option, options, octets):
-    """Programs that tell each other GIDs, or, without addresses, LIDs."""
+    """Programs that exchange GIDs, or, without addresses, LIDs."""
     name = " ".join([program, *options, *personas.values()])
     with Test(f"{name} {addresses and addresses['server']}") as test:
         before = test.counters.sum()
@@ -79,7 +79,7 @@ def hand_pair(net, personas, program, addresses, gid_option, options, octets):
 
 
 def by_hand():
-    """Queue pairs connected by ibv_modify_qp(), in any persona."""
+    """Queue pairs connected by ibv_modify_qp(), with any persona."""
     net = Net(1500)
     try:
         for server, client in (("rnic", "rnic"), ("ca", "ca"), ("rnic", "ca"),
@@ -194,7 +194,7 @@ def mpi():
                      "TMPDIR": test.directory})
             program.wait(60)
             check("good 3" in program.text(), program.text())
-            # Among three, everybody sends to two.
+            # With three processes, each one sends to two.
             test.demand_payload({}, 5 * 3 * 2 << 18)
     finally:
         harness.PERSONA.clear()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program with a dlopen() of its own, like haproxy.  For the dynamic linker
- * the program then opens every library, with the program's search path.  It
+ * A program with its own dlopen(), like haproxy. For the dynamic linker every
+ * library is then opened by the program, with the program's search path. It
  * sends a stream to itself.
  */
 #include <arpa/inet.h>
@@ -61,7 +61,7 @@ int main(void)
 	must(server >= 0, "accept");
 	must(pthread_create(&sender, NULL, send_main, &client) == 0, "thread");
 	must(recv(server, back, SIZE, MSG_WAITALL) == SIZE, "recv");
-	must(memcmp(octets, back, SIZE) == 0, "other octets came");
+	must(memcmp(octets, back, SIZE) == 0, "received other octets");
 	pthread_join(sender, NULL);
 	puts("all came");
 	return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""perftest's programs: starting a pair, reading the table they print."""
+"""perftest's programs: starts a pair and reads the table that it prints."""
 import re
 
 import harness
@@ -7,7 +7,7 @@ from harness import check
 
 ALL_SIZES = [1 << n for n in range(1, 24)]
 
-# "#bytes #iterations ..." and the rows of numbers below it.
+# "#bytes #iterations ..." and the rows of numbers after it.
 ROW = re.compile(r"^ *(\d+) +(\d+) +([0-9][0-9.]*.*)$", re.M)
 
 
@@ -38,7 +38,7 @@ def demand_moved(test, before, program, options, table):
 
 
 def demand_atomics(test, before, program, options, table):
-    """Atomics carry no payload: the responders' own count."""
+    """Atomics carry no payload, so the responders' counters are checked."""
     served = (test.counters.sum().get("atomic_served", 0) -
               before.get("atomic_served", 0))
     wanted = sum(count for _, count, _ in table) * directions(program, options)
@@ -47,18 +47,18 @@ def demand_atomics(test, before, program, options, table):
 
 
 # How the queue pairs are connected: by rdma_cm, or by the programs themselves,
-# which tell each other address and number on a socket of theirs.
+# which exchange address and number on a socket.
 BY_CM = ("-R",)
 BY_HAND = ("-d", "usiw_lo", "-x", "0")
 
 
-# perftest compares two clocks, and gives up where it was interrupted meanwhile.
+# perftest compares two clocks, and gives up if it was interrupted in between.
 CLOCKLESS = "Can't produce a report"
 TRIES = 3
 
 
 def pair(test, program, options, address="127.0.0.1", **settings):
-    """Run server and client to the end.  Returns the client's table.  The
+    """Runs server and client to the end. Return: the client's table. The
     settings are those of pair_once()."""
     for left in reversed(range(TRIES)):
         count = len(test.programs)

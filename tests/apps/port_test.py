@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Stock ibv_asyncwatch hears what becomes of a network interface.
+"""Stock ibv_asyncwatch gets the events of changes of a network interface.
 
-The script runs itself inside `unshare -Urnm`, where the interfaces are its
-own.
+The script runs itself inside `unshare -Urnm`, with its own interfaces.
 """
 import os
 import re
@@ -24,8 +23,8 @@ def ip(*words):
 
 
 class Net:
-    """Two interfaces, the ends of one cable, without IPv6: its addresses
-    come and go by themselves."""
+    """Two interfaces, joined as a veth pair, without IPv6, whose addresses
+    change by themselves."""
 
     def __enter__(self):
         ip("link", "set", "lo", "up")
@@ -34,7 +33,8 @@ class Net:
             ip("link", "set", "veth" + number, "addrgenmode", "none")
             ip("addr", "add", f"192.0.2.{number}/24", "dev", "veth" + number)
             ip("link", "set", "veth" + number, "up")
-        # The carrier comes a moment later, and is an event to who looks.
+        # The carrier comes a moment later, and is an event for a program that
+        # watches.
         wait_until(lambda: subprocess.run(
             ["ip", "-br", "link"], stdout=subprocess.PIPE, check=True,
             text=True).stdout.count(" UP ") == 2, 10, "both ends up")
@@ -54,7 +54,7 @@ def watch(test, device):
 
 
 def expect(program, *wanted):
-    """All that was heard, from the start."""
+    """All events from the start."""
     def look():
         check(program.process.poll() is None, "ibv_asyncwatch ended")
         return len(EVENT.findall(program.text())) >= len(wanted)
@@ -93,22 +93,22 @@ def addresses():
         late = watch(test, "usiw_veth0")
         ip("addr", "del", "192.0.2.7/24", "dev", "veth0")
         expect(early, GID, GID, GID)
-        # What was before it is not told to it.
+        # Earlier changes are not reported to it.
         expect(late, GID)
         ip("addr", "del", "192.0.2.1/24", "dev", "veth1")
         expect(other, GID)
 
 
 def flaps():
-    """What is over before anybody looks is told all the same."""
-    # In one process: the thread would else keep up with it.
+    """A change that was undone before anyone looked is reported too."""
+    # In one process: otherwise the thread would keep up with it.
     with Net(), Test("an interface flaps") as test:
         program = watch(test, "usiw_veth0")
         batch = "link set veth0 down\nlink set veth0 up\n" * 5
         done = subprocess.run(["ip", "-batch", "-"], input=batch, text=True)
         check(done.returncode == 0, "ip -batch")
 
-        # A look amid them may be ahead of messages, and add some.
+        # A query in between may be ahead of messages, and add events.
         def heard():
             events = EVENT.findall(program.text())
             is_up = events[-1:] == [ACTIVE] and events.count(ACTIVE) >= 5
@@ -118,7 +118,7 @@ def flaps():
 
 
 def anew():
-    """Removed and made again by its name, then renamed."""
+    """Removed and made again with its name, then renamed."""
     with Net(), Test("an interface is made anew") as test:
         program = watch(test, "usiw_veth0")
         ip("link", "del", "veth0")
@@ -139,7 +139,7 @@ def anew():
 
 
 def follows():
-    """A program that goes on while its addresses come and go."""
+    """A program that continues while its addresses come and go."""
     with Net(), Test("QPs by GIDs that come and go") as test:
         program = test.start("gid-follow", [
             os.path.join(harness.BUILD, "bin", "apps-gid-follow"), "usiw_veth0", "veth0"])

@@ -11,7 +11,7 @@ ORDERS = ("tcp-first", "rdma-first", "tcp-around", "rdma-around")
 
 
 def both(address, order, inside=()):
-    """A client, here, connects to both; the server is `inside`."""
+    """A client in this namespace connects to both; the server is `inside`."""
     with Test(f"ports {order} {' '.join(harness.PERSONA)}") as test:
         server = test.start("server", [PROGRAM, "ports-serve", address, order],
                             inside=inside)

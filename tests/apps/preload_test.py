@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A program that never looks at a device makes the same system calls, in the
-same order, as without usiw, once the loader has done its work."""
+"""A program that never uses a device makes the same system calls, in the same
+order, as without usiw, after the loader has finished."""
 import os
 import re
 import subprocess
@@ -17,9 +17,9 @@ CALL = re.compile(r"^(\w+)\((.*)$")
 
 
 def trace(command, preload):
-    """[[call, ...] per program image], what follows the loader's work."""
+    """[[call, ...] per program image], after the loader's calls."""
     with tempfile.TemporaryDirectory() as directory:
-        # -ff: a file per process, in which no call is cut in two.
+        # -ff: one file per process, in which no call is split.
         words = ["strace", "-ff", "-o", os.path.join(directory, "trace"),
                  *command]
         if preload:
@@ -34,22 +34,22 @@ def trace(command, preload):
 
 
 def images(lines):
-    """Cut one process's trace into the program images it ran."""
+    """Splits one process's trace into the program images that it ran."""
     order, cache = [[]], None
     for line in lines:
         match = CALL.match(line)
         if not match:
             continue
         call, rest = match.groups()
-        # When a child's death interrupts its parent is chance.
+        # A child's death may interrupt its parent at any time.
         if call == "rt_sigreturn":
             continue
         if call == "execve" and rest.endswith("= 0\n"):
             order.append([])
             cache = None
         order[-1].append(call)
-        # The loader unmaps /etc/ld.so.cache when all libraries are mapped
-        # and relocated: what it did before does not count.
+        # The loader unmaps /etc/ld.so.cache when all libraries are mapped and
+        # relocated. Its earlier calls are not compared.
         if call == "openat" and "ld.so.cache" in rest:
             cache = "wanted"
         elif call == "mmap" and cache == "wanted":
@@ -65,7 +65,7 @@ def same_calls(name, command):
     plain = trace(command, preload=False)
     under = trace(command, preload=True)
     check(sum(len(i) for i in plain) > 20, "the trace is empty")
-    # Processes of a pipeline run in any order: compare as a sorted list.
+    # Processes of a pipeline run in any order, so compare a sorted list.
     plain.sort()
     under.sort()
     check(len(plain) == len(under), f"{len(plain)} program images without, "

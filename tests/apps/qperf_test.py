@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """qperf_test.py [--persona NAME]: qperf's tests of reliable connections, with
-rdma_cm (-cm1) and without, where it tells the peer a LID and a number.
+rdma_cm (-cm1) and without it, where it sends a LID and a number to the peer.
 
-They end by the clock, after a second at least; so several run at a time.
+Each takes at least a second, so several run at a time.
 """
 import functools
 import re
@@ -18,7 +18,7 @@ TESTS = (
     ("rc_rdma_read_bw", "rc_rdma_write_lat"),
     ("rc_rdma_write_bw", "rc_rdma_write_poll_lat"),
     ("rc_compare_swap_mr", "rc_fetch_add_mr"),
-    # These compare what each atomic answers with what it must.
+    # These compare the result of each atomic with the expected one.
     ("ver_rc_compare_swap", "ver_rc_fetch_add"),
 )
 
@@ -26,15 +26,15 @@ FIGURE = re.compile(r"^ +\w+ += +([0-9.]+)", re.M)
 
 
 # With -cm1 the server of qperf 0.4.11 destroys the queue pair of its listener,
-# which has none, when all is measured: each of its children ends by SIGSEGV
-# inside libibverbs.  Later versions destroy the connection's.  ASan is not to
+# which has none, after the measurement: each of its children ends by SIGSEGV
+# inside libibverbs. Later versions destroy the connection's. ASan must not
 # report it; `usiw run` would set the other two.
 QUIET_END = {"ASAN_OPTIONS": ":".join((
     "verify_asan_link_order=0", "detect_leaks=0", "handle_segv=0"))}
 
 
 class Pair:
-    """One server, and one client that does some tests in a row."""
+    """One server, and one client that runs some tests in sequence."""
 
     def __init__(self, test, names, options):
         self.names = names
@@ -55,7 +55,7 @@ class Pair:
             check(figure and float(figure.group(1)) > 0,
                   f"no figure of {name}")
         check(len(figures) == len(self.names) + 1, f"figures: {text}")
-        # It goes on for ever, and prints what goes wrong.
+        # It runs for ever, and prints errors.
         check(self.server.process.poll() is None, "the server died")
         check(not self.server.text(), self.server.text())
 
@@ -66,7 +66,7 @@ def all_tests(connect):
         pairs = [Pair(test, names, [*connect, "-t", 1]) for names in TESTS]
         for pair in pairs:
             pair.check()
-        # Messages of 64 KiB, and nothing that waits.
+        # Messages of 64 KiB, and no backlog.
         test.demand_payload({}, 100 << 20)
         served = test.counters.sum().get("atomic_served", 0)
         check(served > 4, f"{served} atomics by usiw's counters")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the stock programs do not ask of rdma_cm: both ends in this process,
- * by stock librdmacm.  See main() for the words.
+ * Uses of rdma_cm that the stock programs do not cover. Both ends are in this
+ * process, on stock librdmacm. main() lists the arguments.
  */
 #include "rdmacm.h"
 
@@ -9,7 +9,7 @@
 
 #define CONN_CNT 1000
 
-/* ---- many connections --------------------------------------------------- */
+/* ---- many connections ---- */
 
 struct greeting {
 	uint32_t index, nonce, filler[20];
@@ -20,7 +20,8 @@ struct end {
 	bool is_up, is_down;
 };
 
-static struct end ends[2][CONN_CNT]; /* of the dialling, the accepting side */
+static struct end
+	ends[2][CONN_CNT]; /* of the dialling and of the accepting side */
 static struct greeting greetings[CONN_CNT];
 static uint16_t crowd_port_be;
 static int begun_cnt, up_cnt, down_cnt;
@@ -97,18 +98,18 @@ static void crowd_event(const struct rdma_cm_event *event)
 		end->is_down = true;
 		down_cnt++;
 		break;
-	/* With persona ca, 500 ms behind the end: to a slow machine only. */
+	/* With persona ca, 500 ms after the end: only on a slow machine. */
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		MUST(end->is_down);
 		break;
 	default:
 		fprintf(stderr, "%s, status %d\n", rdma_event_str(event->event),
 			event->status);
-		MUST(!"an event that belongs here");
+		MUST(!"an expected event");
 	}
 }
 
-/* One event of either channel, both of which are non-blocking. */
+/* Handles one event of either channel. Both are non-blocking. */
 static void crowd_step(int epfd)
 {
 	struct epoll_event ready;
@@ -121,7 +122,7 @@ static void crowd_step(int epfd)
 	rdma_ack_cm_event(event);
 }
 
-/* Each by one of its ends: asked to part, or gone without a word. */
+/* Ends each connection at one end, with or without a disconnect. */
 static int crowd_part(void)
 {
 	int awaited_cnt = 0;
@@ -185,7 +186,7 @@ static void many(void)
 	close(epfd);
 }
 
-/* ---- one at a time ------------------------------------------------------ */
+/* ---- one at a time ---- */
 
 static void reject(void)
 {
@@ -207,7 +208,7 @@ static void reject(void)
 	id_end(child);
 	event = event_of(here, RDMA_CM_EVENT_REJECTED);
 	MUST(event->status == (id->verbs->device->node_type == IBV_NODE_CA
-				       ? 28 /* InfiniBand's: the consumer's */
+				       ? 28 /* InfiniBand's reason: consumer */
 				       : -ECONNREFUSED));
 	MUST(event->param.conn.private_data_len >= sizeof(why));
 	MUST(memcmp(event->param.conn.private_data, why, sizeof(why)) == 0);
@@ -216,7 +217,8 @@ static void reject(void)
 	id_end(listener);
 }
 
-/* Events that wait move along, that of a listener with the new identity. */
+/* Pending events migrate with the identity, those of a listener with the new
+ * identity. */
 static void migrate(void)
 {
 	struct rdma_event_channel *from = chan_new(), *to = chan_new();
@@ -237,7 +239,7 @@ static void migrate(void)
 	expect(to, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	qp_new(id);
 	id_connect(id, NULL, 0);
-	/* It is there; not fetched, though. */
+	/* The event is there, but not fetched. */
 	MUST(poll(&(struct pollfd){ .fd = from->fd, .events = POLLIN }, 1,
 		  WAIT_MS) == 1);
 	MUST(rdma_migrate_id(listener, there) == 0);
@@ -249,7 +251,7 @@ static void migrate(void)
 	rdma_destroy_event_channel(from);
 	qp_new(child);
 	MUST(rdma_accept(child, &param) == 0);
-	/* A channel adapter's passive side waits for the active one. */
+	/* With persona ca the passive side waits for the active one. */
 	expect(to, RDMA_CM_EVENT_ESTABLISHED);
 	expect(there, RDMA_CM_EVENT_ESTABLISHED);
 	MUST(rdma_disconnect(child) == 0);
@@ -260,7 +262,7 @@ static void migrate(void)
 	id_end(listener);
 }
 
-/* A peer that takes TCP's connection and says nothing: USIW_START_MS. */
+/* A peer that accepts TCP's connection and sends nothing: USIW_START_MS. */
 static void mute(void)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -310,7 +312,7 @@ static void refused(void)
 	MUST(rdma_bind_addr(id, (struct sockaddr *)&local) == 0);
 	MUST(rdma_join_multicast(id, (struct sockaddr *)&group, NULL) < 0 &&
 	     errno == EOPNOTSUPP);
-	/* Its port is taken, until it has gone. */
+	/* Its port stays in use until it is destroyed. */
 	local.sin_port = rdma_get_src_port(id);
 	other = id_new(chan, NULL);
 	MUST(rdma_bind_addr(other, (struct sockaddr *)&local) < 0 &&
@@ -321,7 +323,7 @@ static void refused(void)
 	id_end(other);
 }
 
-/* ---- two devices: word, address and device of each ----------------------- */
+/* ---- two devices; arguments: word, address and device of each ---- */
 
 static void device_is(const struct rdma_cm_id *id, const char *name)
 {
@@ -365,7 +367,8 @@ static void wildcard(char **words)
 	id_end(listener);
 }
 
-/* Where to and over which device; a shell command changes the route between. */
+/* The destination and its device. A shell command changes the route in
+ * between. */
 static void route(char **words)
 {
 	struct rdma_event_channel *chan = chan_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the parts of rdmacm.c share: channels, events, identities. */
+/* Common parts of rdmacm.c: channels, events, identities. */
 #ifndef APPS_RDMACM_H
 #define APPS_RDMACM_H
 
@@ -16,7 +16,7 @@ static inline struct rdma_event_channel *chan_new(void)
 	return chan;
 }
 
-/* NULL: nothing comes within @ms. */
+/* Return: NULL: no event within @ms. */
 static inline struct rdma_cm_event *
 event_within(struct rdma_event_channel *chan, int ms)
 {
@@ -105,7 +105,8 @@ static inline void id_connect(struct rdma_cm_id *id, const void *pd,
 	MUST(rdma_connect(id, &param) == 0);
 }
 
-/* To where a channel of its own can wait for what comes of connecting. */
+/* Resolves up to the point where a separate channel can wait for the
+ * connection. */
 static inline void id_route(struct rdma_cm_id *id, const char *text,
 			    uint16_t port_be)
 {

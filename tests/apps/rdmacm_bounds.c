@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* ---- backlog ------------------------------------------------------------ */
+/* ---- backlog ---- */
 
 #define DIALLERS 3
 
@@ -30,7 +30,7 @@ static void backlog_of(int backlog, int wait_cnt)
 		id_connect(id[i], NULL, 0);
 		if (i >= wait_cnt)
 			expect(here[i], RDMA_CM_EVENT_REJECTED);
-		else if (i == 0) /* the others come behind it */
+		else if (i == 0) /* the others come after it */
 			MUST(poll(&(struct pollfd){ .fd = there->fd,
 						    .events = POLLIN },
 				  1, WAIT_MS) == 1);
@@ -41,7 +41,7 @@ static void backlog_of(int backlog, int wait_cnt)
 		event = event_of(there, RDMA_CM_EVENT_CONNECT_REQUEST);
 		child = event->id;
 		rdma_ack_cm_event(event);
-		/* Whom it lets go is told. */
+		/* A peer that is released gets an event. */
 		id_end(child);
 		expect(here[i], RDMA_CM_EVENT_REJECTED);
 	}
@@ -60,7 +60,7 @@ void rdmacm_backlog(void)
 		backlog_of(backlogs[i].backlog, backlogs[i].wait_cnt);
 }
 
-/* ---- private data ------------------------------------------------------- */
+/* ---- private data ---- */
 
 static void data_is(const struct rdma_conn_param *conn, const void *data,
 		    uint8_t len)
@@ -93,7 +93,7 @@ static void data_both_ways(uint8_t len, bool is_rejected)
 	param.private_data = answer;
 	if (is_rejected) {
 		MUST(rdma_reject(child, answer, len) == 0);
-		/* Once and for all. */
+		/* A second reject is refused. */
 		MUST(rdma_reject(child, answer, len) < 0 && errno == EINVAL);
 		MUST(rdma_accept(child, &param) < 0);
 		event = event_of(here, RDMA_CM_EVENT_REJECTED);
@@ -123,9 +123,9 @@ void rdmacm_data(void)
 	}
 }
 
-/* ---- an edge per event -------------------------------------------------- */
+/* ---- an edge per event ---- */
 
-/* Drained to EAGAIN after each edge, as EPOLLET wants it. */
+/* Read until EAGAIN after each edge, as EPOLLET requires. */
 void rdmacm_edge(void)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -147,7 +147,7 @@ void rdmacm_edge(void)
 		}
 		MUST(epoll_wait(epfd, &ready, 1, WAIT_MS) == 1);
 		MUST(ready.events == EPOLLIN && ready.data.u32 == 7);
-		/* No new edge, though there is something to read. */
+		/* No new edge, although there is something to read. */
 		MUST(epoll_wait(epfd, &ready, 1, 0) == 0);
 		for (int i = 0; i < 8; i++) {
 			MUST(rdma_get_cm_event(chan, &event) == 0);
@@ -163,19 +163,20 @@ void rdmacm_edge(void)
 	rdma_destroy_event_channel(chan);
 }
 
-/* ---- the end, in any order ---------------------------------------------- */
+/* ---- the end, in any order ---- */
 
 struct link {
 	struct rdma_event_channel *chan[2];
-	struct rdma_cm_id *listener, *id[2]; /* that dialled, that accepted */
+	struct rdma_cm_id *listener,
+		*id[2]; /* the dialling one, the accepted one */
 	struct ibv_qp *qp[2];
 	struct ibv_cq *cq[2];
 	struct ibv_pd *pd[2];
 	struct ibv_context *context;
 };
 
-/* The queue pairs have a domain of the program, not librdmacm's, so that they
- * can outlive their identities. */
+/* The queue pairs have a domain of the program, not of librdmacm, so they can
+ * outlive their identities. */
 static void link_qp(struct link *l, int side)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -216,7 +217,7 @@ static void link_up(struct link *l)
 	}
 }
 
-/* What was posted ends when the connection does. */
+/* Posted work completes when the connection ends. */
 static void link_flushed(const struct link *l, int side)
 {
 	uint64_t end_ms = now_ms() + WAIT_MS;
@@ -231,7 +232,7 @@ static void link_flushed(const struct link *l, int side)
 
 enum step { QP0, QP1, ID0, ID1, CHAN0, CHAN1, DISC0, DISC1, STEPS };
 
-/* An identity that is gone takes no event; its peer is told, however. */
+/* A destroyed identity gets no event, but its peer does. */
 static void link_step(struct link *l, enum step step)
 {
 	int side = step % 2;
@@ -251,7 +252,8 @@ static void link_step(struct link *l, enum step step)
 		break;
 	case CHAN0:
 	case CHAN1:
-		/* librdmacm forgets what hangs on it; the file does not. */
+		/* librdmacm forgets the channel's identities; the file does
+		 * not. */
 		rdma_destroy_event_channel(l->chan[side]);
 		l->chan[side] = NULL;
 		l->id[side] = NULL;
@@ -290,7 +292,7 @@ static void link_down(struct link *l)
 
 static const struct {
 	enum step first, second;
-	int told; /* the side that gets DISCONNECTED; -1: none is left */
+	int told; /* the side that gets DISCONNECTED; -1: neither exists */
 } orders[] = {
 	{ QP0, ID0, 1 },      { QP1, ID1, 0 },	   { ID0, QP0, 1 },
 	{ ID1, QP1, 0 },      { ID0, STEPS, 1 },   { ID1, STEPS, 0 },
@@ -315,12 +317,12 @@ void rdmacm_order(void)
 	}
 }
 
-/* ---- an event that is not acknowledged ---------------------------------- */
+/* ---- an event that is not acknowledged ---- */
 
 static struct rdma_cm_event *held;
 static _Atomic bool is_acked, is_destroying;
 
-/* Is the program's first thread asleep? */
+/* Whether the program's first thread sleeps. */
 static bool main_is_asleep(void)
 {
 	char path[64], line[256] = "", *state;
@@ -336,7 +338,7 @@ static bool main_is_asleep(void)
 	return state[2] == 'S';
 }
 
-/* Long enough asleep to be more than a lock's delay. */
+/* It has slept longer than any delay by a lock. */
 static void *ack_late(void *arg)
 {
 	for (int cnt = 0; cnt < 20; cnt++) {
@@ -349,7 +351,7 @@ static void *ack_late(void *arg)
 	return arg;
 }
 
-/* Destroying an identity waits for it. */
+/* Destroying an identity waits for the acknowledgement. */
 void rdmacm_unacked(void)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -359,7 +361,7 @@ void rdmacm_unacked(void)
 
 	MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 2000) == 0);
 	held = event_of(chan, RDMA_CM_EVENT_ADDR_RESOLVED);
-	/* One more, which is never fetched, does not count. */
+	/* A further event that is never fetched does not count. */
 	MUST(rdma_resolve_route(id, 2000) == 0);
 	MUST(!pthread_create(&thread, NULL, ack_late, NULL));
 	is_destroying = true;
@@ -370,7 +372,7 @@ void rdmacm_unacked(void)
 	rdma_destroy_event_channel(chan);
 }
 
-/* ---- addresses that cannot be reached; in a namespace of its own -------- */
+/* ---- addresses that cannot be reached; in a namespace of its own ---- */
 
 static void shell(const char *command)
 {
@@ -394,14 +396,14 @@ static void resolve_fails(const char *text, int err)
 		fprintf(stderr, "%s: status %d\n", text, event->status);
 	MUST(event->status == -err);
 	rdma_ack_cm_event(event);
-	/* It may try another address. */
+	/* The identity may try another address. */
 	MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&self, 2000) == 0);
 	expect(chan, RDMA_CM_EVENT_ADDR_RESOLVED);
 	id_end(id);
 	rdma_destroy_event_channel(chan);
 }
 
-/* Return: milliseconds until the event. */
+/* Return: time until the event in milliseconds. */
 static uint64_t connect_fails(const char *text, int err)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -439,14 +441,14 @@ void rdmacm_unreachable(char **words)
 	shell("ip route add blackhole 203.0.113.4");
 	resolve_fails("203.0.113.4", EINVAL);
 	/* ARP is not answered: the neighbour is unknown after three tries,
-	 * before the time limit, which would be ETIMEDOUT. */
+	 * before the time limit. The time limit would give ETIMEDOUT. */
 	shell("echo 100 > /proc/sys/net/ipv4/neigh/d0/retrans_time_ms");
 	(void)connect_fails("192.0.2.9", EHOSTUNREACH);
 	/* ARP is answered, and packets are dropped. */
 	shell("ip neigh add 192.0.2.10 lladdr 02:00:00:00:00:01 dev d0");
 	ms = connect_fails("192.0.2.10", ETIMEDOUT);
 	MUST(ms >= 700 && ms < 5000);
-	/* The address one comes from goes after the route was found. */
+	/* The source address is removed after the route was resolved. */
 	id = id_new(chan, NULL);
 	id_route(id, "192.0.2.1", htons(7471));
 	qp_new(id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The calls of librdmacm that build on the commands of the file. */
+/* Calls of librdmacm that are built from commands of the file. */
 #include "rdmacm.h"
 
 #include <netdb.h>
@@ -12,14 +12,14 @@ static bool id_is_ca(const struct rdma_cm_id *id)
 	return id->verbs->device->node_type == IBV_NODE_CA;
 }
 
-/* ---- rdma_getaddrinfo ---------------------------------------------------- */
+/* ---- rdma_getaddrinfo ---- */
 
 static const struct {
 	const char *node, *service;
 	int flags, family, ps, qp_type;
-	int rc;		/* what getaddrinfo() says; any if not 0 */
-	int ep_err;	/* what rdma_create_ep() says then */
-	const char *is; /* the address that comes of it */
+	int rc;		/* result of getaddrinfo(); any error if not 0 */
+	int ep_err;	/* result of rdma_create_ep() then */
+	const char *is; /* the resulting address */
 } infos[] = {
 	{ "127.0.0.1", "0", RAI_PASSIVE, 0, RDMA_PS_TCP, 0, 0, 0, "127.0.0.1" },
 	{ "::1", "0", RAI_PASSIVE, 0, RDMA_PS_TCP, 0, 0, 0, "::1" },
@@ -39,7 +39,7 @@ static const struct {
 	  NULL },
 	{ "localhost", "7471", RAI_NUMERICHOST, 0, RDMA_PS_TCP, 0, 1, 0, NULL },
 	{ "127.0.0.1", "no such service", 0, 0, RDMA_PS_TCP, 0, 1, 0, NULL },
-	/* What there is not. */
+	/* Unsupported values. */
 	{ "::1", "7471", RAI_NUMERICHOST | RAI_FAMILY, AF_IB, RDMA_PS_TCP, 0, 0,
 	  EINVAL, NULL },
 	{ "127.0.0.1", "7471", 0, 0, RDMA_PS_UDP, 0, 0, EOPNOTSUPP, NULL },
@@ -99,7 +99,7 @@ void rdmacm_addrinfo(void)
 		if (ret == 0) {
 			MUST(id->verbs || strchr("0:", infos[i].is[0]));
 			/* rdma_create_ep() itself destroys an identifier that
-			 * failed, and must not lose the errno by that. */
+			 * failed. It must not change errno by that. */
 			errno = EXDEV;
 			rdma_destroy_ep(id);
 			MUST(errno == EXDEV);
@@ -108,7 +108,7 @@ void rdmacm_addrinfo(void)
 	}
 }
 
-/* ---- synchronous identities ---------------------------------------------- */
+/* ---- synchronous identities ---- */
 
 #define MESSAGE "by librdmacm alone"
 
@@ -213,7 +213,7 @@ static void ep_ask(uint16_t port_be)
 	MUST(wc.status == IBV_WC_SUCCESS);
 	MUST(rdma_get_recv_comp(ep.id, &wc) == 1);
 	MUST(wc.status == IBV_WC_SUCCESS);
-	/* The peer parts; both may say so. */
+	/* The peer disconnects; both may do so. */
 	MUST(rdma_disconnect(ep.id) == 0);
 	MUST(ep.id->event->event == RDMA_CM_EVENT_DISCONNECTED);
 	rdma_dereg_mr(ep.mr);
@@ -243,7 +243,7 @@ void rdmacm_endpoint(void)
 		ep_ask(port_be);
 		MUST(!pthread_join(thread, NULL));
 	}
-	/* Errors are errnos where no events are read. */
+	/* Where no events are read, errors are errnos. */
 	MUST(!pthread_create(&thread, NULL, reject_one, listener));
 	id = ep_new(port_be, 0, NULL);
 	MUST(rdma_connect(id, NULL) < 0 && errno == ECONNREFUSED);
@@ -257,7 +257,7 @@ void rdmacm_endpoint(void)
 	rdma_destroy_ep(id);
 }
 
-/* From synchronous to not, and back, with what has happened meanwhile. */
+/* Changes between synchronous and asynchronous, with pending events. */
 void rdmacm_sync(void)
 {
 	struct rdma_event_channel *chan = chan_new(), *there = chan_new();
@@ -287,7 +287,7 @@ void rdmacm_sync(void)
 	MUST(rdma_accept(child, NULL) == 0);
 	for (int i = 0; i < 2; i++)
 		expect(chan, RDMA_CM_EVENT_ESTABLISHED);
-	/* Each has one that waits; one goes along, the other stays. */
+	/* Each has a pending event. One migrates, the other stays. */
 	MUST(rdma_disconnect(child) == 0);
 	MUST(poll(&(struct pollfd){ .fd = chan->fd, .events = POLLIN }, 1,
 		  WAIT_MS) == 1);
@@ -303,7 +303,7 @@ void rdmacm_sync(void)
 	id_end(listener);
 }
 
-/* ---- queue pairs of the application's own -------------------------------- */
+/* ---- queue pairs of the application's own ---- */
 
 static struct ibv_qp *own_qp(struct rdma_cm_id *id, struct ibv_cq *cq)
 {
@@ -326,7 +326,7 @@ static void own_move(struct rdma_cm_id *id, struct ibv_qp *qp,
 		int mask = 0;
 
 		MUST(rdma_init_qp_attr(id, &attr, &mask) == 0);
-		if (mask) /* an iWARP manager has nothing to say of RTS */
+		if (mask) /* an iWARP manager has no attributes for RTS */
 			MUST(ibv_modify_qp(qp, &attr, mask) == 0);
 	}
 }
@@ -421,7 +421,8 @@ static void establish(bool is_sync)
 	qp = own_qp(id, cq);
 	param.qp_num = qp->qp_num;
 	MUST(rdma_establish(id) < 0 && errno == EINVAL);
-	MUST(rdma_connect(id, NULL) < 0 && errno == EINVAL); /* which QP? */
+	MUST(rdma_connect(id, NULL) < 0 &&
+	     errno == EINVAL); /* no QP is named */
 	MUST(rdma_connect(id, &param) == 0);
 	if (is_sync)
 		MUST(id->event->event == RDMA_CM_EVENT_CONNECT_RESPONSE);
@@ -454,16 +455,16 @@ void rdmacm_establish(void)
 
 	id_route(id, "127.0.0.1", htons(7471));
 	qp_new(id);
-	/* librdmacm's own QP is librdmacm's affair. */
+	/* librdmacm itself establishes its own QPs. */
 	MUST(rdma_establish(id) < 0 && errno == EINVAL);
 	id_end(id);
 	establish(false);
 	establish(true);
 }
 
-/* ---- a peer that accepts and leaves -------------------------------------- */
+/* ---- a peer that accepts and disconnects ---- */
 
-/* All of it before this side looks for what came of its connect. */
+/* All of it happens before this side checks the result of its connect. */
 void rdmacm_early(void)
 {
 	struct rdma_event_channel *there = chan_new(), *here = chan_new();
@@ -494,7 +495,7 @@ void rdmacm_early(void)
 	id_end(listener);
 }
 
-/* ---- what an identity tells ---------------------------------------------- */
+/* ---- queries of an identity ---- */
 
 static void path_is(const struct rdma_cm_id *id)
 {
@@ -526,7 +527,7 @@ static void notify_says(struct rdma_cm_id *id, int ca_err)
 	MUST(errno == err);
 }
 
-/* Of a connection by either side: its path, rdma_notify(), and its device. */
+/* For a connection of either side: its path, rdma_notify(), and its device. */
 void rdmacm_path(void)
 {
 	struct rdma_event_channel *there = chan_new(), *here = chan_new();
@@ -542,7 +543,7 @@ void rdmacm_path(void)
 	path_is(id);
 	MUST(rdma_notify(id, IBV_EVENT_COMM_EST) < 0 && errno == EINVAL);
 	MUST(rdma_resolve_route(id, 2000) < 0 && errno == EINVAL);
-	/* Enhanced connection establishment does not reach the peer. */
+	/* Enhanced connection establishment is not sent to the peer. */
 	MUST(rdma_set_local_ece(id, &ece) == 0);
 	qp_new(id);
 	id_connect(id, NULL, 0);
@@ -559,12 +560,12 @@ void rdmacm_path(void)
 	expect(here, RDMA_CM_EVENT_ESTABLISHED);
 	expect(there, RDMA_CM_EVENT_ESTABLISHED);
 	notify_says(child, EISCONN);
-	/* Then the ports of both sides are known, to both. */
+	/* Now both sides can read the ports of both. */
 	MUST(rdma_get_dst_port(child) != 0);
 	MUST(rdma_disconnect(child) == 0);
 	expect(here, RDMA_CM_EVENT_DISCONNECTED);
 	expect(there, RDMA_CM_EVENT_DISCONNECTED);
-	MUST(rdma_disconnect(child) == 0); /* once more is no error */
+	MUST(rdma_disconnect(child) == 0); /* a second call is not an error */
 	id_end(id);
 	id_end(child);
 	id_end(listener);

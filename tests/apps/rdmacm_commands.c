@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every command of the rdma_cm file, written by hand: librdmacm writes half of
- * them only to kernels that know AF_IB.
+ * Every command of the rdma_cm file, written directly. librdmacm writes half of
+ * them only if the kernel supports AF_IB.
  */
 #include "rdmacm_must.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_user_cm.h>
 
-/* <rdma/rdma_cma.h> has these, and does not go with the kernel's header. */
+/* <rdma/rdma_cma.h> has these, but conflicts with the kernel's header. */
 enum {
 	RDMA_CM_EVENT_ADDR_RESOLVED = 0,
 	RDMA_CM_EVENT_ROUTE_RESOLVED = 2,
@@ -21,7 +21,7 @@ enum {
 	RDMA_CM_EVENT_INTERNAL,
 };
 
-/* Since Linux 6.18; older headers lack them. */
+/* Added in Linux 6.18; older headers lack it. */
 #define RDMA_USER_CM_CMD_RESOLVE_SERVICE 23
 #define RDMA_USER_CM_CMD_WRITE_EVENT 24
 
@@ -37,7 +37,7 @@ enum { LISTENING, DIALLING, ACCEPTED, FILES };
 
 static const struct {
 	const char *name;
-	int err; /* 0: it works */
+	int err; /* 0: success */
 } commands[] = {
 #define WORKS(word) [RDMA_USER_CM_CMD_##word] = { #word, 0 }
 #define FAILS(word, error) [RDMA_USER_CM_CMD_##word] = { #word, error }
@@ -87,7 +87,7 @@ static union {
 	uint8_t octets[512];
 } answer;
 
-/* It must end as the table says. */
+/* Writes the command and checks its result against the table. */
 static void command(int file, uint32_t nr, const void *cmd, size_t size)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = nr,
@@ -140,7 +140,7 @@ static void destroy(int file, uint32_t id, uint32_t reported)
 	MUST(answer.destroy.events_reported == reported);
 }
 
-/* The old commands and the new ones take turns. */
+/* Uses the old and the new commands in turn. */
 static uint32_t listener(bool is_new, struct sockaddr_in *ret_addr)
 {
 	struct sockaddr_in addr = addr_of("127.0.0.1", 0);
@@ -230,7 +230,7 @@ static void connect_to(uint32_t id, const struct ibv_qp *qp)
 	COMMAND(DIALLING, CONNECT, cmd);
 }
 
-/* From the file of the listener to one of its own; the number stays. */
+/* From the file of the listener to its own file. The number stays. */
 static void migrate(uint32_t id)
 {
 	COMMAND(ACCEPTED, MIGRATE_ID,
@@ -340,7 +340,7 @@ static struct ibv_context *device_open(void)
 	return context;
 }
 
-/* Connected twice: once by the old commands, once by the new ones. */
+/* Connects twice: once by the old commands, once by the new ones. */
 static void own_events(void)
 {
 	static const uint32_t types[] = { RDMA_CM_EVENT_USER,

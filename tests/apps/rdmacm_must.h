@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the parts of rdmacm.c share and librdmacm has nothing to do with. */
+/* Common parts of rdmacm.c that do not use librdmacm. */
 #ifndef APPS_RDMACM_MUST_H
 #define APPS_RDMACM_MUST_H
 

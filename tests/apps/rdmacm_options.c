@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rdma_set_option(), as its effect shows from outside. */
+/* rdma_set_option(), checked by its effects outside of the process. */
 #include "rdmacm.h"
 
 #include <netinet/in.h>
@@ -51,7 +51,7 @@ static int option(struct rdma_cm_id *id, int name, int value)
 	return errno;
 }
 
-/* This process's descriptor of the socket with these ports. */
+/* The descriptor of this process's socket with these ports. */
 static int socket_of(uint16_t local_be, uint16_t peer_be)
 {
 	for (int fd = 0; fd < 1024; fd++) {
@@ -85,7 +85,7 @@ static int tos_of(const struct rdma_cm_id *id, int family)
 				 : sockopt_of(id, IPPROTO_IPV6, IPV6_TCLASS);
 }
 
-/* ---- a connection, and what is set on its way --------------------------- */
+/* ---- options of a connection ---- */
 
 struct link {
 	struct rdma_event_channel *there, *here;
@@ -139,7 +139,7 @@ static void link_end(struct link *l)
 	rdma_destroy_event_channel(l->there);
 }
 
-/* The port that the dialling side came from is the other's to tell. */
+/* The accepting side knows the port of the dialling side. */
 static const struct rdma_cm_id *mirror(const struct link *l,
 				       struct rdma_cm_id *copy)
 {
@@ -157,7 +157,7 @@ static void tos_over(int family)
 	link_listen(&l, family, 0x20);
 	MUST(option(l.id, RDMA_OPTION_ID_TOS, 0x28) == 0);
 	link_request(&l, family);
-	/* The listener's, unless the application says otherwise. */
+	/* The listener's value, unless the application sets its own. */
 	MUST(tos_of(l.child, family) == 0x20);
 	MUST(option(l.child, RDMA_OPTION_ID_TOS, 0x30) == 0);
 	link_accept(&l);
@@ -174,7 +174,7 @@ void rdmacm_tos(void)
 	tos_over(AF_INET6);
 }
 
-/* ---- ACK_TIMEOUT -------------------------------------------------------- */
+/* ---- ACK_TIMEOUT ---- */
 
 static void ack_timeout_of(uint8_t timeout, int ms)
 {
@@ -193,7 +193,7 @@ static void ack_timeout_of(uint8_t timeout, int ms)
 	     ms);
 	MUST(ibv_query_qp(l.id->qp, &attr, IBV_QP_TIMEOUT, &init) == 0);
 	if (!timeout && l.id->route.path_rec)
-		timeout = 20; /* four seconds, as InfiniBand's manager has it */
+		timeout = 20; /* four seconds, like InfiniBand's manager */
 	MUST(attr.timeout == timeout);
 	if (l.id->route.path_rec)
 		MUST(l.id->route.path_rec->packet_life_time == timeout - 1);
@@ -207,12 +207,12 @@ void rdmacm_ack_timeout(void)
 
 	MUST(option(id, RDMA_OPTION_ID_ACK_TIMEOUT, 32) == EINVAL);
 	id_end(id);
-	ack_timeout_of(0, 0);	  /* as long as TCP tries */
-	ack_timeout_of(10, 1000); /* TCP needs a second */
+	ack_timeout_of(0, 0);	  /* as long as TCP retries */
+	ack_timeout_of(10, 1000); /* TCP needs at least a second */
 	ack_timeout_of(18, 8589);
 }
 
-/* In a namespace of its own: the peer is not heard of any more. */
+/* In a separate network namespace: the peer becomes unreachable. */
 void rdmacm_ack_gone(char **words)
 {
 	struct ibv_send_wr send = { .wr_id = 3, .opcode = IBV_WR_SEND }, *bad;
@@ -228,16 +228,16 @@ void rdmacm_ack_gone(char **words)
 	MUST(system(words[1]) == 0);
 	begin_ms = now_ms();
 	MUST(ibv_post_send(l.id->qp, &send, &bad) == 0);
-	/* TCP alone would try for a quarter of an hour. */
+	/* TCP alone would retry for a quarter of an hour. */
 	expect(l.here, RDMA_CM_EVENT_DISCONNECTED);
 	MUST(now_ms() - begin_ms >= 900 && now_ms() - begin_ms < 10000);
 	MUST(ibv_poll_cq(l.id->qp->send_cq, 1, &wc) >= 0);
-	/* The other side has not asked for that, and waits. */
+	/* The other side has not set the option, and waits. */
 	MUST(!event_within(l.there, 0));
 	link_end(&l);
 }
 
-/* ---- REUSEADDR ---------------------------------------------------------- */
+/* ---- REUSEADDR ---- */
 
 static int bind_err(struct rdma_cm_id *id, union address addr)
 {
@@ -260,11 +260,11 @@ void rdmacm_reuseaddr(void)
 	MUST(option(id[0], RDMA_OPTION_ID_REUSEADDR, 1) == 0);
 	MUST(bind_err(id[0], loopback(AF_INET, 0)) == 0);
 	addr = loopback(AF_INET, rdma_get_src_port(id[0]));
-	/* Both must want it. */
+	/* Both must set the option. */
 	MUST(bind_err(id[1], addr) == EADDRINUSE);
 	MUST(option(id[1], RDMA_OPTION_ID_REUSEADDR, 1) == 0);
 	MUST(bind_err(id[1], addr) == 0);
-	/* To take it back is too late; and one may listen. */
+	/* It cannot be cleared now, and one of them may listen. */
 	MUST(option(id[1], RDMA_OPTION_ID_REUSEADDR, 0) == EINVAL);
 	MUST(listen_err(id[0]) == 0);
 	MUST(listen_err(id[1]) == EADDRINUSE);
@@ -276,9 +276,9 @@ void rdmacm_reuseaddr(void)
 	id_end(id[2]);
 }
 
-/* ---- AFONLY ------------------------------------------------------------- */
+/* ---- AFONLY ---- */
 
-/* Does an IPv4 address reach it? */
+/* Whether an IPv4 address reaches it. */
 static bool takes_v4(struct rdma_cm_id *listener)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -321,7 +321,7 @@ void rdmacm_afonly(void)
 
 	six = id_new(chan, NULL);
 	MUST(bind_err(six, any_of(AF_INET6, port_be)) == 0);
-	MUST(option(six, RDMA_OPTION_ID_AFONLY, 1) == 0); /* still possible */
+	MUST(option(six, RDMA_OPTION_ID_AFONLY, 1) == 0); /* still allowed */
 	MUST(listen_err(six) == 0);
 	MUST(!takes_v4(six));
 	MUST(bind_err(four, any_of(AF_INET, port_be)) == 0);
@@ -329,7 +329,7 @@ void rdmacm_afonly(void)
 	MUST(takes_v4(four));
 	id_end(six);
 	id_end(four);
-	/* IPv4 it makes no more exclusive than it is. */
+	/* For IPv4 the option has no effect. */
 	four = id_new(chan, NULL);
 	MUST(option(four, RDMA_OPTION_ID_AFONLY, 1) == 0);
 	MUST(bind_err(four, any_of(AF_INET, 0)) == 0);
@@ -338,7 +338,7 @@ void rdmacm_afonly(void)
 	id_end(four);
 }
 
-/* In a namespace of its own: the default without the option. */
+/* In a separate network namespace: the default without the option. */
 void rdmacm_afonly_default(char **words)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -357,13 +357,13 @@ void rdmacm_afonly_default(char **words)
 	id_end(id);
 }
 
-/* ---- what is no option -------------------------------------------------- */
+/* ---- invalid options ---- */
 
 void rdmacm_no_option(void)
 {
 	static const struct {
 		int level, name;
-		size_t len; /* the right one; 0: there is none */
+		size_t len; /* the valid length; 0: there is none */
 	} rows[] = {
 		{ RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1 },
 		{ RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program that listens by TCP and by rdma_cm on one port, as UCX, tgtd,
- * cmtime and targets of NVMe do, and one that connects to both.
+ * A program that listens by TCP and by rdma_cm on one port, like UCX, tgtd,
+ * cmtime and targets of NVMe, and a program that connects to both.
  */
 #include "rdmacm.h"
 
@@ -35,7 +35,7 @@ static void tcp_bind(struct server *s)
 	MUST(getsockname(s->fd, (struct sockaddr *)&s->addr, &len) == 0);
 }
 
-/* The second listener takes the port of the first. */
+/* The second listener uses the port of the first. */
 static void take(struct server *s, enum step step)
 {
 	switch (step) {
@@ -88,7 +88,7 @@ static void serve_rdma(struct server *s, struct rdma_event_channel *chan)
 	id_end(child);
 }
 
-/* An address, and an order; says the port. */
+/* Arguments: an address, and an order. Prints the port. */
 void rdmacm_ports_serve(char **words)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -123,7 +123,7 @@ static void dial_tcp(const struct sockaddr_in *addr)
 	close(fd);
 }
 
-/* An address, and a port. */
+/* Arguments: an address, and a port. */
 void rdmacm_ports_dial(char **words)
 {
 	struct rdma_event_channel *chan = chan_new();
@@ -143,7 +143,7 @@ void rdmacm_ports_dial(char **words)
 	id_end(id);
 }
 
-/* With USIW_PORT_SPACE=shared, one or the other. */
+/* With USIW_PORT_SPACE=shared only one of them can listen. */
 void rdmacm_ports_shared(void)
 {
 	struct rdma_event_channel *chan = chan_new();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What the stock programs do not ask of rdma_cm: see rdmacm.c."""
+"""Uses of rdma_cm that the stock programs do not cover: see rdmacm.c."""
 import functools
 import os
 import subprocess
@@ -11,7 +11,7 @@ import ports
 from harness import Skip, Test, check
 
 PROGRAM = os.path.join(harness.BUILD, "bin", "apps-rdmacm")
-# Two interfaces in a namespace of their own.
+# Two interfaces in a separate namespace.
 SETUP = """set -e
 ip link set lo up
 for i in 0 1; do
@@ -39,7 +39,7 @@ def inside(*words, env=None):
     if subprocess.run(["unshare", "-Urn", "true"],
                       stderr=subprocess.DEVNULL).returncode:
         raise Skip("user namespaces are forbidden")
-    # There is no other user in it that one could become.
+    # There is no other user in it to change to.
     os.environ["USIW_TEST_KEEP_USER"] = "1"
     try:
         with Test(words[0]) as test:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A source that is written to while it is being sent, as qemu's live migration
- * does: the peer gets the old or the new octets, and nothing fails.  Runs under
- * `usiw run`, alone, and connects to itself.
+ * A source buffer is written to while it is being sent, as in qemu's live
+ * migration. The peer must get the old or the new octets, and nothing may fail.
+ * Runs alone under `usiw run`, and connects to itself.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,9 +12,10 @@
 #include "loop.h"
 
 #define LEN ((size_t)1 << 20)
-/* Operations of each kind while which the source was changed. */
+/* Number of operations of each kind during which the source must have
+ * changed. */
 #define CHANGED_CNT 40
-/* An octet of the source is always one of these. */
+/* An octet of the source always has one of these values. */
 #define OLD 0x55
 #define NEW 0xaa
 
@@ -95,7 +96,7 @@ static void expect_success(struct ibv_cq *cq, const char *what)
 	exit(1);
 }
 
-/* Return: whether the source was changed from post to completion. */
+/* Return: whether the source was changed between post and completion. */
 static bool move_once(struct world *w, enum ibv_wr_opcode opcode,
 		      const char *name)
 {
@@ -128,7 +129,7 @@ static bool move_once(struct world *w, enum ibv_wr_opcode opcode,
 	       before;
 }
 
-/* A WRITE does not report that it is placed.  The answer to a READ of its last
+/* A WRITE does not report that it is placed. The answer to a READ of its last
  * octet shows it. */
 static void settle(struct world *w)
 {
@@ -143,7 +144,7 @@ static void settle(struct world *w)
 	struct ibv_send_wr *bad;
 
 	NEEDS(!ibv_post_send(w->loop.active->qp, &wr, &bad));
-	expect_success(w->scq, "READ behind a WRITE");
+	expect_success(w->scq, "READ after a WRITE");
 }
 
 static void move(struct world *w, enum ibv_wr_opcode opcode, const char *name)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """sdp_cpython_test.py [SUITE...]: CPython's own tests of sockets.
 
-A suite runs over TCP, then over SDP.  What passes over TCP has to pass over
-SDP; cpython-exceptions.txt names the tests that need not, one a line,
-"test: reason".  They are not run.
+A suite runs over TCP, then over SDP. A test that passes over TCP must pass
+over SDP. cpython-exceptions.txt names the exceptions, one per line, "test:
+reason". They are not run.
 """
 import os
 import subprocess
@@ -16,16 +16,15 @@ from sdp_program import SdpTest, main
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
-# Seconds for a suite: only a hang reaches it.
+# Time limit of a suite in seconds: only a hang reaches it.
 LIMIT = 1200
-# Suite -> words of its own, octets that it moves at least.  test_select has no
-# socket in it.
+# Suite -> its arguments, minimum number of octets. test_select has no socket.
 SUITES = {
     "test_socket": ([], 1 << 20),
     "test_asyncio": ([], 1 << 20),
     "test_select": ([], 0),
     "test_selectors": ([], 0),
-    # All of it is local, though it asks for the network.
+    # It uses only loopback, although it requires the network resource.
     "test_socketserver": (["-u", "network"], 1 << 20),
     "test_ssl": ([], 1 << 19),
     "test_httplib": ([], 1 << 10),
@@ -44,14 +43,14 @@ def exceptions():
 
 
 def outcomes(path):
-    """Name of a test -> "passed", or what else became of it and its text."""
+    """Name of a test -> "passed", or another result with its text."""
     found = {}
     for case in ET.parse(path).getroot().iter("testcase"):
         bad = [(kind, case.findtext(kind) or "")
                for kind in ("error", "failure", "skipped")
                if case.find(kind) is not None]
         name = case.get("name")
-        # A second result of one test is that of a part of it.
+        # A second result of one test belongs to a subtest.
         found[name] = bad[0] if bad else found.get(name, ("passed", ""))
     return found
 
@@ -66,7 +65,7 @@ def run(test, suite, way, excepted):
         command += ["-i", name]
     program = test.start(way, command + [suite], usiw=way == "SDP",
                          env={"HOME": directory, "TMPDIR": directory})
-    # Which tests fail is looked at below.
+    # The failed tests are checked below.
     program.wait(LIMIT + 60, codes=None)
     check(os.path.exists(results), f"{suite} did not end over {way}")
     return outcomes(results)

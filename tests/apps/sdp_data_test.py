@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """sdp_data_test.py [NAME...]: databases, caches and file servers over SDP.
-Each runs an instance of its own in a scratch directory, on a free port."""
+Each one runs its own instance in a scratch directory, on a free port."""
 import glob
 import os
 import re
@@ -38,7 +38,7 @@ def memcached():
                                  os.path.basename(path)])
         with open(read.output_path, "rb") as f:
             got = f.read()
-        # It ends the value with a line end of its own.
+        # It adds a line end to the value.
         with open(path, "rb") as f:
             check(got.rstrip(b"\n") == f.read().rstrip(b"\n"),
                   "other octets came")
@@ -81,7 +81,7 @@ def rsync():
 
 
 def git():
-    """A daemon that starts a program for each connection, which starts
+    """A daemon that starts a program for each connection. That program starts
     another one with the socket as its standard streams."""
     with SdpTest("git daemon and git") as test:
         harness.need("git")

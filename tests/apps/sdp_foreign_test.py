@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A Port Mapper of others names a port that takes a Hello only, as the draft
-has it, and no MPA Request: the connection goes by TCP, and no octet is lost.
+"""A Port Mapper of another implementation names a port that accepts only a
+Hello, as in the draft, and no MPA Request: the connection uses TCP, and no
+octet is lost.
 
-The script plays the other host, in a network namespace of its own.
+The script simulates the other host in a separate network namespace.
 """
 import os
 import socket
@@ -18,7 +19,7 @@ from sdp_remote_test import CLIENT, SIZE, Host
 
 HELLO = 32
 PM_PORT, PM_ACCEPT, PM_TYPE_SHIFT, PM_AP_PORT = 3935, 1, 4, 4
-# Sends, and is gone before anything is known of the connection.
+# Sends and closes before anything about the connection is known.
 BRIEF = f"""
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as sock:
@@ -29,7 +30,7 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as sock:
 # ---- the other host ----------------------------------------------------------
 
 def answer(mapper, sdp_port):
-    """PMAccept, whatever is asked for; a PMAck needs none."""
+    """Answers every request with PMAccept; a PMAck needs no answer."""
     while True:
         octets, sender = mapper.recvfrom(64)
         if octets[0] >> PM_TYPE_SHIFT & 3:
@@ -41,7 +42,7 @@ def answer(mapper, sdp_port):
 
 
 def refuse(listener, how, kept):
-    """What is no Hello ends the connection; or nothing at all happens."""
+    """Anything but a Hello ends the connection, or nothing happens."""
     while True:
         sock, _ = listener.accept()
         hello = sock.recv(HELLO, socket.MSG_WAITALL)
@@ -51,7 +52,7 @@ def refuse(listener, how, kept):
             continue
         if how == "fin":
             sock.recv(4096)
-        sock.close()  # with octets unread: a reset
+        sock.close()  # with unread octets: a reset
 
 
 def other_host(how):
@@ -71,7 +72,7 @@ def other_host(how):
             got += len(data)
             sock.sendall(data)
     except ConnectionError:
-        pass  # the brief one does not wait for the answer
+        pass  # the short one does not wait for the answer
     sock.close()
     print("got", got, flush=True)
 

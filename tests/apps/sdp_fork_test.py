@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The cost of fork() for a program with connections over SDP: none, unless a
-child uses them.  Then the parent copies for the child."""
+child uses them. Then the parent copies for the child."""
 import os
 
 import sdp_program
@@ -12,12 +12,12 @@ SOCK_CASES = os.path.join(BUILD, "bin", "sock-cases")
 
 
 class ForkTest(SdpTest):
-    """No row of the table of programs."""
+    """Not in the table of programs."""
     conclude = Test.conclude
 
 
 def relayed(name):
-    """Octets that were copied for other processes in a case of sock-cases."""
+    """Octets that a case of sock-cases copied for other processes."""
     with ForkTest(f"fork: {name}") as test:
         test.run("cases", [SOCK_CASES, f"fork.{name}"])
         test.demand_sdp(1)

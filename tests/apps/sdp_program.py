@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Programs that know nothing of RDMA, under `usiw run --sdp` at both ends.
+"""Programs without RDMA support, under `usiw run --sdp` at both ends.
 
-Each case moves octets, compares what came, and demands that the payload went
-over SDP by usiw's counters and by the statistics page, and that no connection
-fell back to TCP.  It closes with a line that `scripts/apps-table` makes a row
-of its table of.
+Each case transfers octets and compares them. It checks with usiw's counters
+and the statistics page that the payload went over SDP, and that no connection
+fell back to TCP. It prints a line that `scripts/apps-table` turns into a row
+of its table.
 """
 import hashlib
 import json
@@ -25,7 +25,7 @@ def checksum(path):
 
 
 class SdpTest(Test):
-    """One case; its name is how the table calls the programs."""
+    """One case. Its name is the name of the programs in the table."""
 
     def __init__(self, name, way="SDP"):
         super().__init__(name)
@@ -37,8 +37,7 @@ class SdpTest(Test):
         super().conclude(kind, value, states)
 
     def payload(self, size=SIZE):
-        """A file of octets that nothing makes shorter.  Return: its path
-        and checksum."""
+        """A file of incompressible octets. Return: its path and checksum."""
         path = os.path.join(self.directory, "payload")
         with open(path, "wb") as f:
             f.write(os.urandom(size))
@@ -46,7 +45,7 @@ class SdpTest(Test):
         return path, checksum(path)
 
     def file(self, name, text):
-        """A file that all programs may read.  Return: its path."""
+        """A file that all programs may read. Return: its path."""
         path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
@@ -54,7 +53,7 @@ class SdpTest(Test):
         return path
 
     def certify(self, key, certificate):
-        """A key for 127.0.0.1, and a certificate that it gives itself."""
+        """A key for 127.0.0.1, and its self-signed certificate."""
         subprocess.run([
             "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
             "-keyout", key, "-out", certificate, "-days", "2", "-subj",
@@ -63,31 +62,31 @@ class SdpTest(Test):
         os.chmod(key, 0o644)
 
     def folder(self, name):
-        """A directory that all programs may write in.  Return: its path."""
+        """A directory that all programs may write to. Return: its path."""
         path = os.path.join(self.directory, name)
         os.mkdir(path)
         os.chmod(path, 0o777)
         return path
 
     def run(self, name, command, timeout=30, **kwargs):
-        """A program until its good end."""
+        """Runs a program until it ends with success."""
         program = self.start(name, command, **kwargs)
         program.wait(timeout)
         return program
 
     def processes(self):
-        """What sdpstat knows of the processes that left a page."""
+        """What sdpstat reports for the processes that left a page."""
         done = subprocess.run([SDPSTAT, "--json", self.counters.directory],
                               stdout=subprocess.PIPE, check=False)
         return json.loads(done.stdout or b"{}").get("processes", [])
 
     def octets(self):
-        """What all of them sent over SDP, by the statistics page."""
+        """Octets that all of them sent over SDP, by the statistics page."""
         return sum(process["totals"][name] for process in self.processes()
                    for name in MECHANISMS)
 
     def fallbacks(self):
-        """Reason -> how often, over all of them."""
+        """Reason -> count, summed over all of them."""
         found = {}
         for process in self.processes():
             for reason, count in process["fallbacks"].items():

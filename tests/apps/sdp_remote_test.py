@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Stream sockets of two hosts, found by the Port Mapper: programs under
-`usiw run --sdp` in two network namespaces, and sdp-pmd in the server's.
+"""Stream sockets of two hosts, found by the Port Mapper: programs under `usiw
+run --sdp` in two network namespaces, and sdp-pmd in that of the server.
 
 The script runs itself inside `unshare -Urnm`.
 """
@@ -45,8 +45,9 @@ sender.join()
 print(back == data, flush=True)
 """
 
-# connect() does not wait: select(), then SO_ERROR; or an epoll set with edges
-# that the socket is in before.  The argument after the port says which.
+# A non-blocking connect(): select(), then SO_ERROR; or an edge-triggered epoll
+# set to which the socket was added before. The argument after the port selects
+# it.
 LATER = f"""
 import errno, os, select, socket, sys, warnings
 # Python 3.12 warns of a fork beside threads, and the library may have one.
@@ -85,7 +86,7 @@ print(back == data[:1000] and not sock.recv(1), flush=True)
 
 
 class Host:
-    """Programs of one test; whatever happens, they end with it."""
+    """Programs of one test. They end with it in any case."""
 
     def __init__(self, net):
         self.net = net
@@ -120,7 +121,7 @@ class Host:
         return program
 
     def page(self, program):
-        """What the ended process left behind."""
+        """The page that the ended process left."""
         path = os.path.join(self.directory.name, f"usiw-sdp.{program.pid}")
         out = subprocess.run([os.path.join(BIN, "sdpstat"), "--json", path],
                              check=True, text=True, stdout=subprocess.PIPE)
@@ -128,7 +129,8 @@ class Host:
 
 
 def exchange(host, address, server_words, carriers=("auto", "auto")):
-    """Both programs' ends.  Return: the client's page, the server."""
+    """Runs both programs to their end. Return: the client's page, the
+    server."""
     server = host.start(*server_words, "python3", "-c", SERVER, address,
                         carrier=carriers[0])
     port = server.stdout.readline().strip()
@@ -146,7 +148,7 @@ def exchange(host, address, server_words, carriers=("auto", "auto")):
 
 def later(how, address, has_mapper, server_words, totals,
           carriers=("auto", "auto")):
-    """A client with a connect() that does not wait."""
+    """A client with a non-blocking connect()."""
     def case():
         net = Net(1500)
         try:
@@ -184,7 +186,7 @@ def later(how, address, has_mapper, server_words, totals,
     return case
 
 
-# What a client may have counted.
+# Counters that a client may have.
 SDP = ({"connects": 1, "tx": 1000, "fallbacks": 0},)
 TCP = ({"connects": 0, "tx": 0, "fallbacks": 1},)
 
@@ -202,7 +204,8 @@ def with_sdp(address, carriers=("auto", "auto")):
                 check(page["events"]["connects"] == 1, page)
                 check(page["totals"]["tx_octets"] == SIZE, page)
                 check(page["totals"]["rx_octets"] == SIZE, page)
-                # nsenter becomes the program: its number is the server's.
+                # nsenter becomes the program, so its process number is the
+                # server's.
                 page = wait_until(lambda: host.page(server), 10, "a page")
                 check(page["events"]["accepts"] == 1, page)
         finally:
@@ -211,7 +214,7 @@ def with_sdp(address, carriers=("auto", "auto")):
 
 
 def without(reason, has_mapper, server_words):
-    """TCP, and the reason why."""
+    """TCP is used, for that reason."""
     def case():
         net = Net(1500)
         try:
@@ -245,7 +248,8 @@ if __name__ == "__main__":
         *((f"later-{how}-cm", later(how, ADDRESS["server"], True, words, TCP,
                                     ("cm", "cm")))
           for how, words in (("select", None), ("epoll", ()))),
-        # A fork lets the connection stand first, a second at most.
+        # A fork lets the connection be established first, for a second at
+        # most.
         ("later-fork-cm", later("fork", ADDRESS["server"], True,
                                 (USIW, "run", "--sdp", "--"), SDP + TCP,
                                 ("cm", "cm"))),

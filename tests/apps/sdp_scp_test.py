@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """sdp_scp_test.py: OpenSSH's scp to and from dropbear over SDP.
 
-A server of ssh lets users in that the machine knows.  So the script runs
-itself inside `unshare -Urnm`, where it puts a list of users of its own in the
-place of the machine's, and the programs are such a user in a user namespace
-further in.
+An ssh server accepts users of the machine. So the script runs itself inside
+`unshare -Urnm`, where it replaces the machine's list of users, and the
+programs run as such a user in a nested user namespace.
 """
 import os
 import subprocess
@@ -23,7 +22,7 @@ usiw:x:{user}:{user}::{home}:/bin/sh
 
 
 def make_user(test):
-    """Return: its home, with a key that it may come in with."""
+    """Return: its home, with a key for the login."""
     home = os.path.join(test.directory, "home")
     os.mkdir(home, 0o755)
     os.mkdir(os.path.join(home, ".ssh"), 0o700)

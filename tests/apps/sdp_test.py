@@ -148,12 +148,13 @@ def iperf3():
             client.wait(30)
             server.wait(30)
             check("iperf Done" in client.text(), "it did not end well")
-        # It stops when the sender has sent so much; the last is not read.
+        # It stops when the sender has sent that much; the last octets are not
+        # read.
         test.demand_sdp(3 * SIZE * 9 // 10)
 
 
 def qperf():
-    """It names AF_INET_SDP, with addresses of AF_INET6 and AF_INET."""
+    """It uses AF_INET_SDP with addresses of AF_INET6 and AF_INET."""
     with SdpTest("qperf: sdp_bw, sdp_lat") as test:
         harness.need("qperf")
         port = free_port()
@@ -168,7 +169,7 @@ def qperf():
         test.demand_sdp(SIZE)
 
 
-# A socket of AF_INET_SDP at both ends, by an address of each family; and a
+# A socket of AF_INET_SDP at both ends, with an address of each family; and a
 # port where only TCP listens.
 FAMILY = '''
 import ctypes, errno, os, socket, struct, subprocess, sys
@@ -349,7 +350,7 @@ ONE_END = {
 
 
 def one_end(which):
-    """The other end has only TCP: all octets come nevertheless."""
+    """The other end has only TCP: all octets arrive nevertheless."""
     with SdpTest(f"socat to socat, only the {which} has SDP",
                  way="TCP") as test:
         harness.need("socat")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""An interface goes while a socket sleeps: each case runs over TCP and over
-SDP, and the program sees the same.
+"""An interface is removed while a socket sleeps: each case runs over TCP and
+over SDP, and the program sees the same.
 
-TCP does not fail at once: what ends the connection is TCP_USER_TIMEOUT, or
-keepalive.  The script runs itself inside `unshare -Urnm`.
+TCP does not fail at once: TCP_USER_TIMEOUT or keepalive ends the connection.
+The script runs itself inside `unshare -Urnm`.
 """
 import json
 import os
@@ -16,8 +16,8 @@ from harness import SLOW, USIW, check
 from netns import ADDRESS, Net
 from sdp_remote_test import Host
 
-# The first octet each way makes the connection one of SDP; a "mute" side waits
-# for the other one, or does nothing.
+# The first octet in each direction starts SDP. A "mute" side waits for the
+# other one, or does nothing.
 PROGRAM = """
 import errno, json, select, socket, sys
 role, address, port, call, is_mute, options = sys.argv[1:]
@@ -83,7 +83,7 @@ print(json.dumps([outcome(CALLS[call]), outcome(lambda: name(
     flush=True)
 """
 USER_TIMEOUT = "TCP_USER_TIMEOUT=1000"
-# What is under way when the interface goes keeps keepalive off.
+# Data in flight when the interface is removed delays keepalive.
 KEEPALIVE = ("SO_KEEPALIVE=1,TCP_KEEPIDLE=1,TCP_KEEPINTVL=1,TCP_KEEPCNT=2," +
              USER_TIMEOUT)
 EVENTS = {
@@ -92,8 +92,8 @@ EVENTS = {
     "address": ["addr", "del", ADDRESS["client"] + "/24", "dev", "veth0"],
 }
 LIMIT = 60
-# TCP says the second or the third where it could not send again what was under
-# way.  SDP's own messages may be under way when nothing of the program's is.
+# TCP reports the second or the third if it could not retransmit data in
+# flight. SDP's own messages may be in flight when none of the program's are.
 LOST = ("ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH")
 
 
@@ -121,8 +121,8 @@ class Side:
 
 
 def vanish(is_sdp, event, role, call, is_mute, options, is_before):
-    """What the program says.  @is_before: the interface goes before the call,
-    else while it sleeps."""
+    """The output of the program. @is_before: the interface is removed before
+    the call, otherwise while the call sleeps."""
     net = Net(1500)
     try:
         with Host(net) as host:

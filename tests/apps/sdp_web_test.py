@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""sdp_web_test.py [NAME...]: servers of HTTP, and what stands between them,
-over SDP."""
+"""sdp_web_test.py [NAME...]: HTTP servers and proxies over SDP."""
 import hashlib
 import os
 import re
@@ -27,7 +26,7 @@ EnableSendfile On
 
 
 def fetch(test, port, path, wanted, clients=4, times=2):
-    """Some curls at once, each some times on one connection."""
+    """Several curls at once, each several times on one connection."""
     command = ["curl", "-sf", *[f"http://127.0.0.1:{port}/{path}"] * times]
     running = [test.start(f"client-{i}", command) for i in range(clients)]
     for client in running:
@@ -56,8 +55,8 @@ def apache(mpm):
         test.demand_sdp(8 * SIZE)
 
 
-# haproxy forbids itself to make threads once it runs; with "insecure-fork-
-# wanted" it does not.
+# haproxy gives up the right to make threads when it runs. With
+# "insecure-fork-wanted" it keeps that right.
 HAPROXY = """
 global
 	nbthread 2
@@ -76,7 +75,7 @@ backend back
 
 
 def proxied(test, mode, word):
-    """Some curls at once, with haproxy between them and http.server."""
+    """Several curls at once, with haproxy between them and http.server."""
     harness.need("curl", "haproxy")
     path, wanted = test.payload()
     behind, port = free_port(), free_port()
@@ -92,7 +91,7 @@ def proxied(test, mode, word):
 
 
 def haproxy(mode):
-    """Both of its sides are connections of SDP."""
+    """Both of its sides are connections over SDP."""
     with SdpTest(f"haproxy (mode {mode}, insecure-fork-wanted) between "
                  "http.server and curl") as test:
         proxied(test, mode, "insecure-fork-wanted")
@@ -100,7 +99,7 @@ def haproxy(mode):
 
 
 def haproxy_default():
-    """A process that gets no threads: all of its connections are TCP's."""
+    """A process that cannot make threads: all of its connections use TCP."""
     with SdpTest("haproxy as it is between http.server and curl",
                  way="TCP") as test:
         proxied(test, "http", "")
@@ -120,7 +119,7 @@ http {{
 
 
 def wrk():
-    """Many small answers at once, then a large one by its checksum."""
+    """Many small answers at once, then a large one with a checksum."""
     with SdpTest("nginx, wrk with 50 connections, and 100 MiB by curl") as test:
         harness.need("wrk", "curl")
         if not os.path.exists("/usr/sbin/nginx"):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Completion channels, overruns and time stamps through stock libibverbs.
+ * Completion channels, overruns and time stamps with stock libibverbs.
  * Completions are made without a peer: receives flushed by the error state.
- * Runs under `usiw run`, alone.
+ * Runs alone under `usiw run`.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -74,7 +74,7 @@ static void take(struct ibv_cq *cq, uint64_t wr_id)
 	MUST(wc.wr_id == wr_id && wc.status == IBV_WC_WR_FLUSH_ERR);
 }
 
-/* ---- channels ----------------------------------------------------------- */
+/* ---- channels ---- */
 
 static struct ibv_cq *event_get(struct ibv_comp_channel *channel)
 {
@@ -106,7 +106,7 @@ static void two_queues_share_a_channel(void)
 
 	MUST(channel);
 	for (int i = 0; i < 2; i++) {
-		/* The context is made of the size, to be told again. */
+		/* The context is the size, so that the event can be checked. */
 		int cqe = 10 + i;
 
 		cq[i] = ibv_create_cq(context, cqe,
@@ -114,12 +114,14 @@ static void two_queues_share_a_channel(void)
 		MUST(cq[i] && cq[i]->cqe == cqe);
 		qp[i] = flusher_new(cq[i]);
 	}
-	/* Not armed, no event; what is there already makes none. */
+	/* A CQ that is not armed makes no event, and existing completions make
+	 * none. */
 	flush(qp[0], 1);
 	MUST(ibv_req_notify_cq(cq[0], 1) == 0);
 	MUST(ibv_req_notify_cq(cq[1], 0) == 0);
 	MUST(!is_readable(channel->fd));
-	/* One in error fires also where only solicited ones were asked for. */
+	/* A completion in error fires also if only solicited ones were
+	 * requested. */
 	for (uint64_t i = 2; i < 4; i++) {
 		flush(qp[0], i);
 		flush(qp[1], i);
@@ -146,7 +148,7 @@ static void two_queues_share_a_channel(void)
 	MUST(ibv_destroy_comp_channel(channel) == 0);
 }
 
-/* ---- overrun ------------------------------------------------------------ */
+/* ---- overrun ---- */
 
 static void an_overrun_is_told_once(void)
 {
@@ -171,14 +173,14 @@ static void an_overrun_is_told_once(void)
 	MUST(!is_readable(context->async_fd));
 	for (uint64_t i = 0; i < 3; i++)
 		take(cq, i);
-	/* Nothing behind the gap. */
+	/* Nothing after the gap. */
 	flush(qp, 5);
 	MUST(ibv_poll_cq(cq, 1, &wc) == 0);
 	MUST(ibv_destroy_qp(qp) == 0);
 	MUST(ibv_destroy_cq(cq) == 0);
 }
 
-/* ---- time stamps -------------------------------------------------------- */
+/* ---- time stamps ---- */
 
 static uint64_t clock_ask(void)
 {

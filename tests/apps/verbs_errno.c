@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every verb of a provider, called wrongly through stock libibverbs: objects of
- * another context, values over the limits, wrong sizes and states, and what
- * usiw does not offer.  Each call must give the errno of its man page and
- * change nothing: the state of the objects is compared after each call, and at
- * the end every object can be destroyed.
+ * Every verb of a provider, called with wrong arguments through stock
+ * libibverbs: objects of another context, values over the limits, wrong sizes
+ * and states, and unsupported features. Each call must return the errno of its
+ * man page and change nothing: the state of the objects is compared after each
+ * call, and at the end every object can be destroyed.
  *
- * The rows of verbs-ops.def are the list of verbs: a row that nothing here
- * calls is a failure.  Runs under `usiw run`, alone, and connects to itself.
+ * The rows of verbs-ops.def are the list of verbs: a row that no check calls is
+ * a failure. Runs alone under `usiw run`, and connects to itself.
  *
  * usage: apps-verbs-errno [device]
  */
@@ -26,7 +26,7 @@ static struct {
 
 struct objects w;
 
-/* ---- checks ------------------------------------------------------------- */
+/* ---- checks ---- */
 
 struct state {
 	struct ibv_qp_attr qp;
@@ -88,7 +88,7 @@ void note(const char *verb, int line, const char *what, long got, long want)
 	failure(line, what, text);
 }
 
-/* ---- objects ------------------------------------------------------------ */
+/* ---- objects ---- */
 
 struct ibv_context *device_open(const char *wanted)
 {
@@ -179,7 +179,7 @@ static void objects_open(const char *device)
 	state_read(&before);
 }
 
-/* An object that a failed call had kept would make one of these fail. */
+/* One of these fails if a failed call has kept a reference to an object. */
 static void objects_close(void)
 {
 	NEEDS(ibv_destroy_comp_channel(w.channel) == EBUSY);

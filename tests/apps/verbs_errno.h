@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Checks of verbs that are called with wrong arguments, and the objects for
- * them.
+ * Checks of verbs with wrong arguments, and the objects for them.
  */
 #ifndef VERBS_ERRNO_H
 #define VERBS_ERRNO_H
@@ -34,8 +33,8 @@ struct objects {
 extern struct objects w;
 extern unsigned int failure_cnt;
 
-/* Count a check of the verb, a row of verbs-ops.def, or of none (NULL).  While
- * the objects exist, it also fails if one of them has changed. */
+/* Counts a check of @verb, a row of verbs-ops.def, or NULL. While the objects
+ * exist, it also fails if one of them has changed. */
 void note(const char *verb, int line, const char *what, long got, long want);
 
 /* Checks verbs that return the value of errno, or 0. */
@@ -53,7 +52,7 @@ void note(const char *verb, int line, const char *what, long got, long want);
 		note(#verb, __LINE__, #call, is_null_ ? errno : 0, want);      \
 	} while (0)
 
-/* Checks verbs that return a value which is no errno, and set errno. */
+/* Checks verbs that return a value other than errno, and set errno. */
 #define FAILS(verb, want, why, call)                                           \
 	do {                                                                   \
 		errno = 0;                                                     \
@@ -62,17 +61,17 @@ void note(const char *verb, int line, const char *what, long got, long want);
 		     why);                                                     \
 	} while (0)
 
-/* Checks a condition, or a call of the library that is no row. */
+/* Checks a condition, or a function of the library that is not in the table. */
 #define HOLDS(what) note(NULL, __LINE__, #what, !!(what), 1)
 
-/* The library calls the verb by itself, and takes no arguments for it. */
+/* The library calls the verb itself, without arguments of the application. */
 #define CALLED_BY_LIBRARY(verb) note(#verb, __LINE__, #verb, 0, 0)
 
 struct ibv_context *device_open(const char *wanted);
 struct ibv_qp_init_attr qp_attr(struct ibv_cq *cq);
 struct ibv_srq *srq_open(struct ibv_pd *pd);
 
-/* Objects that are not connected: memory, queues, and what is not offered. */
+/* Objects that are not connected: memory, queues, unsupported features. */
 void check_memory(void);
 void check_queues(void);
 void check_others(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Wrong arguments to the verbs of a QP that is connected: to post, to change
- * its state, after fork(), and after the end of the connection.
+ * Wrong arguments to the verbs of a connected QP: posting, changing its state,
+ * after fork(), and after the end of the connection.
  */
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 
 #define AREA 65536u
 
-/* On the context that librdmacm has opened. */
+/* On the context that librdmacm opened. */
 static struct loop l;
 static struct ibv_context *context;
 static struct ibv_pd *pd;
@@ -90,7 +90,7 @@ static void posting(void)
 	wr.opcode = IBV_WR_RDMA_READ;
 	REFUSED(EINVAL);
 #undef REFUSED
-	/* a good one before a bad one goes out */
+	/* a valid request before an invalid one is sent */
 	sge[0].length = 64;
 	wr = (struct ibv_send_wr){
 		.wr_id = 7,
@@ -111,7 +111,8 @@ static void posting(void)
 	GIVES(poll_cq, 0, ibv_poll_cq(cq, 1, &wc));
 }
 
-/* A list longer than the queue: as many as fit go, then ENOMEM. */
+/* A list longer than the queue: the first ones that fit are posted, then
+ * ENOMEM. */
 static void full_queue(void)
 {
 	struct ibv_qp *qp = l.active->qp;
@@ -161,8 +162,8 @@ static void states(void)
 	HOLDS(attr.qp_state == IBV_QPS_RTS);
 }
 
-/* The child has context and PD of its own, as new.  What was made on them
- * answers ENODEV, and nothing hangs. */
+/* The child's context and PD work like new ones. Objects made on them return
+ * ENODEV, and no call hangs. */
 static int child_checks(void)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
@@ -204,8 +205,8 @@ static void forked(const char *device)
 	pid = fork();
 	NEEDS(pid >= 0);
 	if (pid == 0) {
-		failure_cnt = 0; /* the parent counts its own */
-		/* closing an inherited context leaves no fd behind */
+		failure_cnt = 0; /* the parent counts separately */
+		/* closing an inherited context leaks no descriptor */
 		HOLDS(ibv_close_device(other) == 0);
 		HOLDS(fcntl(async_fd, F_GETFD) == -1);
 		_exit(child_checks());
@@ -227,7 +228,7 @@ static void flushed(void)
 	HOLDS(rdma_disconnect(l.active) == 0);
 	loop_expect(&l, RDMA_CM_EVENT_DISCONNECTED);
 	loop_expect(&l, RDMA_CM_EVENT_DISCONNECTED);
-	/* too late on the other side, which is no error either */
+	/* too late on the other side, which is not an error either */
 	HOLDS(rdma_disconnect(l.passive) == 0);
 	GIVES(post_recv, 0, ibv_post_recv(l.active->qp, &recv, &bad_recv));
 	GIVES(post_send, 0, ibv_post_send(l.active->qp, &send, &bad_send));

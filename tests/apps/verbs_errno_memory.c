@@ -28,7 +28,8 @@ static void domains(void)
 	NULLS(alloc_parent_domain, EINVAL,
 	      ibv_alloc_parent_domain(w.context, &p));
 	p.td = NULL;
-	p.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS; /* none there */
+	p.comp_mask =
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS; /* there are none */
 	NULLS(alloc_parent_domain, EINVAL,
 	      ibv_alloc_parent_domain(w.context, &p));
 	p.comp_mask = 1u << 31;
@@ -46,7 +47,7 @@ static struct ibv_mr *reg_on_demand(void *addr, size_t len, int access)
 	return ibv_reg_mr(w.pd, addr, len, access | IBV_ACCESS_ON_DEMAND);
 }
 
-/* @readable: two pages that may only be read. */
+/* @readable: two read-only pages. */
 static void advice(char *readable)
 {
 	const enum ibv_advise_mr_advice prefetch =
@@ -70,7 +71,7 @@ static void advice(char *readable)
 	GIVES(advise_mr, EINVAL, ibv_advise_mr(w.pd, prefetch, 0, &sge, 0));
 	GIVES(advise_mr, EINVAL,
 	      ibv_advise_mr(w.pd, prefetch, 1u << 9, &sge, 1));
-	/* ENOTSUP by its man page: the same number */
+	/* ENOTSUP in its man page: the same number */
 	GIVES(advise_mr, EOPNOTSUPP,
 	      ibv_advise_mr(w.pd, (enum ibv_advise_mr_advice)77, 0, &sge, 1));
 	GIVES(advise_mr, EPERM, ibv_advise_mr(w.pd2, prefetch, 0, &sge, 1));
@@ -102,7 +103,7 @@ static const int wrong_access[] = { IBV_ACCESS_REMOTE_WRITE,
 
 static void registration(void)
 {
-	/* With a constant, the macros of verbs.h skip the verb itself. */
+	/* With a constant, the macros of verbs.h do not call the verb. */
 	volatile int none = 0, rw = IBV_ACCESS_LOCAL_WRITE;
 	volatile int on_demand = IBV_ACCESS_ON_DEMAND;
 	char *readable =
@@ -167,7 +168,7 @@ static void rereg(void)
 	FAILS(rereg_mr, IBV_REREG_MR_ERR_CMD, EFAULT,
 	      ibv_rereg_mr(mr, translation, w.pd, (void *)(uintptr_t)4096, 64,
 			   0));
-	/* none of which has changed it */
+	/* none of them has changed it */
 	HOLDS(mr->pd == w.pd && mr->addr == w.buf && mr->length == BUF_SIZE);
 	GIVES(rereg_mr, 0, ibv_rereg_mr(mr, access, w.pd, NULL, 0, 5));
 	GIVES(rereg_mr, 0, ibv_rereg_mr(mr, translation, w.pd, w.buf, 1, 0));
@@ -227,7 +228,7 @@ static void windows(void)
 			       .type = IBV_MW_TYPE_1 };
 	struct ibv_mw_bind bind = { .bind_info = { .mr = w.mr } };
 
-	if (!mw) { /* a build without: all three refuse */
+	if (!mw) { /* a build without windows: all three fail */
 		NULLS(alloc_mw, EOPNOTSUPP, ibv_alloc_mw(w.pd, IBV_MW_TYPE_1));
 		GIVES(bind_mw, EOPNOTSUPP, ibv_bind_mw(w.qp, &none, &bind));
 		GIVES(dealloc_mw, EOPNOTSUPP, ibv_dealloc_mw(&none));
@@ -242,7 +243,7 @@ static void windows(void)
 	GIVES(dealloc_mw, 0, ibv_dealloc_mw(mw));
 }
 
-/* Objects that another process would have to hand over. */
+/* Objects that another process would have to pass on. */
 static void import(void)
 {
 	volatile int none = 0;
@@ -256,7 +257,7 @@ static void import(void)
 	NULLS(import_pd, EOPNOTSUPP, ibv_import_pd(w.context, w.pd->handle));
 	NULLS(import_mr, EOPNOTSUPP, ibv_import_mr(w.pd, w.mr->handle));
 	NULLS(import_dm, EOPNOTSUPP, ibv_import_dm(w.context, 1));
-	CALLED_BY_LIBRARY(unimport_pd); /* there is none to be given */
+	CALLED_BY_LIBRARY(unimport_pd); /* there are none to pass */
 	CALLED_BY_LIBRARY(unimport_mr);
 	CALLED_BY_LIBRARY(unimport_dm);
 	NULLS(reg_dmabuf_mr, EOPNOTSUPP,

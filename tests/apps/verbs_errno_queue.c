@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Wrong arguments to the verbs of the device, its port and its queues, and the
- * verbs that usiw does not offer.
+ * Wrong arguments to the verbs of the device, its port and its queues, and
+ * unsupported verbs.
  */
 #include <fcntl.h>
 
@@ -60,9 +60,9 @@ static void completion_queues_ex(void)
 	NULLS(create_cq_ex, EOPNOTSUPP, ibv_create_cq_ex(w.context, &ex));
 	ex.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
 	NULLS(create_cq_ex, EINVAL, ibv_create_cq_ex(w.context, &ex));
-	ex.parent_domain = w.pd; /* no parent domain */
+	ex.parent_domain = w.pd; /* not a parent domain */
 	NULLS(create_cq_ex, EINVAL, ibv_create_cq_ex(w.context, &ex));
-	ex.parent_domain = w.parent; /* of the other */
+	ex.parent_domain = w.parent; /* of the other context */
 	NULLS(create_cq_ex, EINVAL, ibv_create_cq_ex(w.other, &ex));
 	ex.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
 	ex.flags = 1u << 31;
@@ -97,7 +97,8 @@ static void shared_receive_queues(void)
 	init.attr.max_sge = (uint32_t)w.limits.max_srq_sge + 1;
 	NULLS(create_srq, EINVAL, ibv_create_srq(w.pd, &init));
 	NULLS(create_srq_ex, EINVAL, ibv_create_srq_ex(w.context, &ex));
-	/* A foreign PD: to the library it is ibv_create_srq() on that PD. */
+	/* A PD of another context. For the library this is ibv_create_srq() on
+	 * that PD. */
 	ex.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE;
 	ex.pd = w.pd;
 	ex.srq_type = IBV_SRQT_XRC;
@@ -121,7 +122,7 @@ static void shared_receive_queues(void)
 	GIVES(get_srq_num, EOPNOTSUPP, ibv_get_srq_num(w.srq, &num));
 }
 
-/* SRQ and QP may have different PDs, and the SRQ ends after the QP. */
+/* SRQ and QP may have different PDs. The SRQ must be destroyed after the QP. */
 static void srq_in_use(void)
 {
 	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad = NULL;
@@ -253,7 +254,7 @@ static void qp_use(void)
 	GIVES(set_ece, EOPNOTSUPP, ibv_set_ece(w.qp, &ece));
 	GIVES(attach_mcast, EOPNOTSUPP, ibv_attach_mcast(w.qp, &gid, 0));
 	GIVES(detach_mcast, EOPNOTSUPP, ibv_detach_mcast(w.qp, &gid, 0));
-	/* TCP promises no order of placement */
+	/* TCP guarantees no order of placement */
 	for (op = -1; op < 17; op++)
 		GIVES(query_qp_data_in_order, 0,
 		      ibv_query_qp_data_in_order(w.qp, (enum ibv_wr_opcode)op,
@@ -283,7 +284,7 @@ static void qp_idle(void)
 	mod.port_num = 2;
 	GIVES(modify_qp, EINVAL, ibv_modify_qp(qp, &mod, IBV_QP_PORT));
 	mod.qp_state = IBV_QPS_RTR;
-	/* lacks attributes that RTR needs */
+	/* attributes that RTR needs are missing */
 	GIVES(modify_qp, EINVAL,
 	      ibv_modify_qp(qp, &mod,
 			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN));
@@ -294,7 +295,7 @@ static void qp_idle(void)
 	GIVES(destroy_qp, 0, ibv_destroy_qp(qp));
 }
 
-/* ---- what an RC device does not have ----------------------------------- */
+/* ---- verbs that are not for RC ---- */
 
 static void other_objects(void)
 {
@@ -351,7 +352,7 @@ static void counters_and_clocks(void)
 	GIVES(read_counters, EOPNOTSUPP,
 	      ibv_read_counters(&counters, &value, 1, 0));
 	GIVES(destroy_counters, EOPNOTSUPP, ibv_destroy_counters(&counters));
-	/* a value that usiw does not have is removed from the mask */
+	/* an unsupported value is removed from the mask */
 	GIVES(query_rt_values, 0, ibv_query_rt_values_ex(w.context, &values));
 	GIVES(query_rt_values, 0, values.comp_mask);
 	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Many threads post, poll, arm, resize, connect, reset and destroy at random,
- * on queue pairs that all of them share.  Every signalled send and every
- * receive must complete exactly once; completions expected and seen are
- * counted per queue pair.
+ * on queue pairs that all of them share. Every signalled send and every receive
+ * must complete exactly once. Expected and seen completions are counted per
+ * queue pair.
  *
- * Runs under `usiw run`, alone, and connects to itself.  What it does is given
- * by the seed that it prints, but for the order in which threads run.
+ * Runs alone under `usiw run`, and connects to itself. The seed, which it
+ * prints, determines what it does, except for the order in which threads run.
  *
  * USIW_STRESS_SECONDS  how long (default 5)
  * USIW_STRESS_SEED     the seed (default: the clock)
@@ -22,7 +22,7 @@
 
 struct run run;
 
-/* ---- making and ending links -------------------------------------------- */
+/* ---- making and ending links ---- */
 
 static void qp_modify(struct ibv_qp *qp, enum ibv_qp_state state)
 {
@@ -80,8 +80,8 @@ static void side_make(struct side *s, struct world *w, uint32_t *rng)
 	MUST(ibv_destroy_cq(s->scq->cq) == EBUSY);
 }
 
-/* With the QP go its completions: their share of the CQs is free at once, and
- * a CQ that no other QP uses is empty. */
+/* The completions of a QP are removed with it. Their share of the CQs is free
+ * at once, and a CQ that no other QP uses is empty. */
 static void side_unmake(struct side *s)
 {
 	MUST(ibv_destroy_qp(s->qp) == 0);
@@ -108,7 +108,8 @@ static void link_make(struct link *l, uint32_t *rng)
 	l->is_made = true;
 }
 
-/* Work requests without completion; those of an SRQ stay for others. */
+/* Number of work requests without completion. Those of an SRQ stay for other
+ * QPs. */
 static uint32_t work_missing(struct link *l, int i)
 {
 	struct life *life = l->life;
@@ -121,7 +122,7 @@ static uint32_t work_missing(struct link *l, int i)
 	return cnt;
 }
 
-/* Everything that was posted completes, flushed if need be. */
+/* Waits until all posted work has completed. Flushes it if necessary. */
 static void link_settle(struct link *l)
 {
 	uint64_t end_ms = now_ms() + LIMIT_S * 1000;
@@ -138,15 +139,15 @@ static void link_settle(struct link *l)
 	l->life->is_settled = true;
 }
 
-/* Back to RESET, and to INIT, as if new. */
+/* Moves the QPs to RESET and INIT, as if new. */
 static void link_reset(struct link *l)
 {
 	for (int i = 0; i < 2; i++) {
 		qp_modify(l->side[i].qp, IBV_QPS_RESET);
 		queue_drain(l->side[i].scq);
 		queue_drain(l->side[i].rcq);
-		/* What an SRQ holds has its records in the life before; it
-		 * goes with them. */
+		/* Receives in an SRQ have records of the previous life, so the
+		 * SRQ must be destroyed with them. */
 		MUST(!l->side[i].srq);
 		qp_modify(l->side[i].qp, IBV_QPS_INIT);
 	}
@@ -163,7 +164,7 @@ static void link_unmake(struct link *l)
 	l->is_connected = false;
 }
 
-/* ---- connecting --------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static void sockets_new(int fd[2])
 {
@@ -222,9 +223,9 @@ static void link_connect(struct link *l)
 	atomic_fetch_add(&run.connects, 1);
 }
 
-/* ---- posting ------------------------------------------------------------ */
+/* ---- posting ---- */
 
-/* A place in the queue and a record.  Return: -1: there is none. */
+/* Reserves a place in the queue and a record. Return: -1: there is none. */
 static int work_begin(struct work *work, int depth)
 {
 	uint32_t rec;
@@ -242,7 +243,8 @@ full:
 	return -1;
 }
 
-/* Before the post: the completion may come before it returns. */
+/* Called before the post, because the completion may come before the post
+ * returns. */
 static void work_expect(struct work *work, int rec, bool is_signaled)
 {
 	atomic_store(&work->rec[rec], is_signaled ? REC_SIGNALED : REC_QUIET);
@@ -278,7 +280,7 @@ static bool credit_take(struct life *life, int i)
 	return false;
 }
 
-/* With a receive for it at the peer, mostly. */
+/* Usually with a matching receive at the peer. */
 static enum ibv_wr_opcode send_opcode(struct life *life, int i, uint32_t *rng)
 {
 	static const enum ibv_wr_opcode takers[] = {
@@ -295,14 +297,14 @@ static enum ibv_wr_opcode send_opcode(struct life *life, int i, uint32_t *rng)
 	return others[pick(rng, run.has_atomics ? 4 : 2)];
 }
 
-/* What @wr does at the peer's end of the link. */
+/* Sets the target of @wr at the peer. */
 static void send_aim(struct ibv_send_wr *wr, const struct side *peer,
 		     uint32_t *rng)
 {
 	uint32_t rkey = peer->mr->rkey;
 
 	if (pick(rng, 3000) == 0)
-		rkey ^= 0x100; /* the peer terminates */
+		rkey ^= 0x100; /* invalid: the peer terminates the connection */
 	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	    wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr->sg_list->length = 8;
@@ -332,7 +334,8 @@ static void post_send(struct link *l, int i, uint32_t *rng)
 	if (rec < 0)
 		return;
 	wr.opcode = send_opcode(l->life, i, rng);
-	/* Its place is not given back when it succeeds; few lives notice. */
+	/* A successful unsignalled request does not free its place, so use few
+	 * of them. */
 	is_signaled = pick(rng, 40) != 0;
 	wr.send_flags = (is_signaled ? IBV_SEND_SIGNALED : 0) |
 			(pick(rng, 4) ? 0 : IBV_SEND_SOLICITED) |
@@ -345,7 +348,7 @@ static void post_send(struct link *l, int i, uint32_t *rng)
 	MUST(ibv_post_send(s->qp, &wr, &bad) == 0);
 }
 
-/* ---- what a thread does ------------------------------------------------- */
+/* ---- what a thread does ---- */
 
 static bool link_is_worn(struct link *l)
 {
@@ -359,7 +362,7 @@ static bool link_is_worn(struct link *l)
 	return false;
 }
 
-/* Alone with the link. */
+/* The thread has exclusive use of the link. */
 static void link_change(struct link *l, uint32_t *rng)
 {
 	bool has_srq;
@@ -376,14 +379,14 @@ static void link_change(struct link *l, uint32_t *rng)
 		return;
 	has_srq = l->side[0].srq || l->side[1].srq;
 	switch (pick(rng, 8)) {
-	case 0: /* an orderly end first */
+	case 0: /* disconnect in order first */
 		qp_modify(l->side[pick(rng, 2)].qp, IBV_QPS_SQD);
 		link_settle(l);
 		break;
-	case 1: /* work that was posted vanishes */
+	case 1: /* posted work vanishes */
 		atomic_fetch_add(&run.lost, 1);
 		break;
-	case 2: /* the memory goes before the work */
+	case 2: /* the memory is released before the work has completed */
 		MUST(ibv_dereg_mr(l->side[0].mr) == 0);
 		l->side[0].mr = NULL;
 		link_settle(l);
@@ -430,7 +433,7 @@ static void link_work(struct link *l, uint32_t *rng)
 	}
 }
 
-/* CQs without lock want one thread at a time. */
+/* CQs without a lock may be used by one thread at a time. */
 static void link_poll_single(struct link *l)
 {
 	for (int i = 0; l->is_made && i < 2; i++)
@@ -507,7 +510,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* ---- the run ------------------------------------------------------------ */
+/* ---- the run ---- */
 
 static void fd_unblock(int fd)
 {
@@ -552,7 +555,7 @@ static void world_close(struct world *w)
 	MUST(ibv_close_device(w->context) == 0);
 }
 
-/* Waits for the completions of a queue.  Return: how many it expected. */
+/* Waits for the completions of a queue. Return: the number expected. */
 static uint32_t work_check(struct work *work)
 {
 	uint32_t expected = atomic_load(&work->expected);

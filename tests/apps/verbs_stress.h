@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the two halves of the stress program share: see verbs_stress.c. */
+/* Common declarations of the stress program: see verbs_stress.c. */
 #ifndef VERBS_STRESS_H
 #define VERBS_STRESS_H
 
@@ -18,11 +18,11 @@
 #define LINK_CNT 40
 #define POOL_CNT 6  /* CQs per context that links share */
 #define DEPTH 8	    /* WRs of a queue */
-#define REC_CNT 200 /* WRs of a queue in one life of it */
+#define REC_CNT 200 /* WRs of a queue in one life of the link */
 #define BUF_LEN 0x80000
 #define LIMIT_S 60
 
-/* What the run is checked by. */
+/* Aborts the run on a violation. */
 #define MUST(cond)                                                             \
 	do {                                                                   \
 		if (!(cond)) {                                                 \
@@ -34,14 +34,14 @@
 		}                                                              \
 	} while (0)
 
-/* One CQ, and how many completions may stand in it at most. */
+/* One CQ, and the maximum number of completions in it. */
 struct queue {
 	struct ibv_cq *cq; /* NULL: none */
 	struct ibv_cq_ex *ex;
-	bool is_single; /* never shared: the polling thread has the link alone
-			 */
+	bool is_single; /* never shared: the polling thread has exclusive use of
+			   the link */
 	pthread_mutex_t lock;
-	int reserved; /* guarded by lock */
+	int reserved; /* protected by lock */
 };
 
 enum rec_state { REC_UNUSED, REC_SIGNALED, REC_QUIET, REC_DONE };
@@ -54,26 +54,26 @@ struct work {
 	_Atomic uint32_t expected, seen;
 };
 
-/* One life of a link; the record of its work outlives the link. */
+/* One life of a link. The record of its work outlives the link. */
 struct life {
 	struct work work[2][2]; /* by side; sends, receives */
-	_Atomic int credits[2]; /* receives that no send has taken */
+	_Atomic int credits[2]; /* receives not used by a send yet */
 	_Atomic bool has_failed;
-	bool is_settled; /* its completions were waited for */
+	bool is_settled; /* all completions have arrived */
 	bool has_srq[2];
 };
 
 struct side {
 	struct queue *scq, *rcq;
-	struct queue own; /* if it is not from the pool */
+	struct queue own; /* used if it is not from the pool */
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	struct ibv_qp *qp;
 };
 
-/* Two connected queue pairs.  A thread that holds @lock for writing may make
- * and destroy them; one that holds it for reading may post to them. */
+/* Two connected queue pairs. A thread that holds @lock for writing may create
+ * and destroy them. A thread that holds it for reading may post to them. */
 struct link {
 	pthread_rwlock_t lock;
 	bool is_made, is_connected;
@@ -120,20 +120,20 @@ static inline uint32_t pick(uint32_t *rng, uint32_t below)
 	return *rng % below;
 }
 
-/* Take at most @max completions, by either way of polling.  Return: how many.
- */
+/* Takes at most @max completions, by either way of polling. Return: their
+ * number. */
 int queue_poll(struct queue *q, uint32_t max);
-/* What is in it now is taken, by us or by others. */
+/* Returns when everything in it now was taken, by this thread or by others. */
 void queue_drain(struct queue *q);
 void queue_open(struct queue *q, struct world *w, int cqe, uint32_t *rng);
 void queue_close(struct queue *q);
-/* At least to what may come; at random to more. */
+/* Resizes it to at least the reserved size, plus a random number. */
 void queue_resize(struct queue *q, uint32_t *rng);
-/* @cnt more completions may come, or fewer. */
+/* Reserves space for @cnt more completions; negative: fewer. */
 void queue_reserve(struct queue *q, int cnt);
-/* A wr_id. */
+/* Makes a wr_id. */
 uint64_t id_of(uint32_t life_no, int side, int is_recv, uint32_t rec);
-/* Threads that serve the events of a struct world. */
+/* Thread functions that serve the events of a struct world. */
 void *comp_loop(void *arg);
 void *async_loop(void *arg);
 

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 
-/* ---- completions -------------------------------------------------------- */
+/* ---- completions ---- */
 
 /* wr_id: life, side, kind of queue, record. */
 uint64_t id_of(uint32_t life_no, int side, int is_recv, uint32_t rec)
@@ -26,9 +26,9 @@ static void completion_take(uint64_t wr_id, enum ibv_wc_status status)
 	life = run.lives[life_no];
 	work = &life->work[wr_id >> 13 & 1][wr_id >> 12 & 1];
 	was = atomic_exchange(&work->rec[rec], REC_DONE);
-	/* Posted, and not seen before. */
+	/* It was posted, and not seen before. */
 	MUST(was == REC_SIGNALED || was == REC_QUIET);
-	/* Unasked only if it failed. */
+	/* An unsignalled one only if it failed. */
 	MUST(was == REC_SIGNALED || status != IBV_WC_SUCCESS);
 	atomic_fetch_add(&run.polled, 1);
 	if (status != IBV_WC_SUCCESS) {
@@ -37,7 +37,8 @@ static void completion_take(uint64_t wr_id, enum ibv_wc_status status)
 	}
 	if (was == REC_SIGNALED)
 		atomic_fetch_add(&work->seen, 1);
-	/* A quiet one's place is given back by the signalled after it. */
+	/* The place of an unsignalled one is freed with the next signalled
+	 * one. */
 	atomic_fetch_sub(&work->inflight, 1);
 }
 
@@ -58,7 +59,7 @@ static int queue_poll_ex(struct queue *q, uint32_t max)
 	return (int)cnt;
 }
 
-/* Return: how many. */
+/* Return: number of completions. */
 int queue_poll(struct queue *q, uint32_t max)
 {
 	struct ibv_wc wc[8];
@@ -73,7 +74,6 @@ int queue_poll(struct queue *q, uint32_t max)
 	return cnt;
 }
 
-/* What is in it now is taken, by us or by others. */
 void queue_drain(struct queue *q)
 {
 	int cnt, left;
@@ -87,7 +87,7 @@ void queue_drain(struct queue *q)
 	} while (cnt > 0 && left > 0);
 }
 
-/* ---- queues ------------------------------------------------------------- */
+/* ---- queues ---- */
 
 void queue_open(struct queue *q, struct world *w, int cqe, uint32_t *rng)
 {
@@ -125,7 +125,6 @@ void queue_close(struct queue *q)
 	q->cq = NULL;
 }
 
-/* At least what may come; at random more. */
 void queue_resize(struct queue *q, uint32_t *rng)
 {
 	int cqe;
@@ -147,7 +146,7 @@ void queue_reserve(struct queue *q, int cnt)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* ---- events ------------------------------------------------------------- */
+/* ---- events ---- */
 
 static bool is_readable(int fd)
 {
@@ -168,7 +167,8 @@ void *comp_loop(void *arg)
 	while (!atomic_load(&run.is_quiet)) {
 		if (!is_readable(w->channel->fd))
 			continue;
-		/* Its CQ may have gone meanwhile, and it with it. */
+		/* The CQ may have been destroyed meanwhile, and the event with
+		 * it. */
 		if (ibv_get_cq_event(w->channel, &cq, &cq_context))
 			continue;
 		atomic_fetch_add(&run.comp_events, 1);
@@ -193,7 +193,7 @@ void *async_loop(void *arg)
 			continue;
 		if (ibv_get_async_event(w->context, &ev))
 			continue;
-		/* Nothing here is posted that would not fit. */
+		/* Nothing is posted that would not fit. */
 		MUST(ev.event_type != IBV_EVENT_CQ_ERR);
 		atomic_fetch_add(&run.async_events, 1);
 		ibv_ack_async_event(&ev);

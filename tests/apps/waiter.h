@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A thread that waits for an event of libibverbs or librdmacm, that is, inside
- * read(2); one at a time.  The program defines _GNU_SOURCE.
+ * A thread that waits for an event of libibverbs or librdmacm, inside read(2);
+ * one at a time. The program defines _GNU_SOURCE.
  */
 #ifndef WAITER_H
 #define WAITER_H
@@ -18,7 +18,7 @@
 
 static _Atomic int waiter_tid;
 
-/* The thread itself, before it waits. */
+/* Called by the thread before it waits. */
 static inline void waiter_begin(void)
 {
 	atomic_store(&waiter_tid, gettid());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * ibv_wr_* through stock libibverbs and over a real connection: every
- * operation, batches, errors, and threads.  Runs under `usiw run`, alone, and
- * connects to itself: once plainly, once in a thread domain with queues in
- * memory of the program.
+ * operation, batches, errors, and threads. Runs alone under `usiw run`, and
+ * connects to itself: once without a thread domain, once in a thread domain
+ * with queues in memory of the program.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "loop.h"
 
-#define HALF 65536 /* octets of the buffer that are an end's */
+#define HALF 65536 /* octets of the buffer that belong to one end */
 #define THREAD_CNT 4
 #define BATCH_CNT 200
 
@@ -29,7 +29,7 @@ struct world {
 	struct ibv_mr *mr;
 	struct ibv_qp_ex *qpx; /* of the active end */
 	struct ibv_qp *peer;
-	uint8_t *buf; /* ours, then the peer's */
+	uint8_t *buf; /* this end's half, then the peer's */
 	uint64_t send_ops;
 };
 
@@ -38,7 +38,7 @@ static uint8_t *theirs(const struct world *w)
 	return w->buf + HALF;
 }
 
-/* What may be asked for: all of RC that this build offers. */
+/* All operations of RC that this build supports. */
 static uint64_t offered(struct ibv_qp_init_attr_ex attr)
 {
 	uint64_t send_ops = 0;
@@ -58,8 +58,8 @@ static uint64_t offered(struct ibv_qp_init_attr_ex attr)
 	return send_ops;
 }
 
-/* The queues of a thread domain are in mappings of the program.  The page
- * before a mapping has its size. */
+/* The queues of a thread domain are in mappings of the program. The page before
+ * a mapping contains its size. */
 #define PAGE 4096
 
 static uint32_t given_cnt, given_max;
@@ -149,7 +149,7 @@ static void world_open(struct world *w, bool has_td)
 	w->rcq = cq_open(w);
 	w->buf = calloc(2, HALF);
 	NEEDS(w->buf);
-	/* on the base: interchangeable with the parent domain */
+	/* on the base domain: equivalent to the parent domain */
 	w->mr = ibv_reg_mr(w->base, w->buf, 2 * HALF,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ |
@@ -171,13 +171,14 @@ static void world_close(struct world *w)
 	loop_close(&w->loop);
 	NEEDS(ibv_dereg_mr(w->mr) == 0);
 	if (w->td) {
-		NEEDS(ibv_dealloc_pd(w->pd) == EBUSY); /* the CQs are on it */
+		NEEDS(ibv_dealloc_pd(w->pd) == EBUSY); /* the CQs use it */
 		NEEDS(ibv_dealloc_pd(w->base) == EBUSY);
 	}
 	NEEDS(ibv_destroy_cq(w->scq) == 0);
 	NEEDS(ibv_destroy_cq(w->rcq) == 0);
 	if (w->td) {
-		/* two CQs and an SQ, an RQ at least, and all is back */
+		/* at least two CQs, an SQ and an RQ, and everything was
+		 * freed */
 		NEEDS(given_max >= 4 && given_cnt == 0);
 		NEEDS(ibv_dealloc_td(w->td) == EBUSY);
 		NEEDS(ibv_dealloc_pd(w->pd) == 0);
@@ -199,7 +200,7 @@ static void receive_at(struct world *w, uint64_t wr_id, size_t off, size_t len)
 	NEEDS(ibv_post_recv(w->peer, &wr, &bad) == 0);
 }
 
-/* The next completion of @cq is this one, and in order. */
+/* The next completion of @cq must be this one. */
 static struct ibv_wc done(struct ibv_cq *cq, uint64_t wr_id,
 			  enum ibv_wc_opcode opcode)
 {
@@ -268,7 +269,7 @@ static void writes_and_reads(struct world *w)
 	begin(w, 22);
 	ibv_wr_rdma_write(w->qpx, w->mr->rkey, at + 500);
 	ibv_wr_set_inline_data_list(w->qpx, 3, bufs);
-	/* waits for the writes before it: they share a stream */
+	/* completes after the earlier writes, because they share a stream */
 	begin(w, 23);
 	w->qpx->wr_flags |= IBV_SEND_FENCE;
 	ibv_wr_rdma_read(w->qpx, w->mr->rkey, at);
@@ -314,7 +315,7 @@ static void immediate_data(struct world *w)
 	NEEDS(!memcmp(theirs(w) + 2000, w->buf + 40, 40));
 }
 
-/* What a peer may invalidate: a window that was bound for its stream. */
+/* A peer may invalidate a window that was bound for its stream. */
 static void invalidation(struct world *w)
 {
 	struct ibv_send_wr bind = { .wr_id = 40,
@@ -345,7 +346,7 @@ static void invalidation(struct world *w)
 	begin(w, 43);
 	ibv_wr_rdma_read(w->qpx, bind.bind_mw.rkey, (uintptr_t)theirs(w));
 	ibv_wr_set_sge(w->qpx, w->mr->lkey, (uintptr_t)w->buf + 300, 64);
-	begin(w, 42); /* not fenced: it is executed behind the READ */
+	begin(w, 42); /* not fenced: it is executed after the READ */
 	ibv_wr_send_inv(w->qpx, bind.bind_mw.rkey);
 	NEEDS(ibv_wr_complete(w->qpx) == 0);
 	(void)done(w->scq, 43, IBV_WC_RDMA_READ);
@@ -398,7 +399,7 @@ static void peer_posts(struct world *w, enum ibv_wr_opcode opcode,
 	NEEDS(ibv_post_send(w->peer, &wr, &bad) == 0);
 }
 
-/* A window of ours, that the peer writes and reads while it is bound. */
+/* A window of this end. The peer writes and reads it while it is bound. */
 static void windows(struct world *w)
 {
 	const uint64_t both = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
@@ -442,7 +443,7 @@ static void windows(struct world *w)
 	NEEDS(ibv_dealloc_mw(mw) == 0);
 }
 
-/* Nothing of a batch that failed or was given up is ever seen. */
+/* Requests of a batch that failed or was aborted are never executed. */
 static void dropped_batches(struct world *w)
 {
 	struct ibv_wc wc;
@@ -484,7 +485,7 @@ struct poster {
 	uint32_t num;
 };
 
-/* Batches of two; no other request may come between the two. */
+/* Posts batches of two. No other request may come between the two. */
 static void *poster_run(void *arg)
 {
 	struct poster *p = arg;
@@ -543,7 +544,7 @@ static void threads(struct world *w)
 	}
 }
 
-/* A child amid the parent's batch has no ring to write to. */
+/* A child that is forked during the parent's batch has no ring to write to. */
 static void forked(struct world *w)
 {
 	int status;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""emulate.py MACHINE CPU ROOT PROGRAM ARGUMENT...: a test of another machine.
+"""emulate.py MACHINE CPU ROOT PROGRAM ARGUMENT...: runs a test of another
+machine.
 
-Runs PROGRAM by qemu-user with the libraries of ROOT, and ends as it does.  What
-qemu-user cannot do is listed in limits.txt beside this file: a program that is
-listed as a whole is not run and counts as skipped, and one of which no other
-cases than listed ones fail passes, with these cases named as skipped.
+Runs PROGRAM by qemu-user with the libraries of ROOT, and exits as it does.
+limits.txt beside this file lists what qemu-user cannot do. A program that is
+listed as a whole is not run and counts as skipped. A program passes if only
+listed cases of it fail; these cases are printed as skipped.
 """
 import os
 import re
@@ -15,7 +16,8 @@ import sys
 
 SKIPPED = 77
 FAILED_CASE = re.compile(r"^\[  FAILED  \] (\w+)$", re.M)
-ENDED = re.compile(r"^\[==========\] .*test\(s\) run\.", re.M)  # by cmocka
+# cmocka prints this
+ENDED = re.compile(r"^\[==========\] .*test\(s\) run\.", re.M)
 
 
 def limits(machine, program):
@@ -51,7 +53,7 @@ def main():
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(done.stdout, end="")
     failed = set(FAILED_CASE.findall(done.stdout))
-    # Cases that did not fail, all of them to the end: no abort in between.
+    # Cases that did not fail. Each of them ran to its end: there was no abort.
     if done.returncode == 0 or not ENDED.search(done.stdout) or \
             not failed or not failed <= set(known):
         return done.returncode if done.returncode >= 0 else 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""emulate.py, with a qemu that says and ends as a cmocka program would."""
+"""emulate.py, with a stand-in for qemu that prints and exits as a cmocka
+program does."""
 import os
 import subprocess
 import sys
@@ -14,7 +15,8 @@ box some_test listed sysnosuch does nothing
 all whole_test * sysnosuch kills
 """
 
-# program, machine, output, exit code of qemu; exit code, words of the answer
+# program, machine, output, exit code of qemu; exit code and words of
+# emulate.py
 CASES = (
     ("passes", "other_test", "box", HEAD + END, 0, 0, ""),
     ("fails", "other_test", "box", HEAD + "[  FAILED  ] x\n" + END, 1, 1, ""),

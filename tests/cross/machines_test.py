@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""machines_test.py CMAKE: which machines usiw is for is said everywhere alike.
+"""machines_test.py CMAKE: the supported machines are the same in all places.
 
 CMake refuses a machine of 32 bits with a sentence that README.md and usiw(7)
-have, too; every package of debian/control is for the machines of README's table
-and no others.
+also have. Every package of debian/control is for the machines of README's
+table and no others.
 """
 import os
 import re
@@ -20,12 +20,12 @@ def read(*path):
 
 
 def words(text):
-    """Without line breaks and roff."""
+    """The text without line breaks and roff."""
     return re.sub(r"\s+", " ", text.replace("\\-", "-"))
 
 
 def configure(size):
-    """Exit code and output of the check for pointers of that size."""
+    """Exit code and output of the check for pointers of this size."""
     done = subprocess.run(
         [sys.argv[1], f"-DCMAKE_SIZEOF_VOID_P={size}", "-P",
          os.path.join(SOURCE, "cmake", "UsiwMachine.cmake")],

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The main job with another machine's programs, by qemu-user: two
-processes of ib_write_bw -R.
+"""The main job with another machine's programs, by qemu-user: two processes of
+ib_write_bw -R.
 
 USIW_CROSS, USIW_CROSS_QEMU and USIW_CROSS_ROOT name the machine, the emulator
-and the machine's root.  limits.txt is asked as emulate.py does.
+and the machine's root. limits.txt is used as in emulate.py.
 """
 import os
 import re
@@ -24,7 +24,8 @@ ROW = re.compile(rf"^ {SIZE} +{COUNT} ", re.M)
 
 
 def program(*words):
-    """What `usiw run` does: it could not start a program of that machine."""
+    """Sets what `usiw run` would set. The tool cannot start a program of that
+    machine."""
     qemu = shutil.which(os.environ["USIW_CROSS_QEMU"])
     if not qemu:
         raise harness.Skip(f"{os.environ['USIW_CROSS_QEMU']} is missing "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What every fuzz target needs: the entry, and an assertion that stays.
+ * Common parts of fuzz targets: the entry point, and an assertion that also
+ * works in release builds.
  */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
@@ -14,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of what the fuzzer has found. */
+/* For errors that the fuzzer finds. */
 #define fuzz_assert must
 
 #endif

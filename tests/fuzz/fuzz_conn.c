@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A whole connection: two octets choose role and options, then a program of
- * steps: octets from the peer, messages, tx of any size, staging lent and
- * taken back, refusals, terminate, end of stream.
+ * A whole connection. Two octets select role and options. Then a sequence of
+ * steps follows: octets from the peer, messages, transmission of any size,
+ * staging lent and taken back, refusals, terminate, end of stream.
  */
 #include "fuzz.h"
 
@@ -12,10 +12,10 @@
 #include "pair.h"
 
 enum step {
-	STEP_FEED,	/* length octet, then so many octets */
-	STEP_FEED_LONG, /* the same times 64, zeros behind */
+	STEP_FEED,	/* length octet, then that many octets */
+	STEP_FEED_LONG, /* the same times 64, padded with zeros */
 	STEP_SUBMIT,	/* opcode, length */
-	STEP_DRAIN,	/* largest piece */
+	STEP_DRAIN,	/* maximum size of a piece */
 	STEP_REFUSE,	/* event type, fault */
 	STEP_TERMINATE,
 	STEP_LEND,
@@ -49,7 +49,7 @@ static void feed(struct end *e, struct input *in, size_t len)
 static void submit(struct end *e, struct input *in)
 {
 	static uint8_t payload[255 * 300];
-	/* the array must stay until the next submit that is taken */
+	/* the array must stay until the next accepted submit */
 	static struct iovec iovs[2][2];
 	static unsigned int turn;
 	struct iovec *iov = iovs[turn & 1];
@@ -81,7 +81,7 @@ static void lend(struct end *e)
 		fuzz_assert(smpa_conn_rx_lend(e->conn, e->rx_staging,
 					      END_RX_STAGING) == 0);
 	if (smpa_conn_tx_lend(e->conn, NULL, 0) == 0) {
-		end_drain(e); /* of the engine's own memory */
+		end_drain(e); /* what the engine's own memory contains */
 		fuzz_assert(smpa_conn_tx_lend(e->conn, e->tx_staging,
 					      END_TX_STAGING) == 0);
 	}
@@ -126,7 +126,7 @@ static void run_step(struct end *e, struct input *in)
 	}
 }
 
-/* A start by script, so that not every input must contain one. */
+/* Does the start by script, so that not every input must contain one. */
 static void establish(struct end *e, enum smpa_role role, bool is_plain)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .quiet = true };
@@ -151,7 +151,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.no_crc = flags & 2;
 	o.want_markers = flags & 4;
 	o.rtr = flags >> 3 & 7;
-	o.rev = flags & 0x40 && flags & 0x80 ? 2 : 1; /* scripts speak 1 */
+	o.rev = flags & 0x40 && flags & 0x80 ? 2
+					     : 1; /* scripts use revision 1 */
 	o.direct_min = more & 1 ? 64 : 0;
 	o.mulpdu = more & 2 ? 64768 : 0;
 	o.copy_max = more & 4 ? 1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Framing: one octet of flags and phase, then an FPDU.  What is accepted
- * keeps inside its octets, and encodes again to an FPDU of the same length.
+ * Framing: one octet of flags and phase, then an FPDU. An accepted FPDU stays
+ * within its octets, and its encoding has the same length.
  */
 #include "fuzz.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Requests of NETLINK_RDMA, and what a kernel beside us might reply.
+ * Requests of NETLINK_RDMA, and possible replies of the kernel.
  *
  * The first octet says where the request ends and the kernel's part begins.
- * Every octet is part of a message, every refused message is told so, and
- * replies are messages from end to end.
+ * Every octet must be part of a message. Every refused message must get an
+ * error. Replies must consist of complete messages.
  */
 #include "fuzz.h"
 
@@ -27,7 +27,8 @@ static const struct kabi_nldev_device devices[] = {
 	{ .attr = &attrs[1], .index = 1 },
 };
 
-/* Return: messages; every one whole, ours by its port. */
+/* Return: number of messages. Checks that each is complete, and that usiw's
+ *   have its port. */
 static size_t reply_check(const struct kabi_nldev_reply *reply)
 {
 	struct nlmsghdr hdr;
@@ -99,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	nldev.is_capped = data[0] & 1;
 	len = data[0] < size - 1 ? data[0] : size - 1;
-	/* memory of their own, so that a sanitizer sees both ends */
+	/* separate allocations, so that a sanitizer sees both ends */
 	request = malloc(len ? len : 1);
 	real = malloc(size - len);
 	fuzz_assert(request && real);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connection out of band: frames alone, and the links of two QPs.  Unexpected
+ * Connection out of band: single frames, and the links of two QPs. Unexpected
  * peers connect to the ports of the QPs, and answer their connections.
  *
- * The sockets are socket pairs, and the fuzzer has their other ends.  Only the
- * fuzzer runs the connection manager, so that a run can be repeated.  QP
- * numbers and nonces differ in each process, so the input names them by kind.
- * A QP may get its stream only from a peer that has sent the right frames at
- * the right time.
+ * The sockets are socket pairs, and the fuzzer has their other ends. Only the
+ * fuzzer runs the connection manager, so a run can be repeated. QP numbers and
+ * nonces differ in each process, so the input refers to them by kind. A QP may
+ * get its stream only from a peer that has sent the right frames at the right
+ * time.
  */
 #define _GNU_SOURCE
 #include "fuzz.h"
@@ -44,7 +44,8 @@ enum step {
 	STEP_CNT
 };
 
-/* Lower than any number of ours: the QP dials; higher: it accepts. */
+/* Lower than any QP number of this process: the QP dials. Higher: it
+ * accepts. */
 #define FOREIGN_LOW 0x040105u
 #define FOREIGN_HIGH 0xffff05u
 #define PEERS 16
@@ -71,20 +72,20 @@ static const struct rnicpair_options options = {
 };
 static struct rnic_tcp_ops real;
 
-/* One input's. */
+/* The peers of one input. */
 static struct peer {
 	int fd;		  /* the fuzzer's end; -1: none */
-	bool is_answerer; /* of a QP that dials */
-	bool is_foreign;  /* from an address that no QP was told */
+	bool is_answerer; /* answers a QP that dials */
+	bool is_foreign;  /* its address was not given to any QP */
 } peers[PEERS];
 static uint32_t peer_cnt;
-static int queue[PEERS]; /* to be accepted */
+static int queue[PEERS]; /* waiting to be accepted */
 static uint32_t queue_cnt;
 static bool is_foreign_fd[FDS], is_ours_fd[FDS];
 static bool is_refusing;
 static uint32_t dest_num[2];
-/* The peers from which each QP got a valid Request.  A Request may wait until
- * its QP is told of the peer. */
+/* The peers from which each QP got a valid Request. A Request may wait until
+ * its QP is given the peer. */
 static uint32_t heard_of[2][STEPS_MAX];
 static uint32_t heard_cnt[2];
 
@@ -93,7 +94,7 @@ static uint8_t octet(struct input *in)
 	return in->p < in->end ? *in->p++ : 0;
 }
 
-/* ---- sockets ------------------------------------------------------------ */
+/* ---- sockets ---- */
 
 static void peer_add(int fd, bool is_answerer, bool is_foreign)
 {
@@ -122,7 +123,7 @@ static int socket_new(bool is_answerer, bool is_foreign)
 int __real_rnic_fd_own(int fd);
 int __wrap_rnic_fd_own(int fd);
 
-/* What is known of a socket goes along to its new number. */
+/* The record of a socket moves to its new number. */
 int __wrap_rnic_fd_own(int fd)
 {
 	int owned = __real_rnic_fd_own(fd);
@@ -211,9 +212,9 @@ static int fake_getsockopt(int fd, int level, int name, void *val,
 	return 0;
 }
 
-/* ---- the network -------------------------------------------------------- */
+/* ---- the network ---- */
 
-/* The kernel's answer takes longer than all else together; it is lo. */
+/* The kernel's answer would take most of the time. It is always lo. */
 int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table);
 int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
 {
@@ -238,9 +239,9 @@ int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	return 0;
 }
 
-/* ---- the connection manager --------------------------------------------- */
+/* ---- the connection manager ---- */
 
-/* What its thread would do, until there is nothing left to do. */
+/* Does the work of the manager's thread until nothing is left. */
 static void manager_step(void)
 {
 	struct epoll_event ev[64];
@@ -308,7 +309,7 @@ static void qp_reset(int i)
 	dest_num[i] = 0;
 }
 
-/* ---- steps -------------------------------------------------------------- */
+/* ---- steps ---- */
 
 static uint32_t number(uint8_t kind)
 {
@@ -322,7 +323,7 @@ static uint32_t number(uint8_t kind)
 	case 3:
 		return FOREIGN_HIGH;
 	case 4:
-		return 0x12; /* no port */
+		return 0x12; /* not a port */
 	default:
 		return rnic_qp_num(pair.side[0].qp) ^ 0x40;
 	}
@@ -335,7 +336,7 @@ static void wait_for(int i, uint32_t peer)
 	int rc;
 
 	if (peer == rnic_qp_num(qp))
-		return; /* takes a real socket */
+		return; /* needs a real socket */
 	rc = rnicpair_rtr(qp, peer);
 	fuzz_assert(rc == (may ? 0 : -EINVAL));
 	if (may)

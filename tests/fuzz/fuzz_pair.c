@@ -3,9 +3,9 @@
  * Two engines, and a relay between them that delays, drops, alters and adds
  * octets in either direction, or cuts the stream.
  *
- * One octet selects options, then steps follow.  Whatever the relay does, an
- * end that has found a fault takes nothing more from its peer, and reports it
- * once.
+ * One octet selects options, then steps follow. Whatever the relay does, an end
+ * that has detected a fault accepts nothing more from its peer, and reports the
+ * fault once.
  */
 #include "fuzz.h"
 
@@ -14,14 +14,14 @@
 #include "pair.h"
 
 enum step {
-	STEP_CARRY, /* so many octets as they are */
-	STEP_FLIP,  /* the same, one of them altered: where, how */
-	STEP_DROP,  /* so many octets are lost */
-	STEP_ADD,   /* so many octets of the input are put in */
+	STEP_CARRY, /* forwards this many octets unchanged */
+	STEP_FLIP,  /* the same, with one octet altered: position, value */
+	STEP_DROP,  /* drops this many octets */
+	STEP_ADD,   /* inserts this many octets of the input */
 	STEP_SUBMIT,
 	STEP_TERMINATE,
 	STEP_EOF,
-	STEP_RUN, /* all there is, both ways */
+	STEP_RUN, /* forwards everything, in both directions */
 	STEP_CNT,
 };
 
@@ -44,7 +44,7 @@ static size_t taken(struct end *from, size_t want)
 static void shift(struct end *from, size_t len)
 {
 	if (len == 0)
-		return; /* perhaps nothing was ever sent */
+		return; /* possibly nothing was ever sent */
 	memmove(from->out, from->out + len, from->out_end - len);
 	from->out_end -= len;
 }
@@ -88,7 +88,7 @@ static void submit(struct end *e, struct input *in)
 		msg.len = msg.read.len;
 	}
 	(void)smpa_conn_submit(e->conn, &msg);
-	/* the array is the next one's, too */
+	/* the next message uses the same array */
 	end_drain(e);
 }
 

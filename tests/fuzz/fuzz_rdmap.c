@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * DDP and RDMAP headers of one segment: what passes the checks decodes, and
- * encodes to what stood there, reserved bits aside.
+ * DDP and RDMAP headers of one segment: a header that passes the checks can be
+ * decoded, and its encoding equals the input except for reserved bits.
  */
 #include "fuzz.h"
 

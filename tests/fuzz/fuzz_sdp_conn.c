@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connection and a peer that says anything: each octet of the input names
- * an action of the peer, of the ULP or of the carrier, and those that follow
- * are its arguments.  Whatever comes, memory is named by the cookies that are
- * the connection's, every buffer comes back once, and what is sent keeps to
- * the credit.
+ * A connection with a peer that sends anything. Each octet of the input selects
+ * an action of the peer, of the ULP or of the carrier. The following octets are
+ * its arguments. The connection must use only its own cookies, return every
+ * buffer once, and not exceed the credit.
  */
 #include "fuzz.h"
 
@@ -26,8 +25,8 @@ struct world {
 	uint64_t now;
 	uint32_t mseq, ack;
 	bool has_seen;
-	bool is_rx[RX_MAX];    /* receive buffers that it holds */
-	bool is_sent[BUF_MAX]; /* send buffers that it has */
+	bool is_rx[RX_MAX];    /* receive buffers that the connection holds */
+	bool is_sent[BUF_MAX]; /* send buffers that it holds */
 	bool is_recv[BUF_MAX]; /* receive buffers of the ULP */
 	uint32_t posted;
 };
@@ -137,7 +136,7 @@ static void receive(struct world *w, const uint8_t *octets, size_t len)
 		w->is_rx[slot] = false;
 }
 
-/* A message that decodes, with the right numbers for the most part. */
+/* A message that decodes, mostly with valid numbers. */
 static void peer_says(struct world *w)
 {
 	static const uint8_t mids[] = {
@@ -341,7 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_conn(&w, take(&w.in, 1));
 	while (w.in.p < w.in.end)
 		act(&w);
-	/* Everything comes back. */
+	/* Everything must come back. */
 	sdp_conn_llp_down(w.conn, w.now);
 	sdp_conn_abort(w.conn, w.now);
 	sdp_conn_llp_down(w.conn, w.now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * SDP Messages and Port Mapper datagrams: what is accepted keeps inside its
- * octets, and encodes to octets that decode to the same again.
+ * SDP Messages and Port Mapper datagrams: an accepted message stays within its
+ * octets, and its encoding decodes to the same message.
  */
 #include "fuzz.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Port Mapper, client and server: a script of commands moves datagrams between
- * them, loses, repeats, changes and invents some, and lets time pass.
+ * Client and server of the Port Mapper. A script of commands moves datagrams
+ * between them. It loses, repeats, changes and invents some, and advances the
+ * time.
  *
- * Every reply is a PM message, the server's state stays within its table, and
- * a query ends in time and stays as it ended.
+ * Every reply must be a PM message. The server's state must stay within its
+ * table. A query must end in time and keep its result.
  */
 #include "fuzz.h"
 
@@ -21,7 +22,7 @@ struct world {
 	struct sdp_pm_server *server;
 	struct sdp_pm_query query[QUERIES];
 	enum sdp_pm_query_state last[QUERIES];
-	uint8_t wire[SDP_PM_SIZE + 1]; /* the datagram under way */
+	uint8_t wire[SDP_PM_SIZE + 1]; /* the datagram in transit */
 	size_t wire_len;
 	uint64_t now_ms;
 	const uint8_t *data;
@@ -139,7 +140,7 @@ static void check(struct world *world)
 	}
 }
 
-/* Nothing more comes: everything ends. */
+/* Nothing more arrives: everything must end. */
 static void finish(struct world *world)
 {
 	uint8_t out[SDP_PM_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Rules files: whatever stands in one, it is parsed or refused with a line,
- * and what was parsed answers.
+ * Rules files: any text is either parsed or refused with a line number, and
+ * parsed rules can be queried.
  */
 #include "fuzz.h"
 

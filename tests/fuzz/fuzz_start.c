@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Start frames: what decodes encodes to the same, no prefix is taken for the
- * whole, and a Responder or Initiator that gets it stays sane.
+ * Start frames: the encoding of a decoded frame is the same, no prefix is
+ * accepted, and a Responder or Initiator that receives it keeps a consistent
+ * state.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * TERMINATE headers: whatever is in them, they are read within their octets;
- * those of ours come back as they were meant.
+ * TERMINATE headers: the parser stays within the octets, and a header of usiw
+ * decodes to its original values.
  */
 #include "fuzz.h"
 
@@ -36,7 +36,7 @@ static void check_ours(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct term_info t;
-	/* its own memory, so that a sanitizer sees the end */
+	/* a separate allocation, so that a sanitizer sees its end */
 	uint8_t *copy = malloc(size ? size : 1);
 
 	fuzz_assert(copy);

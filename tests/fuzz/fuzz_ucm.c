@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Commands of the rdma_cm file.  Input is a series of records (command, kind,
- * lengths, octets), written to two files.
+ * Commands of the rdma_cm file. The input is a series of records (command,
+ * kind, lengths, octets), written to two files.
  *
  * An address that usiw writes to is replaced by a scratch buffer or by one of
- * the bad addresses, so that no finding is the fault of the input.  The kind
- * can also name what differs in each process, so that connections are made:
+ * the bad addresses, so an input alone cannot cause a crash. The kind can also
+ * select values that differ in each process, so that connections can be made:
  * the port of the last listener, or a queue pair.
  */
 #include "../kernel-abi/ucm-direct.h"
@@ -22,19 +22,22 @@
 #define RECORDS_MAX 64
 #define PAYLOAD_MAX 1024
 #define QP_CNT 2
-/* As long as an event under way may take. */
+/* Maximum time that a pending event may take. */
 #define EVENT_MS 5
 
-/* Bits of a record's kind; the lowest two say where the answer goes. */
+/* Bits of a record's kind. The lowest two select the destination of the
+ * answer. */
 enum {
-	KIND_EDGE = 1 << 2, /* ... the scratch buffer: as far as 4 octets */
-	KIND_CUT = 1 << 3,  /* the command's end is not there */
-	KIND_PEER = 1 << 4, /* addresses are the last listener's; MIGRATE:
-			       from no file of ours */
-	KIND_QP = 1 << 5,   /* numbers are a QP's, and events are waited
-			       for; MIGRATE: from a file that is not open */
+	KIND_EDGE = 1 << 2, /* ... the scratch buffer: only 4 octets of it */
+	KIND_CUT = 1 << 3,  /* the end of the command is not accessible */
+	/* Addresses are the last listener's. MIGRATE: from a file that is not
+	 * usiw's. */
+	KIND_PEER = 1 << 4,
+	/* Numbers are a QP's, and events are awaited. MIGRATE: from a file that
+	 * is not open. */
+	KIND_QP = 1 << 5,
 	KIND_FILE = 1 << 6, /* the second file */
-	KIND_FROM = 1 << 7, /* MIGRATE: from the second file; else: QP */
+	KIND_FROM = 1 << 7, /* MIGRATE: from the second file; otherwise: QP */
 };
 
 struct record {
@@ -46,9 +49,9 @@ enum { KIND_SCRATCH, KIND_NULL, KIND_UNMAPPED, KIND_TOP, KIND_CNT };
 
 static uint16_t listen_port_be;
 static struct rnic_qp *qps[QP_CNT];
-static uint8_t *edge; /* what begins here cannot be touched */
+static uint8_t *edge; /* memory from here on is not accessible */
 
-/* Where in the command the answer's address stands; -1: nowhere. */
+/* Offset of the answer's address in the command; -1: none. */
 static int response_offset(uint8_t cmd)
 {
 	switch (cmd) {
@@ -86,7 +89,7 @@ static uint64_t pointer_of(uint8_t kind)
 	}
 }
 
-/* ---- what is this process's own ----------------------------------------- */
+/* ---- what is this process's own ---- */
 
 static void world_open(void)
 {
@@ -175,12 +178,12 @@ static void note_listener(const struct kabi_ucm *file, const uint8_t *cmd)
 		listen_port_be = ((struct sockaddr_in *)&info.local)->sin_port;
 }
 
-/* ---- records ------------------------------------------------------------ */
+/* ---- records ---- */
 
-/* Longer ones are not read to their end. */
+/* Longer commands are not read completely. */
 #define COMMAND_MAX 512
 
-/* What the caller has, perhaps less than it says. */
+/* Writes the memory that the caller has, possibly less than it claims. */
 static ssize_t command_write(struct util_file *file, const uint8_t *buf,
 			     size_t len, bool is_cut)
 {
@@ -191,8 +194,8 @@ static ssize_t command_write(struct util_file *file, const uint8_t *buf,
 		return kabi_ucm_write(file, buf, len);
 	memcpy(edge - there, buf, there);
 	rc = kabi_ucm_write(file, edge - there, len);
-	/* A command that cannot be read was not executed; it may end in front
-	 * of what was written. */
+	/* A command that cannot be read was not executed. It may end before the
+	 * octets that were written. */
 	must(rc < 0 || len > COMMAND_MAX ||
 	     ((const struct rdma_ucm_cmd_hdr *)(const void *)buf)->in + 8u <=
 		     there);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * main() for fuzz targets built without libFuzzer.  It runs every file named,
- * and every file in directories named: whole, and cut short at every octet, of
- * long files at some.
+ * main() for fuzz targets without libFuzzer. It runs every named file, and
+ * every file in named directories: completely, and truncated after each octet.
+ * For long files it uses only some lengths.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -15,11 +15,12 @@
 #include "fuzz.h"
 
 #define SEED_MAX (1u << 20)
-/* Up to ALL octets every prefix runs, then one for each STRIDE octets. */
+/* Runs each prefix up to ALL octets, then one per STRIDE octets. */
 #define ALL 128
 #define STRIDE 97
 
-/* In memory of just that size, so that ASan sees a read beyond the end. */
+/* The allocation has exactly this size, so that ASan sees a read beyond the
+ * end. */
 static void run_input(const uint8_t *data, size_t len)
 {
 	uint8_t *copy = malloc(len);
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] == '-')
-			continue; /* libFuzzer's options */
+			continue; /* an option of libFuzzer */
 		if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) {
 			ret |= run_dir(argv[i], &runs);
 		} else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What runs in a child, because it changes the process or ends it.
+ * Runs a part of a test in a child process, because it changes or ends the
+ * process.
  */
 #ifndef TEST_CHILD_H
 #define TEST_CHILD_H
@@ -11,7 +12,7 @@
 
 #include "test.h"
 
-/* For a child, in place of an assertion: its exit code is 1. */
+/* Replaces assertions in a child: on failure the child exits with code 1. */
 #define CHECK(cond)                                                            \
 	do {                                                                   \
 		if (!(cond)) {                                                 \
@@ -21,7 +22,7 @@
 		}                                                              \
 	} while (0)
 
-/* Exit code of @fn in a child; minus the signal. */
+/* Return: exit code of @fn in a child, or minus the signal. */
 static inline int in_child(int (*fn)(void))
 {
 	int status;
@@ -35,7 +36,7 @@ static inline int in_child(int (*fn)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* @fn says 0; or 77, where the machine has no filters of system calls. */
+/* @fn must return 0, or 77 where the machine does not allow seccomp filters. */
 static inline void assert_in_filtered_child(int (*fn)(void))
 {
 	int code = in_child(fn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A system call that fails, as in a sandbox. */
+/* Makes a system call fail, as a sandbox does. */
 #ifndef TEST_DENY_H
 #define TEST_DENY_H
 
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* From now on in this process.  Return: whether filters can be set. */
+/* Takes effect for this process. Return: whether filters can be set. */
 static inline bool deny_call(unsigned number, unsigned err)
 {
 	struct sock_filter filter[] = {

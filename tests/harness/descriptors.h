@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Descriptors: which are open, and how many more there can be.
+ * The number of open descriptors, and a limit for further ones.
  */
 #ifndef TEST_DESCRIPTORS_H
 #define TEST_DESCRIPTORS_H
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many are open, of those below 1024. */
+/* Number of open descriptors below 1024. */
 static inline int test_fd_cnt(void)
 {
 	int cnt = 0;
@@ -41,7 +41,7 @@ static inline bool test_fd_is_same(int fd, int other)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* From now on @cnt further numbers can be had, where none below them is free.
+/* Limits the process to @cnt further descriptors, if no lower number is free.
  * Return: the former limit, for test_fd_restore(). */
 static inline struct rlimit test_fd_leave(int cnt)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Octets as test tables have them.
+ * Octets in the form that test tables use.
  */
 #ifndef TEST_HEX_H
 #define TEST_HEX_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Hex to octets; returns their number.  White space is skipped. */
+/* Converts hex to octets and returns their number. White space is skipped. */
 static inline size_t test_unhex(const char *hex, uint8_t *out, size_t size)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * TCP sockets on 127.0.0.1, and what comes out of a socket.
+ * TCP sockets on 127.0.0.1, and checks of received octets.
  */
 #ifndef TEST_LOOPBACK_H
 #define TEST_LOOPBACK_H
@@ -21,7 +21,7 @@ static inline int test_tcp_socket(void)
 	return fd;
 }
 
-/* To 127.0.0.1 and a free port, which is in *@ret_name. */
+/* Binds to 127.0.0.1 and a free port, and returns the name. */
 static inline void test_tcp_bind(int fd, struct sockaddr_in *ret_name)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET,
@@ -32,7 +32,7 @@ static inline void test_tcp_bind(int fd, struct sockaddr_in *ret_name)
 	assert_int_equal(getsockname(fd, (struct sockaddr *)ret_name, &len), 0);
 }
 
-/* Both ends of a new connection of @listener, which is bound. */
+/* Makes both ends of a new connection to @listener, which is bound. */
 static inline void test_tcp_join(int listener, const struct sockaddr_in *name,
 				 int ret_fds[2])
 {
@@ -45,7 +45,7 @@ static inline void test_tcp_join(int listener, const struct sockaddr_in *name,
 	assert_true(ret_fds[1] >= 0);
 }
 
-/* A connection: the end that connected, the end that was accepted. */
+/* Makes a connection: the connecting end, then the accepted end. */
 static inline void test_tcp_pair(int ret_fds[2])
 {
 	struct sockaddr_in name;
@@ -56,7 +56,7 @@ static inline void test_tcp_pair(int ret_fds[2])
 	close(listener);
 }
 
-/* The next octets are these; of a stream of any kind. */
+/* Checks that the next octets are @text. Works for any stream socket. */
 static inline void assert_octets(int from, const char *text)
 {
 	size_t len = strlen(text);

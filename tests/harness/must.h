@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a harness, or a test without cmocka, cannot go on without: it aborts.
+ * An assertion for a harness, and for tests without cmocka: it aborts.
  */
 #ifndef TEST_MUST_H
 #define TEST_MUST_H

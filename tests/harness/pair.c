@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two engines and a pipe in memory.  Whatever goes wrong in here aborts: it
- * is a fault of the test.
+ * Two engines and a pipe in memory. A failure in this file aborts, because it
+ * is an error of the test.
  */
 #include "pair.h"
 
@@ -179,7 +179,7 @@ static void end_read(struct end *e, const struct smpa_event *ev)
 	}
 	ret = end_submit(e, &msg);
 	must(ret == 0 || ret == -EPIPE);
-	/* iov stands on the stack: encode all of it now */
+	/* iov is on the stack, so all of it must be encoded now */
 	while (ret == 0 && msg.len &&
 	       smpa_conn_uses(e->conn, iov.iov_base, 1) && end_drain(e))
 		;
@@ -252,7 +252,7 @@ void end_pull(struct end *e)
 	must(ret == 0);
 }
 
-/* As readv() would: fills the iovecs from the front. */
+/* Fills the iovecs from the front, as readv() does. */
 static size_t iov_fill(const struct iovec *iov, int n, const uint8_t *from,
 		       size_t len)
 {
@@ -280,7 +280,7 @@ void end_feed(struct end *e, const uint8_t *buf, size_t len)
 
 		must(n >= 0);
 		if (n == 0)
-			return; /* the stream has ended: octets are lost */
+			return; /* the stream has ended: drop the octets */
 		done = iov_fill(iov, n, buf, cut_size(&e->rx_cut, len));
 		must(done > 0);
 		must(smpa_conn_rx_commit(e->conn, done) == 0);
@@ -343,8 +343,8 @@ int end_submit(struct end *e, const struct smpa_msg *msg)
 
 	while ((ret = smpa_conn_submit(e->conn, msg)) == -EAGAIN) {
 		must(end_drain(e));
-		/* SENT events only: one of the others would be answered by
-		 * another submit, inside this one */
+		/* Room for SENT events only. The engine's answer to another
+		 * event would be another submit inside this one. */
 		while (e->event_cap && smpa_conn_tx_pending(e->conn) == 0 &&
 		       !smpa_conn_tx_is_idle(e->conn)) {
 			if (smpa_conn_next_event(e->conn, &ev) != 1)
@@ -407,7 +407,7 @@ uint64_t end_digest(const struct end *e)
 	return sum;
 }
 
-/* ---- pair ------------------------------------------------------------ */
+/* ---- pair ---- */
 
 void pair_init(struct pair *p, const struct smpa_options *a,
 	       const struct smpa_options *b)

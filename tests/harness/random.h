@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Numbers that look random and are the same for the same seed.
+ * Pseudo-random numbers, reproducible by their seed.
  */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H

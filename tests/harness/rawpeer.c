@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A peer without RNIC. */
+/* A peer without an RNIC. */
 #define _GNU_SOURCE
 #include "rawpeer.h"
 
@@ -105,9 +105,9 @@ struct smpa_event rawpeer_try(struct rawpeer *raw)
 	}
 }
 
-#define RTR_STAG 1 /* of no memory */
+#define RTR_STAG 1 /* an STag without memory */
 
-/* An Initiator sends the RTR again while its peer is silent. */
+/* An Initiator sends the RTR again while its peer sends nothing. */
 static bool is_probe(const struct smpa_event *ev)
 {
 	return ev->type == SMPA_EV_MESSAGE && ev->msg.opcode == SMPA_OP_WRITE &&
@@ -135,10 +135,12 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 	must(!rnic_qp_attach_stream(p->side[side].qp, start.stream[side],
 				    start.ird[side], start.ord[side],
 				    p->opt.cm_ref));
-	/* MPA-134: a Responder is silent until the Initiator has spoken. */
+	/* MPA-134: a Responder must not send before the Initiator's first
+	 * message. */
 	while (p->opt.rtr && smpa_conn_tx_is_held(raw->conn)) {
 		ev = rawpeer_try(raw);
-		/* On a slow machine the Initiator probes already. */
+		/* On a slow machine the Initiator may already send the RTR
+		 * again. */
 		must(ev.type == SMPA_EV_NONE || is_probe(&ev));
 		must(until_ms() < end_ms);
 	}
@@ -184,7 +186,7 @@ void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 	for (;;) {
 		rc = smpa_conn_submit(raw->conn, msg);
 		if (rc == -ENOBUFS) {
-			/* Takes back what the start phase was lent. */
+			/* Takes back the staging that the start phase lent. */
 			must(!smpa_conn_tx_lend(raw->conn, NULL, 0));
 			must(!smpa_conn_tx_lend(raw->conn, raw->tx,
 						RAW_STAGING));
@@ -202,7 +204,7 @@ void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg)
 		if (raw_tx(raw) < 0)
 			return;
 		must(until_ms() < end_ms);
-		/* Only what has been sent is told while we may not read. */
+		/* Only SENT events arrive while this end does not read. */
 		if (!smpa_conn_tx_pending(raw->conn))
 			while (smpa_conn_tx_is_idle(raw->conn) == false &&
 			       smpa_conn_next_event(raw->conn, &ev) > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A peer without RNIC: the protocol engine over a socket, driven by the test. A
- * test can send what no QP would send, and see what a QP does not show.
+ * A peer without an RNIC: the protocol engine on a socket, driven by the test.
+ * A test can send what no QP would send, and see what a QP does not show.
  */
 #ifndef RAWPEER_H
 #define RAWPEER_H
@@ -13,41 +13,40 @@ struct rawpeer {
 	struct smpa_conn *conn;
 	int fd;
 	void *rx, *tx;
-	uint8_t *sink; /* payload of the message under way */
+	uint8_t *sink; /* payload of the current message */
 	size_t sink_len;
-	bool is_sink_kept; /* tagged payload is thrown away */
 };
 
-/* Joins the IDLE QP of side @side with a raw peer that is the other role. */
+/* Connects the IDLE QP of side @side to a raw peer in the other role. */
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side);
 void rawpeer_close(struct rawpeer *raw);
-/* Opens @p with IDLE QPs and joins side 0 with @raw.  Return: that side. */
+/* Opens @p with IDLE QPs and connects side 0 to @raw. Return: that side. */
 struct rnicpair_side *rawpeer_open(struct rawpeer *raw, struct rnicpair *p,
 				   const struct rnicpair_options *opt);
 void rawpeer_close_both(struct rawpeer *raw, struct rnicpair *p);
 /* Closes with RST. */
 void rawpeer_reset(struct rawpeer *raw);
 
-/* Sends one message whole (reads as well, so that both can move on). */
+/* Sends one message completely. Reads too, so that both ends can proceed. */
 void rawpeer_send(struct rawpeer *raw, const struct smpa_msg *msg);
-/* A Send of @len octets. */
+/* Sends @len octets. */
 void rawpeer_send_octets(struct rawpeer *raw, uint8_t opcode, const void *mem,
 			 size_t len);
 void rawpeer_write(struct rawpeer *raw, uint32_t stag, uint64_t to,
 		   const void *mem, size_t len);
-/* A Read Response, asked for or not. */
+/* Sends a Read Response, whether it was requested or not. */
 void rawpeer_respond(struct rawpeer *raw, uint32_t stag, uint64_t to,
 		     const void *mem, size_t len);
 void rawpeer_read(struct rawpeer *raw, uint32_t sink_stag, uint64_t sink_to,
 		  uint32_t stag, uint64_t to, uint32_t len);
 
-/* The next event but SEGMENT and SENT; aborts at the time limit.  NONE: the
- * socket failed (RST).  An Initiator that is not spoken to repeats its RTR, an
- * empty Write: on a slow machine that happens in any test, and is passed
- * over. */
+/* The next event except SEGMENT and SENT; aborts at the time limit. NONE: the
+ * socket failed (RST). An Initiator repeats its RTR, an empty Write, while its
+ * peer sends nothing. On a slow machine this happens in any test, so it is
+ * ignored. */
 struct smpa_event rawpeer_event(struct rawpeer *raw);
 struct smpa_event rawpeer_event_or_probe(struct rawpeer *raw);
-/* The same without waiting; NONE: nothing now. */
+/* The same without waiting. NONE: no event now. */
 struct smpa_event rawpeer_try(struct rawpeer *raw);
 
 #endif

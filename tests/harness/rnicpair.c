@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Two QPs joined by a loopback connection. */
+/* Two QPs connected over loopback. */
 #define _GNU_SOURCE
 #include "rnicpair.h"
 
@@ -30,7 +30,7 @@
 #define HANDLE_RCQ 0x300
 #define HANDLE_SRQ 0x400
 
-/* ---- sockets and the MPA start ------------------------------------------ */
+/* ---- sockets and the MPA start ---- */
 
 static int socket_take(int fd, int sockbuf)
 {
@@ -70,7 +70,7 @@ void rnicpair_sockets(int sockbuf, int fd[2])
 	tcporder_join(fd[0], fd[1]);
 }
 
-/* The responder's stream must not be polled before the reply is out. */
+/* The responder's stream must not be polled before the reply is sent. */
 static void start_answer(const struct rnicpair_options *opt,
 			 struct rnic_stream *stream,
 			 const struct smpa_event *ev, int *state)
@@ -146,7 +146,7 @@ void rnicpair_join(struct rnicpair *p, struct rnic_qp *initiator,
 	}
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- life ---- */
 
 struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side)
 {
@@ -254,7 +254,7 @@ void rnicpair_close(struct rnicpair *p)
 	munmap(p->side[1].buf, p->side[1].buf_len);
 }
 
-/* Opened by cmocka; one case runs at a time. */
+/* Opened by cmocka. Only one case runs at a time. */
 static struct rnicpair pair_of_case;
 static const struct rnicpair_options usual = RNICPAIR_OPTIONS_INIT;
 
@@ -278,7 +278,7 @@ int rnicpair_teardown(void **state)
 	return 0;
 }
 
-/* ---- without rdma_cm ---------------------------------------------------- */
+/* ---- without rdma_cm ---- */
 
 uint32_t rnicpair_gid_idx(const char *addr6)
 {
@@ -344,7 +344,7 @@ struct rnic_qp *rnicpair_dialler(struct rnicpair *p)
 	return rnicpair_acceptor(p) == a ? b : a;
 }
 
-/* ---- posting ------------------------------------------------------------ */
+/* ---- posting ---- */
 
 struct usiw_sge rnicpair_sge(const struct rnicpair_side *s, size_t off,
 			     size_t len)
@@ -455,7 +455,7 @@ struct rnic_mw *rnicpair_window_open(struct rnicpair_side *s,
 	return mw;
 }
 
-/* ---- completing --------------------------------------------------------- */
+/* ---- completing ---- */
 
 bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe)
@@ -547,11 +547,11 @@ uint32_t rnicpair_async(struct rnicpair_side *s, uint64_t *ret_element)
 	return ev.event_type;
 }
 
-/* ---- patterns ----------------------------------------------------------- */
+/* ---- patterns ---- */
 
 static uint8_t pattern(size_t i, uint32_t seed)
 {
-	/* Differs from every neighbour at 1, 256 and 65536 octets' distance. */
+	/* Neighbours at a distance of 1, 256 and 65536 octets differ. */
 	return (uint8_t)(i + i / 251 * 7 + i / 65521 * 13 + seed * 31);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two QPs of two contexts on usiw_lo, joined by a loopback TCP connection
- * whose MPA start is done here, without the connection manager.
+ * Two QPs of two contexts on usiw_lo, connected by a loopback TCP connection.
+ * The harness does the MPA start itself, without the connection manager.
  *
- * What the harness itself cannot do aborts: it is a fault of the test.
+ * A failure of the harness aborts, because it is an error of the test.
  */
 #ifndef RNICPAIR_H
 #define RNICPAIR_H
@@ -31,8 +31,8 @@ struct rnicpair_options {
 	uint32_t srq_wr; /* > 0: side 1 receives from an SRQ */
 	bool has_chan;	 /* completion channel for all CQs */
 	size_t buf_len;
-	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: as they are */
-	uint64_t cm_ref; /* of side i: cm_ref + i; 0: none */
+	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: default */
+	uint64_t cm_ref; /* side i has cm_ref + i; 0: none */
 };
 
 /* clang-format off */
@@ -51,12 +51,12 @@ struct rnicpair_side {
 	struct rnic_chan *chan; /* NULL: none */
 	struct rnic_cq *scq, *rcq;
 	struct rnic_srq *srq;
-	struct rnic_qp *qp; /* NULL: destroyed by the test */
+	struct rnic_qp *qp; /* NULL: the test has destroyed it */
 	struct rnic_mr *mr;
 	uint8_t *buf;
 	size_t buf_len;
 	uint32_t stag;
-	/* what the provider's locks are */
+	/* Replaces the locks of the provider. */
 	pthread_mutex_t sq_lock, rq_lock, cq_lock;
 };
 
@@ -65,15 +65,14 @@ struct rnicpair {
 	struct rnicpair_side side[2]; /* 0 is the MPA Initiator */
 };
 
-/* Both sides, connected, or not yet. */
+/* Opens both sides, connected or idle. */
 void rnicpair_open(struct rnicpair *p, const struct rnicpair_options *opt);
 void rnicpair_open_idle(struct rnicpair *p, const struct rnicpair_options *opt);
 void rnicpair_connect(struct rnicpair *p);
-/* Also when the test has destroyed a QP and set it to NULL. */
+/* Also works if the test has destroyed a QP and set it to NULL. */
 void rnicpair_close(struct rnicpair *p);
 
-/* A case whose state is such a pair with the usual options: connected, or of
- * IDLE QPs. */
+/* Fixtures: a pair with the usual options, connected or with IDLE QPs. */
 int rnicpair_setup(void **state);
 int rnicpair_setup_idle(void **state);
 int rnicpair_teardown(void **state);
@@ -83,37 +82,39 @@ int rnicpair_teardown(void **state);
 	cmocka_unit_test_setup_teardown(test, rnicpair_setup_idle,             \
 					rnicpair_teardown)
 
-/* One more QP like those of @side, IDLE. */
+/* Makes another QP like that of @side, IDLE. */
 struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side);
-/* Joins two IDLE QPs. */
+/* Connects two IDLE QPs. */
 void rnicpair_join(struct rnicpair *p, struct rnic_qp *initiator,
 		   struct rnic_qp *responder);
 
-/* ---- without rdma_cm ---------------------------------------------------- */
+/* ---- without rdma_cm ---- */
 
 #define RNICPAIR_LO4 "::ffff:127.0.0.1"
 
-/* Where in usiw_lo's GID table the address stands; UINT32_MAX: nowhere. */
+/* Index of the address in usiw_lo's GID table; UINT32_MAX: not found. */
 uint32_t rnicpair_gid_idx(const char *addr6);
-/* What a QP of usiw_lo is told of its peer at that address. */
+/* Options of a QP of usiw_lo for a peer at that address. */
 struct rnic_oob_options rnicpair_to(const char *addr6, uint32_t peer_num);
-/* To RTR, with a peer at 127.0.0.1. */
+/* Moves the QP to RTR, with a peer at 127.0.0.1. */
 int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num);
-/* The same; @peer is another QP of the test's. */
+/* The same; @peer is another QP of the test. */
 void rnicpair_rtr_to(struct rnic_qp *qp, struct rnic_qp *peer);
-/* Both sides' QPs to RTR with each other; both have come to RTS. */
+/* Moves the QPs of both sides to RTR with each other; waits until both are in
+ * RTS. */
 void rnicpair_rtr_both(struct rnicpair *p);
 void rnicpair_wait_rts(struct rnicpair *p);
-/* The QP that accepts, and the one that dials: their numbers decide. */
+/* The QP that accepts, and the QP that dials. Their numbers decide. */
 struct rnic_qp *rnicpair_acceptor(struct rnicpair *p);
 struct rnic_qp *rnicpair_dialler(struct rnicpair *p);
 
-/* ---- sockets and the MPA start ------------------------------------------ */
+/* ---- sockets and the MPA start ---- */
 
-/* A connected pair of non-blocking loopback sockets, known to the fd table. */
+/* A connected pair of non-blocking loopback sockets, registered in the fd
+ * table. */
 void rnicpair_sockets(int sockbuf, int fd[2]);
 
-/* The MPA start of two streams over @fd, up to ESTABLISHED on both. */
+/* Does the MPA start of two streams over @fd, until both are ESTABLISHED. */
 struct rnicpair_start {
 	struct rnic_stream *stream[2];
 	uint16_t ird[2], ord[2];
@@ -121,7 +122,7 @@ struct rnicpair_start {
 void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 		    struct rnicpair_start *ret_start);
 
-/* ---- work --------------------------------------------------------------- */
+/* ---- work ---- */
 
 struct rnicpair_wr {
 	uint64_t wr_id;
@@ -140,7 +141,7 @@ struct rnicpair_wr {
 /* Octets [@off, @off + @len) of the side's buffer. */
 struct usiw_sge rnicpair_sge(const struct rnicpair_side *s, size_t off,
 			     size_t len);
-/* Address of octet @off of the side's buffer, for the other one. */
+/* Address of octet @off of the side's buffer, for the peer. */
 uint64_t rnicpair_addr(const struct rnicpair_side *s, size_t off);
 
 /* Return: 0; -ENOMEM: the ring is full. */
@@ -153,28 +154,28 @@ int rnicpair_post(struct rnicpair_side *s, const struct rnicpair_wr *wr);
 int rnicpair_post_recv_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 			  uint64_t wr_id, const struct usiw_sge *sge,
 			  uint32_t sge_cnt);
-/* On the SRQ where the side has one. */
+/* Posts to the SRQ if the side has one. */
 int rnicpair_post_recv(struct rnicpair_side *s, uint64_t wr_id,
 		       const struct usiw_sge *sge, uint32_t sge_cnt);
 
-/* A window on all of @mr with these rights, bound by @qp of that side. */
+/* Makes a window on all of @mr with these rights, bound by @qp of that side. */
 struct rnic_mw *rnicpair_window_open(struct rnicpair_side *s,
 				     struct rnic_qp *qp,
 				     const struct rnic_mr *mr,
 				     enum rnic_mw_type type, uint32_t access);
 
-/* One completion, without making progress.  Return: false: none. */
+/* Takes one completion without making progress. Return: false: none. */
 bool rnicpair_peek(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe);
-/* As ibv_poll_cq(): look, make progress once, look again. */
+/* As ibv_poll_cq(): checks, makes progress once, checks again. */
 bool rnicpair_poll(struct rnicpair_side *s, struct rnic_cq *cq,
 		   struct usiw_cqe *ret_cqe);
-/* Polls on this side until there is one; aborts at the time limit. */
+/* Polls this side until there is a completion; aborts at the time limit. */
 struct usiw_cqe rnicpair_take(struct rnicpair_side *s, struct rnic_cq *cq);
-/* The same with a time limit of its own: for what is long by nature. */
+/* The same with a longer time limit. */
 struct usiw_cqe rnicpair_take_in(struct rnicpair_side *s, struct rnic_cq *cq,
 				 uint64_t retry_ms);
-/* No completion comes for a while (both sides make progress). */
+/* Whether no completion arrives for a while. Both sides make progress. */
 bool rnicpair_is_quiet(struct rnicpair *p, struct rnic_cq *cq);
 /* A receive (wr_id 2) and a SEND (wr_id 1, signalled) that fills it. */
 void rnicpair_post_echo(struct rnicpair *p, int from, size_t len);
@@ -182,11 +183,11 @@ void rnicpair_post_echo(struct rnicpair *p, int from, size_t len);
 void rnicpair_post_read(struct rnicpair *p, int by, uint64_t wr_id, size_t len);
 void rnicpair_wait_state(struct rnicpair_side *s, enum rnic_qp_state state);
 
-/* The next asynchronous event; aborts when none comes.  Return: its type. */
+/* The next asynchronous event; aborts if there is none. Return: its type. */
 uint32_t rnicpair_async(struct rnicpair_side *s, uint64_t *ret_element);
 bool rnicpair_has_async(struct rnicpair_side *s);
 
-/* The value of @expr, read with the lead of the engine; engine/engine.h. */
+/* The value of @expr, read while holding the engine's lead; engine/engine.h. */
 #define with_lead(engine, expr)                                                \
 	({                                                                     \
 		rnic_engine_lead(engine);                                      \
@@ -195,11 +196,11 @@ bool rnicpair_has_async(struct rnicpair_side *s);
 		value_;                                                        \
 	})
 
-/* A pattern that tells each place from each other, and its check. */
+/* A pattern in which every position differs, and its check. */
 void rnicpair_fill(uint8_t *mem, size_t len, uint32_t seed);
 bool rnicpair_is_filled(const uint8_t *mem, size_t len, uint32_t seed);
 
-/* What the process has used of CPU, microseconds. */
+/* CPU time of the process in microseconds. */
 uint64_t rnicpair_cpu_us(void);
 
 #endif

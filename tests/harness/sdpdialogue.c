@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The steps of a dialogue.
+ * Runs the steps of a dialogue.
  */
 #include "sdpdialogue.h"
 
@@ -18,7 +18,7 @@ static void check_in(struct dialogue *d, const char *name,
 	size_t len = test_unhex(step->octets, octets, sizeof(octets));
 	int ret;
 
-	/* The payload's octets do not matter: BSDH.Len says how many. */
+	/* The payload's content does not matter: BSDH.Len gives its length. */
 	assert_row(name, len <= octets[7] + 256u * octets[6]);
 	len = octets[7] + 256u * octets[6];
 	ret = script_raw(&d->s, octets, len);
@@ -37,16 +37,16 @@ static void check_out(struct dialogue *d, const char *name,
 	struct sdp_msg msg;
 
 	if (!script_next(&d->s, &msg))
-		fail_msg("%s: %s did not go out", name, step->octets);
+		fail_msg("%s: %s was not sent", name, step->octets);
 	for (int i = 0; i < w->send.header_len; i++)
 		sprintf(is + 2 * i, "%02x", w->send.header[i]);
 	if (msg.mid == SDP_MID_RDMA_RD_COMPL ||
 	    msg.mid == SDP_MID_RDMA_WR_COMPL)
 		want[2] |= d->req_pipe;
 	if (len != w->send.header_len || memcmp(want, w->send.header, len))
-		fail_msg("%s: %s went out in place of %s", name, is,
+		fail_msg("%s: %s was sent instead of %s", name, is,
 			 step->octets);
-	/* SDP-23: what is posted later has the higher number. */
+	/* SDP-23: a later message has the higher number. */
 	assert_row(name, msg.mseq == d->mseq++);
 	assert_row(name, w->id == d->work_id++);
 	d->mids[msg.mid]++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Dialogues of one SDP connection with a scripted peer: tables of what the
- * peer sends and of what has to go out, octet for octet.
+ * Dialogues of one SDP connection with a scripted peer: tables of what the peer
+ * sends and of what the connection must send, octet for octet.
  */
 #ifndef TEST_SDPDIALOGUE_H
 #define TEST_SDPDIALOGUE_H
@@ -10,11 +10,11 @@
 
 enum dialogue_act {
 	ACT_IN,	   /* the peer sends these octets */
-	ACT_OUT,   /* this message goes out; payload is not looked at */
-	ACT_READ,  /* an RDMA Read of so many octets is posted */
+	ACT_OUT,   /* this message is sent; payload is not compared */
+	ACT_READ,  /* an RDMA Read of this many octets is posted */
 	ACT_WRITE, /* an RDMA Write */
-	ACT_QUIET, /* nothing goes out */
-	ACT_DONE,  /* all that was posted has completed */
+	ACT_QUIET, /* nothing is sent */
+	ACT_DONE,  /* everything posted has completed */
 	ACT_SEND,  /* the ULP sends a buffer: cookie, length, flags */
 	ACT_POST,  /* the ULP receives into a buffer */
 	ACT_CONSUME,
@@ -28,10 +28,10 @@ enum dialogue_act {
 	ACT_ABORT,
 	ACT_SUSPEND,
 	ACT_SENT,     /* this buffer comes back: cookie, octets */
-	ACT_RECEIVED, /* the same of a receive buffer */
+	ACT_RECEIVED, /* the same for a receive buffer */
 	ACT_KEPT,     /* no receive buffer comes back */
-	ACT_THERE,    /* so many octets can be read in place */
-	ACT_COPIES,   /* all events are taken; the ULP copies */
+	ACT_THERE,    /* this many octets can be read in place */
+	ACT_COPIES,   /* takes all events; the ULP copies */
 	ACT_END,
 };
 
@@ -81,17 +81,17 @@ struct step {
 
 struct dialogue {
 	struct script s;
-	uint32_t mseq, work_id;	   /* of the next one that goes out */
-	uint8_t req_pipe;	   /* that completions have */
-	uint32_t mids[256], flags; /* what went out */
+	uint32_t mseq, work_id;	   /* of the next message and work */
+	uint8_t req_pipe;	   /* expected in completions */
+	uint32_t mids[256], flags; /* messages sent */
 };
 
-/* Runs the steps with a new connection that prefers @req_pipe for its
- * completions; @name: for messages.  Adds what is sent to mids and flags. */
+/* Runs the steps with a new connection that requests @req_pipe in its
+ * completions. @name: for messages. Adds what is sent to mids and flags. */
 void dialogue_run(struct dialogue *d, const char *name,
 		  const struct step *steps, enum sdp_req_pipe req_pipe);
 
-/* One table, with a connection that prefers Combined. */
+/* Runs one table with a connection that requests Combined. */
 #define DIALOGUE(steps)                                                        \
 	dialogue_run(&(struct dialogue){ .flags = 0 }, #steps, steps,          \
 		     SDP_REQ_PIPE_NEVER)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The NICs, the pipe, the scheduler.
+ * The NICs, the pipe and the scheduler.
  */
 #include "sdpsim.h"
 
@@ -151,7 +151,7 @@ void sim_fini(struct sim *s)
 	}
 }
 
-/* ---- memory ------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static struct sim_buf *buf_new(struct sim_end *e, uint32_t len,
 			       uint64_t *cookie)
@@ -175,7 +175,7 @@ static struct sim_buf *buf_new(struct sim_end *e, uint32_t len,
 	return NULL;
 }
 
-/* The ULP has its buffer again, and uses it for something else. */
+/* The ULP has its buffer back and overwrites it. */
 static void buf_free(struct sim_end *e, struct sim_buf *b)
 {
 	must(b->is_used);
@@ -190,8 +190,8 @@ static struct sim_buf *buf_of(struct sim_end *e, uint64_t cookie)
 	return &e->bufs[cookie];
 }
 
-/* What an STag allows: the buffer that has it now, all of it; VA is
- * 0x1000 times the STag's index. */
+/* Memory that an STag allows to access: the buffer that has this STag now. VA
+ * is 0x1000 times the STag's index. */
 static uint8_t *stag_mem(struct sim_end *e, uint32_t stag, uint64_t va,
 			 uint32_t len, bool is_write)
 {
@@ -204,7 +204,7 @@ static uint8_t *stag_mem(struct sim_end *e, uint32_t stag, uint64_t va,
 	return b->mem + off;
 }
 
-/* ---- the pipe ----------------------------------------------------------- */
+/* ---- the pipe ---- */
 
 static struct sim_item *wire_add(struct sim_end *e)
 {
@@ -233,7 +233,7 @@ static void watch_send(struct sim_end *e, const struct sim_item *item)
 		     msg.mid == SDP_MID_RDMA_WR_COMPL);
 }
 
-/* The NIC takes the next work request, and reads its memory. */
+/* The NIC executes the next work request and reads its memory. */
 static bool transmit(struct sim_end *e)
 {
 	struct sim_wr *wr = &e->sq[e->sq_sent % SIM_SQ];
@@ -293,7 +293,7 @@ static bool transmit(struct sim_end *e)
 	return true;
 }
 
-/* The peer's NIC takes the next thing from the pipe. */
+/* The peer's NIC takes the next item from the pipe. */
 static bool arrive(struct sim_end *from)
 {
 	struct sim_end *e = from->peer;
@@ -338,7 +338,8 @@ static bool arrive(struct sim_end *from)
 	return true;
 }
 
-/* All before @idx is done but Reads, and so is it: conn is told. */
+/* Everything before @idx is complete except Reads, and so is @idx: tells the
+ * connection. */
 static void report(struct sim *s, struct sim_end *e, uint32_t idx)
 {
 	for (uint32_t i = e->sq_done; i != idx; i++)
@@ -351,8 +352,8 @@ static void report(struct sim *s, struct sim_end *e, uint32_t idx)
 				 s->now));
 }
 
-/* Completions of what is signaled, in the order of the send queue; but now and
- * then what is behind a Read overtakes it, as with Linux's siw. */
+/* Completes signalled work in the order of the send queue. Sometimes work after
+ * a Read overtakes the Read, as with Linux's siw. */
 static bool complete(struct sim *s, struct sim_end *e)
 {
 	bool may_overtake = test_random(&s->seed) & 1;
@@ -402,7 +403,7 @@ static bool poll_recv(struct sim *s, struct sim_end *e)
 	return true;
 }
 
-/* ---- the owner ---------------------------------------------------------- */
+/* ---- the owner ---- */
 
 static bool pull_work(struct sim *s, struct sim_end *e)
 {
@@ -524,7 +525,7 @@ static bool pull_event(struct sim_end *e)
 	return true;
 }
 
-/* The carrier ends once all that was sent has arrived: an orderly end. */
+/* The carrier ends after everything sent has arrived: an orderly end. */
 static bool end_carrier(struct sim *s)
 {
 	for (int i = 0; i < 2; i++) {
@@ -545,7 +546,7 @@ static bool end_carrier(struct sim *s)
 	return false;
 }
 
-/* ---- scheduler ---------------------------------------------------------- */
+/* ---- scheduler ---- */
 
 static bool act(struct sim *s, struct sim_end *e, unsigned int what)
 {
@@ -601,8 +602,8 @@ void sim_run_in_step(struct sim *s)
 	while (has_moved) {
 		must(++rounds < 1000000);
 		has_moved = false;
-		/* What one end sends does not arrive before the other one's has
-		 * gone. */
+		/* What one end sends must not arrive before the other end has
+		 * sent its own. */
 		for (unsigned int what = 0; what < ACTS; what++) {
 			for (int i = 0; i < 2; i++) {
 				while (act(s, &s->end[i], what))
@@ -650,7 +651,7 @@ void sim_open(struct sim *s)
 		must(sim_step(s));
 }
 
-/* ---- the ULPs ----------------------------------------------------------- */
+/* ---- the ULPs ---- */
 
 bool sim_send(struct sim *s, struct sim_end *e, uint32_t len, uint8_t flags)
 {
@@ -728,13 +729,13 @@ void sim_drain(struct sim *s)
 
 			sim_take(s, e, UINT32_MAX);
 			has_moved |= e->got.len != before;
-			/* What is only advertised. */
+			/* Octets that are only advertised. */
 			if (sdp_conn_readable(e->conn) && !e->is_down &&
 			    !e->conn->recv_cnt)
 				has_moved |=
 					sim_post_recv(s, e, 700, SDP_BUF_RDMA);
 		}
-		/* Updates that were put off; not what waits for seconds. */
+		/* Updates that were delayed, but not time-outs of seconds. */
 		if (!has_moved && next_deadline(s) <= s->now + 1000000000u &&
 		    waits++ < 20)
 			has_moved = sim_wait(s);

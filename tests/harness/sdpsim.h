@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two SDP connections, a soft NIC for each, and a lossless pipe in memory.  A
- * random scheduler chooses the next step.  The NICs read and write ULP memory
- * at a later step, like real ones.  Memory that was returned to the ULP is
- * overwritten, and an access to it by its STag fails the test.  Every error in
- * here aborts, because it is a fault of the connection.
+ * Two SDP connections, a soft NIC for each, and a lossless pipe in memory. A
+ * random scheduler chooses the next step. The NICs read and write ULP memory at
+ * a later step, like real ones. Memory that was returned to the ULP is
+ * overwritten, and an access to it by its STag fails the test. Every failure
+ * aborts, because it is an error of the connection.
  */
 #ifndef TEST_SDPSIM_H
 #define TEST_SDPSIM_H
@@ -30,7 +30,7 @@ struct sim_buf {
 	bool is_oob;
 };
 
-/* What is on its way; octets are the item's own. */
+/* An item in transit, with its own copy of the octets. */
 struct sim_item {
 	enum sdp_work_type type; /* SEND, WRITE, READ: request; NONE: answer */
 	uint8_t *octets;
@@ -46,7 +46,7 @@ struct sim_wr {
 	struct sdp_work work;
 	bool is_sent;
 	bool is_done;
-	bool is_reported; /* also: by one behind it */
+	bool is_reported; /* also by a later one */
 };
 
 /* A log of octets. */
@@ -85,7 +85,7 @@ struct sim_end {
 	bool is_up, is_down, is_closed, wants_end;
 	uint16_t susp_port;
 	bool is_suspended, is_initiator;
-	uint32_t grant_size; /* answer to a resize; 0: what was asked */
+	uint32_t grant_size; /* answer to a resize; 0: the requested size */
 };
 
 struct sim {
@@ -99,36 +99,36 @@ struct sim {
 /* Default options of role and carrier for a small connection. */
 struct sdp_options sim_options(enum sdp_role role, enum sdp_carrier carrier);
 
-/* Makes both ends; connects them with sim_open(). */
+/* Makes both ends; sim_open() connects them. */
 void sim_init(struct sim *s, const struct sdp_options *a,
 	      const struct sdp_options *b, uint64_t seed);
 void sim_open(struct sim *s);
 void sim_fini(struct sim *s);
 
-/* One random step; false: nothing can happen but by the ULP or by time. */
+/* Makes one random step; false: only the ULP or time can cause a change. */
 bool sim_step(struct sim *s);
-/* Steps until nothing moves; ULPs do not act. */
+/* Steps until nothing moves. The ULPs do nothing. */
 void sim_run(struct sim *s);
-/* As sim_run(), without chance: both ends do the same at the same time. */
+/* As sim_run(), but not random: both ends do the same at the same time. */
 void sim_run_in_step(struct sim *s);
-/* As sim_run(), with ULPs that receive all that comes. */
+/* As sim_run(), with ULPs that receive everything. */
 void sim_drain(struct sim *s);
-/* Lets time pass until the next deadline of either end; false: none. */
+/* Advances time to the next deadline of either end; false: none. */
 bool sim_wait(struct sim *s);
 
-/* The ULP of @e sends @len random octets; false: no place. */
+/* The ULP of @e sends @len random octets; false: no room. */
 bool sim_send(struct sim *s, struct sim_end *e, uint32_t len, uint8_t flags);
 bool sim_post_recv(struct sim *s, struct sim_end *e, uint32_t len,
 		   uint8_t flags);
-/* Takes up to @max octets of what is there. */
+/* Takes up to @max received octets. */
 void sim_take(struct sim *s, struct sim_end *e, uint32_t max);
 
-/* After both were suspended: a new carrier, @end[i] connects. */
+/* After both ends were suspended: makes a new carrier; @end[i] connects. */
 void sim_move(struct sim *s, int i);
 
-/* Where both ends stand, to stderr. */
+/* Prints the state of both ends to stderr. */
 void sim_report(const struct sim *s);
-/* Fails unless both streams arrived, and all is at rest. */
+/* Fails unless both streams arrived and nothing is pending. */
 void sim_check_rest(struct sim *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Cases with a directory for counters.  Each runs in a process of its own,
+ * Cases with a directory for counters. Each case runs in its own process,
  * because settings are read once.
  */
 #ifndef TEST_STATDIR_H
@@ -32,7 +32,8 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-/* Return: what @check returned in a child with this USIW_STAT_DIR, or none. */
+/* Return: the result of @check in a child with this USIW_STAT_DIR, or without
+ *   it. */
 static int run(int (*check)(void), const char *stat_dir)
 {
 	if (stat_dir)

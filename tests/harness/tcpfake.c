@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A TCP with moods. */
+/* A TCP with configurable limits and failures. */
 #define _GNU_SOURCE
 #include "tcpfake.h"
 
@@ -10,13 +10,13 @@
 
 #include "os/tcp.h"
 
-/* Written before it is installed, when no thread reads it. */
+/* Written before it is installed, while no thread reads it. */
 static struct tcpfake_plan plan;
 static const struct rnic_tcp_ops *real;
 static struct rnic_tcp_ops fake;
 static _Atomic unsigned recv_cnt, send_cnt, all_cnt;
 
-/* Return: 0: go on; -1: errno says what is to be answered. */
+/* Return: 0: continue; -1: fail with errno. */
 static int call_fails(int fd, _Atomic unsigned *cnt, unsigned fail_at)
 {
 	unsigned now, all;
@@ -37,7 +37,7 @@ static int call_fails(int fd, _Atomic unsigned *cnt, unsigned fail_at)
 	return 0;
 }
 
-/* A copy of the array that ends after @max octets. */
+/* Copies the array, limited to @max octets. */
 static size_t iov_cut(const struct msghdr *msg, size_t max, struct iovec *iov)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Socket calls that tell ThreadSanitizer of the order they make. */
+/* Socket calls that report their order to ThreadSanitizer. */
 #include "tcporder.h"
 
 #include "os/tcp.h"
@@ -14,7 +14,7 @@
 static const struct rnic_tcp_ops *real;
 static struct rnic_tcp_ops ops;
 static _Atomic int peer_of[ORDER_FD_MAX];
-/* Its address stands for all octets on their way to that fd. */
+/* Its address represents all octets in transit to that fd. */
 static char inbox[ORDER_FD_MAX];
 
 static void order_send(int fd)

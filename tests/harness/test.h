@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cmocka with what it wants included before it, and words of our own.
+ * cmocka with the headers that it needs, and further assertions.
  */
 #ifndef TEST_TEST_H
 #define TEST_TEST_H
@@ -14,14 +14,14 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
-/* Fails and names the row of a table. */
+/* Fails with the name of the table row. */
 #define assert_row(name, cond)                                                 \
 	do {                                                                   \
 		if (!(cond))                                                   \
 			fail_msg("%s: %s does not hold", (name), #cond);       \
 	} while (0)
 
-/* Skips the case, with the reason that scripts/count-tests repeats. */
+/* Skips the case. scripts/count-tests prints the reason. */
 #define skip_because(reason)                                                   \
 	do {                                                                   \
 		print_message("skipped: %s\n", (reason));                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * For a test that answers some system calls itself: linked with
- * --wrap=syscall.  To be included by one source.
+ * For a test that makes some system calls fail: linked with --wrap=syscall.
+ * Include it in one source file.
  */
 #ifndef TEST_WRAP_SYSCALL_H
 #define TEST_WRAP_SYSCALL_H
@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <stdarg.h>
 
-/* The test's own.  Return: 0: the call is made; else its errno. */
+/* Defined by the test. Return: 0: make the call; else its errno. */
 static int syscall_error(long nr, long first_arg);
 
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
 
-/* Takes six arguments however many there are, as libc's does. */
+/* Takes six arguments however many there are, like libc's function. */
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
 {
 	long arg[6];

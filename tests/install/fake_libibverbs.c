@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A libibverbs of a release that does not exist: its provider ABI has a number
- * of its own, and no provider that it could load.
+ * A libibverbs of a release that does not exist: its provider ABI has an unused
+ * number, and there is no provider for it.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void verbs_register_driver_250(void *ops)
 	(void)ops;
 }
 
-/* Looks where libibverbs looks, and finds no driver. */
+/* Searches where libibverbs searches, and finds no driver. */
 void **ibv_get_device_list(int *cnt)
 {
 	DIR *dir = opendir("/sys/class/infiniband");

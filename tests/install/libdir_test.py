@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""libdir_test.py CMAKE: the checks of prefix_test.py for a build with libraries
-in lib64, as on rpm distributions.  make install and make uninstall accept paths
-with spaces, and name a directory that cannot be written."""
+"""libdir_test.py CMAKE: the checks of prefix_test.py for a build with
+libraries in lib64, as on rpm distributions. make install and make uninstall
+accept paths with spaces, and name a directory that cannot be written."""
 import os
 import re
 import subprocess
@@ -30,7 +30,7 @@ def check(condition, text):
 
 
 def make(target, build, prefix, destdir="", code=0):
-    # The settings of the make that runs the tests are not for this one.
+    # The settings of the make that runs the tests do not apply to this one.
     return run("make", "-s", "-C", SOURCE, target, f"BUILD={build}",
                f"PREFIX={prefix}", f"DESTDIR={destdir}",
                "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64", code=code, MAKEFLAGS="")
@@ -42,7 +42,7 @@ def files_below(top):
 
 
 def files_stand_in_lib64(build, top):
-    """As a package is made: the prefix /usr below a directory of its own."""
+    """As for a package: the prefix /usr below a separate directory."""
     make("install", build, "/usr", top)
     paths = files_below(top)
     libraries = [p for p in paths if re.search(r"\.(so|a|pc)(\.|$)", p)]
@@ -76,7 +76,8 @@ def prefix_with_a_space(build, scratch):
 
 
 def prefix_that_cannot_be_written(build):
-    """Not even by root; before anything is built."""
+    """A prefix that root cannot write either. The error comes before anything
+    is built."""
     said = make("install", build, "/proc/usiw", code=2)
     check("/proc/usiw cannot be written" in said and "PREFIX=" in said
           and len(said.splitlines()) == 2, f"make install says: {said}")

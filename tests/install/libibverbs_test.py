@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """libibverbs_test.py CMAKE FAKE_DIR OLD_DIR: a libibverbs or an installation
-that does not fit.  One line says what to do, and the program goes on."""
+that does not fit. usiw prints one line that says what to do, and the program
+continues."""
 import ctypes
 import glob
 import os
@@ -18,7 +19,7 @@ from prefix import directory_of, install  # noqa: E402
 FAKE, OLD = sys.argv[1:3]
 del sys.argv[1:3]
 DRIVER_FILE = "/etc/libibverbs.d/usiw.driver"
-# A program that merely looks whether there are devices.
+# A program that only checks whether there are devices.
 LOOKER = ["/usr/bin/python3", "-c",
           "import ctypes; lib = ctypes.CDLL('libibverbs.so.1'); "
           "lib.ibv_get_device_list(None); print('goes on')"]
@@ -83,7 +84,7 @@ def second_library():
 
 
 def two_in_one_process():
-    """The provider serves the first alone, and it says so once."""
+    """The provider serves only the first, and says so once."""
     looker = [LOOKER[0], "-c",
               "import ctypes, sys\n"
               "for name in sys.argv[1:] * 2:\n"
@@ -127,7 +128,7 @@ def rnic_removed():
 
 
 def rnic_cut_off():
-    """As an installation on a full disk leaves it."""
+    """An installation that is truncated, as on a full disk."""
     with Test("the RNIC library was cut off") as test:
         prefix, usiw = installed(test)
         path, = libraries(prefix, "libusiw-rnic-*.so")
@@ -169,7 +170,7 @@ def nobody_names_the_provider():
 
 
 def other_build(test, name):
-    """An installation with another interface between its parts: the digits are
+    """An installation with another interface between its parts. The digits are
     in the names and in the files."""
     prefix = directory_of(test, name)
     install(prefix)
@@ -189,7 +190,7 @@ def other_build(test, name):
 
 
 def names_provider(prefix):
-    """What RDMAV_DRIVERS takes."""
+    """The value for RDMAV_DRIVERS."""
     return os.path.dirname(libraries(prefix, "libusiw-rdmav34.so")[0]) \
         + "/libusiw"
 
@@ -207,8 +208,8 @@ def two_builds():
 
 
 def provider_of_another_build():
-    """Behind the right one it is not asked; in front it says what is wrong;
-    alone the program sees no device and goes on."""
+    """After the right one it is not asked. Before the right one it reports
+    what is wrong. Alone, the program gets no device and continues."""
     with Test("the provider of another build") as test:
         prefix, _ = installed(test)
         preload = preload_of(prefix)
@@ -239,8 +240,9 @@ def old_provider(test):
 
 
 def provider_before_comparisons():
-    """The provider of 0.1.0 cannot say that it does not fit.  It gets no
-    device, the preload library speaks for it, and one behind it is asked."""
+    """The provider of 0.1.0 cannot report that it does not fit. It gets no
+    device, the preload library prints the line, and a provider after it is
+    asked."""
     with Test("a provider that compares nothing") as test:
         prefix, usiw = installed(test)
         preload = preload_of(prefix)
@@ -270,7 +272,7 @@ def provider_before_comparisons():
 
 
 def preload_before_comparisons():
-    """The preload library of 0.1.0 does not say what it is of."""
+    """The preload library of 0.1.0 does not tell its build."""
     with Test("a preload library that names no interface") as test:
         prefix, _ = installed(test)
         preload = preload_of(prefix)
@@ -287,7 +289,7 @@ def preload_before_comparisons():
 
 
 def parts_of_two_builds():
-    """An installation over another that was not removed as a whole."""
+    """An installation over another that was not removed completely."""
     with Test("the RNIC library of another build") as test:
         prefix, usiw = installed(test)
         rnic, = libraries(prefix, "libusiw-rnic-*.so")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A provider as usiw 0.1.0 has it: it takes every device with usiw's name, and
- * compares nothing with the preload library.
+ * A provider as in usiw 0.1.0: it accepts every device with usiw's name, and
+ * does not check the preload library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -3,10 +3,10 @@
 """only_mpa_test.py CMAKE CC: libsiw-mpa builds, installs and is used without
 rdma-core and libnl.
 
-A build with USIW_ONLY_MPA finds a pkg-config that knows no package but ISA-L,
-or none at all; nothing of rdma-core and libnl may be read or linked.  The
-installed library is then used as others would: by its .pc file, header and
-example, dynamically and statically.
+A build with USIW_ONLY_MPA gets a pkg-config with no package but ISA-L, or none
+at all. Nothing of rdma-core and libnl may be read or linked. A program then
+uses the installed library by its .pc file, header and example, dynamically and
+statically.
 """
 import glob
 import os
@@ -40,14 +40,14 @@ def isal_pc():
 
 
 def build(cmake, cc, work, isal):
-    """Configure, build, install; returns the prefix."""
+    """Configures, builds, installs. Returns the prefix."""
     packages = os.path.join(work, "packages")
     os.makedirs(packages)
     if isal:
         shutil.copy(isal, packages)
     env = dict(os.environ, PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_PATH="")
     tree, prefix = os.path.join(work, "build"), os.path.join(work, "prefix")
-    # Makefiles keep the compiler's own list of headers beside each object.
+    # Makefiles keep the compiler's list of headers beside each object.
     run(cmake, "-S", os.environ["USIW_SOURCE_DIR"], "-B", tree,
         "-G", "Unix Makefiles", f"-DCMAKE_C_COMPILER={cc}",
         f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DUSIW_ONLY_MPA=ON",
@@ -65,7 +65,7 @@ def check_foreign(tree):
         raise Failure("no list of headers was found")
     for path in read:
         with open(path, encoding="utf-8") as stream:
-            # The checkout may lie in a directory of such a name.
+            # The path of the checkout may contain such a name.
             text = stream.read().replace(os.environ["USIW_SOURCE_DIR"], "")
         found = FOREIGN.findall(text.replace(tree, ""))
         if found:
@@ -79,7 +79,8 @@ def check_foreign(tree):
 
 
 def use(cc, work, prefix, isal, is_static):
-    """Compile the installed example as its first comment says, and run it."""
+    """Compiles the installed example as its first comment says, and runs
+    it."""
     place = glob.glob(os.path.join(prefix, "lib*", "**", "libsiw-mpa.pc"),
                       recursive=True)
     if len(place) != 1:

@@ -20,7 +20,7 @@ def files_below(directory):
 
 
 def install(prefix, destdir=""):
-    """The paths that it says it has written."""
+    """Installs, and returns the paths that make install prints."""
     ended = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            text=True, env={**os.environ, "DESTDIR": destdir})

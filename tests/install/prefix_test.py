@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""prefix_test.py CMAKE: installs the build below prefixes of its own.
+"""prefix_test.py CMAKE: installs the build below other prefixes.
 
-Nothing may be written elsewhere; a program run from there sees the devices;
-make uninstall leaves no file.  Below a prefix that LD_PRELOAD cannot name
-usiw run says so.
+Nothing may be written elsewhere. A program run from there gets the devices.
+make uninstall leaves no file. If LD_PRELOAD cannot contain the prefix, usiw
+run says so.
 """
 import os
 import sys
@@ -47,8 +47,9 @@ def runs_there():
 
 
 def sdp_runs_there():
-    """libsdp.so finds the direct verbs below the same prefix, and is not
-    where the linker looks, since other software has a library of its name."""
+    """libsdp.so finds the direct verbs below the same prefix. It is not in a
+    directory of the linker, because other software has a library of this
+    name."""
     with Test("sdp runs there") as test:
         prefix = directory_of(test, "prefix")
         paths = install(prefix)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""USIW_DEVICES=beside: real entries stay visible beside ours.
+"""USIW_DEVICES=beside: real entries stay visible beside those of usiw.
 
-Hardware is played by directories on a tmpfs over /sys/class, in a mount
-namespace of the test's own, and by a kernel behind the preload library that
+Directories on a tmpfs over /sys/class stand in for hardware, in a mount
+namespace of the test. A stand-in for the kernel behind the preload library
 answers NETLINK_RDMA (fake_kernel.c).
 """
 import json
@@ -36,7 +36,7 @@ CASES = [  # mode, command, output (None: must fail)
      "/sys/class/infiniband_mad\n"),
     ("beside", f"cat {CLASS}/mlx5_1/node_type", None),
     ("beside", f"cat {CLASS}/usiw_lo/mlx5", None),
-    # rdma_cm stays ours
+    # rdma_cm is still usiw's
     ("beside", "cat /sys/class/misc/rdma_cm/abi_version", "4\n"),
     ("only", f"ls {CLASS}", "usiw_down0\nusiw_lo\n"),
     ("only", f"cat {CLASS}/mlx5_0/node_type", None),
@@ -65,10 +65,10 @@ def inside(command, mode, preload):
                           capture_output=True, text=True, env=env)
 
 
-BESIDE = 1 << 30  # where indices of usiw's devices begin then
+BESIDE = 1 << 30  # the first index of usiw's devices in this mode
 OURS = [(BESIDE, "usiw_lo"), (BESIDE + 1, "usiw_down0")]
 KEYS = "ifindex", "ifname", "netdev"
-LISTS = [  # mode, arguments of rdma, what each entry says
+LISTS = [  # mode, arguments of rdma, what each entry contains
     ("beside", ["dev"], OURS + [(0, "mlx5_0")]),
     ("beside", ["link"],
      [(BESIDE, "usiw_lo", "lo"), (BESIDE + 1, "usiw_down0", "down0"),
@@ -81,7 +81,7 @@ LISTS = [  # mode, arguments of rdma, what each entry says
 
 
 def rdma(mode, words, preload, kernel):
-    """What the stock tool lists; None: it fails."""
+    """What the stock tool lists. None: it fails."""
     env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     env["LD_PRELOAD"] = preload + (":" + kernel if kernel else "")
     env["USIW_DEVICES"] = mode
@@ -101,7 +101,7 @@ def netlink(preload, kernel):
         if got != want:
             print(f"{mode}: rdma {words}: {got}, wanted {want}")
             bad = 1
-    # This machine's own kernel may or may not know NETLINK_RDMA.
+    # The kernel of this machine may or may not have NETLINK_RDMA.
     got = rdma("beside", ["dev"], preload, None)
     if got is None or got[:2] != OURS:
         print(f"beside this kernel: {got}")

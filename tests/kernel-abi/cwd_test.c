@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A current directory in the tree: relative paths, and the ways in and out. */
+/* A current directory inside the tree: relative paths, entering and leaving
+ * it. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -82,7 +83,7 @@ static void relative_paths_begin_there(void **state)
 	globfree(&found);
 }
 
-/* What is not there is not there, and we stay where we are. */
+/* A failed call leaves the current directory unchanged. */
 static void misses_change_nothing(void **state)
 {
 	static const struct {
@@ -106,7 +107,7 @@ static void misses_change_nothing(void **state)
 	assert_int_equal(stat("nothing", &st), -1);
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(open("new", O_WRONLY | O_CREAT, 0600), -1);
-	/* calls without a stub: for root, too */
+	/* calls without a stub; for root too */
 	assert_int_equal(mkdir("new", 0700), -1);
 	assert_int_equal(unlink("node_type"), -1);
 	assert_int_equal(rename("node_type", "new"), -1);
@@ -126,7 +127,8 @@ static void ways_in_and_out(void **state)
 	assert_int_equal(chdir("../../../../net"), 0);
 	cwd_is("/sys/class/net");
 	assert_int_equal(access("lo", F_OK), 0);
-	/* the kernel does not know our directory: as without a device */
+	/* the kernel does not have this directory: the result is that of a
+	 * machine without device */
 	assert_int_equal(chdir("/sys/class"), 0);
 	cwd_is("/sys/class");
 	assert_int_equal(fchdir(ours), 0);
@@ -186,11 +188,11 @@ static void a_forked_child_has_its_own(void **state)
 	cwd_is(IBDEV);
 }
 
-/* What the child of vfork() says: only with memory in common, which TSan takes
- * away. */
+/* Results of the child of vfork(). They work only with shared memory, which
+ * TSan does not provide. */
 static volatile int vforked_into_tree, vforked_out;
 
-/* As far as it goes, it goes alone. */
+/* Only the current directory of the child changes. */
 static void a_vforked_child_moves_only_itself(void **state)
 {
 	int status;
@@ -218,12 +220,12 @@ static void programs_begin_where_we_are(void **state)
 	assert_int_equal(system("test \"$(/bin/pwd)\" = " IBDEV
 				" && grep -q RNIC node_type"),
 			 0);
-	/* out again: they are told so */
+	/* outside the tree again: children get the real directory */
 	assert_int_equal(chdir("/sys/class"), 0);
 	assert_int_equal(system("test \"$(/bin/pwd)\" = /sys/class && "
 				"test -d net"),
 			 0);
-	/* PWD alone does not make it so */
+	/* PWD alone is not sufficient */
 	assert_int_equal(chdir("/"), 0);
 	assert_int_equal(setenv("PWD", IBDEV, 1), 0);
 	assert_int_equal(system("test \"$(/bin/pwd)\" = /"), 0);

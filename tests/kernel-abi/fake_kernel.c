@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A kernel with RDMA hardware, for tests of what stands beside it: preloaded
- * behind the preload library, it answers NETLINK_RDMA with two devices, of
- * which one has the name of one of usiw's.
+ * A kernel with RDMA hardware, for tests of usiw beside it. It is preloaded
+ * behind the preload library and answers NETLINK_RDMA with two devices. One of
+ * them has the name of a usiw device.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +36,8 @@ static const struct kabi_nldev nldev = {
 	.portid = 1,
 };
 
-/* The other end of a socket of ours; 0: none.  One thread, no duplicates. */
+/* The other end of a socket of this library; 0: none. For one thread, without
+ * duplicates. */
 static int other_end[FD_MAX];
 
 static void *next(const char *name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A libusiw-rnic-*.so of two fixed devices, for the tests of kernel-abi/: what
- * the tree says and what descriptors do can then be compared octet by octet.
- * Its channels are real; its connection manager refuses everything.
+ * A libusiw-rnic-*.so with two fixed devices, for the tests of kernel-abi/. The
+ * tests can compare the tree and the behaviour of descriptors octet by octet.
+ * Its channels are real. Its connection manager refuses everything.
  */
 #define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
 #include <errno.h>
@@ -26,7 +26,7 @@ struct rnic_device {
 
 struct rnic_chan {
 	struct util_file file;
-	int fd;	      /* its own */
+	int fd;	      /* internal */
 	int first_fd; /* the application's */
 	size_t record_size;
 };
@@ -96,7 +96,7 @@ struct util_fdtab *rnic_fdtab(void)
 	if (!fds) {
 		fds = util_fdtab_new();
 		pthread_atfork(NULL, NULL, fork_child);
-		/* Something that the application must not close. */
+		/* A descriptor that the application must not close. */
 		internal_fd = eventfd(0, EFD_CLOEXEC);
 		util_fdtab_add(fds, internal_fd, UTIL_FD_INTERNAL, NULL);
 	}
@@ -128,7 +128,7 @@ int rnic_device_query(const struct rnic_device *dev,
 	return 0;
 }
 
-/* Traffic of usiw_down0 more. */
+/* Additional traffic of usiw_down0. */
 static uint64_t traffic;
 
 RNIC_EXPORT void fake_traffic_add(uint64_t fpdu_cnt);
@@ -176,7 +176,7 @@ struct rnic_device *rnic_device_by_guid(uint64_t guid_be)
 	return NULL;
 }
 
-/* ---- the guard: notes what it is told ------------------------------------ */
+/* ---- the guard: records its calls ---- */
 
 static bool is_guarding;
 static struct sigaction guarded[64];
@@ -213,7 +213,7 @@ int rnic_guard_sigaction(int sig, const struct sigaction *act,
 	return 0;
 }
 
-/* ---- channels: every write to the eventfd is one record of 0x55 ---------- */
+/* ---- channels: every write to the eventfd is one record of 0x55 ---- */
 
 static void chan_close(struct util_file *file)
 {
@@ -285,7 +285,7 @@ struct rnic_chan *rnic_chan_get_fd(int fd)
 						  UTIL_FD_CHAN);
 }
 
-/* ---- connection manager: a channel that opens and closes ----------------- */
+/* ---- connection manager: a channel that opens and closes ---- */
 
 struct rnic_cm_chan {
 	int fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Descriptors: duplicates, closing in every way, what forks and vforks. */
+/* Descriptors: duplicates, all ways to close them, fork and vfork. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -18,7 +18,7 @@ static int uverbs_open(void)
 	return fd;
 }
 
-/* -1 and errno, or the new channel. */
+/* Return: the new channel; -1 with errno. */
 static int channel_open(int fd)
 {
 	struct ib_uverbs_create_comp_channel_resp resp;
@@ -43,13 +43,13 @@ static bool is_uverbs(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
-/* Open in the kernel, whatever the preload says. */
+/* Whether the kernel has it open, independent of the preload library. */
 static bool is_open(int fd)
 {
 	return syscall(SYS_fcntl, fd, F_GETFD) >= 0;
 }
 
-/* The fd that the fake RNIC keeps to itself. */
+/* Finds the internal descriptor of the fake RNIC. */
 static int internal_find(void)
 {
 	for (int fd = 3; fd < 64; fd++)
@@ -142,7 +142,7 @@ static void dup2_replaces_what_was_there(void **state)
 	assert_int_equal(close(other) | close(null) | close(fd), 0);
 }
 
-/* The first number of an object is as good as any. */
+/* dup2() over the first of several numbers of an object is nothing special. */
 static void dup2_replaces_the_first_of_several_numbers(void **state)
 {
 	int fd = uverbs_open(), chan = channel_open(fd);
@@ -230,7 +230,7 @@ static void ucm_file_opens_and_closes(void **state)
 	assert_false(is_open(fd) || is_open(other));
 }
 
-/* ---- fork --------------------------------------------------------------- */
+/* ---- fork ---- */
 
 static int inherited_fd, inherited_chan, inherited_dir;
 
@@ -249,7 +249,7 @@ static int use_inherited(void)
 		return 4;
 	if (close(inherited_fd) || close(inherited_chan))
 		return 5;
-	/* the tree belongs to no process in particular */
+	/* the tree belongs to every process */
 	if (faccessat(inherited_dir, "fw_ver", R_OK, 0))
 		return 6;
 	fd = open(UVERBS, O_RDWR);
@@ -270,7 +270,7 @@ static void children_use_the_file_and_not_its_channels(void **state)
 	close(inherited_fd);
 }
 
-/* As CPython's subprocess does it: everything is closed before exec. */
+/* CPython's subprocess closes all descriptors in this way before exec. */
 static void vfork_children_close_their_own_only(void **state)
 {
 	int fd = uverbs_open(), chan = channel_open(fd);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A process that never looks for a device makes the same system calls.
+"""A process that never looks for a device makes the same system calls as
+without usiw.
 
-What the loader does for one more object is taken out; everything behind it
-must be the same, call by call.
+The calls with which the loader loads one more object are left out. All calls
+after them must be the same.
 """
 import os
 import re
@@ -12,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-# A shell's SIGCHLD arrives before or after the call that waits.
+# SIGCHLD of a shell arrives before or after the call that waits.
 SIGNALS = {"rt_sigreturn"}
-# CPython's arenas come and go with the addresses that the loader chose.
+# The arenas of CPython depend on the addresses that the loader chose.
 MEMORY = {"mmap", "munmap", "brk", "madvise"}
 
 COMMANDS = [
@@ -47,7 +48,7 @@ def trace(command, preload):
 
 
 def calls(path):
-    """Per exec: the names of the calls behind the loader's last."""
+    """Per exec: the names of the calls after the last one of the loader."""
     result = []
     for line in open(path, encoding="utf-8", errors="replace"):
         match = re.match(r"(\w+)\(", line)
@@ -61,7 +62,8 @@ def calls(path):
 
 
 def behind_loader(one):
-    """The loader sets rseq up last, then protects what it relocated."""
+    """The loader first sets up rseq, its last set-up call, and then protects
+    relocated memory."""
     rest = one[one.index("rseq") + 1:] if "rseq" in one else one
     while rest and rest[0] in ("mprotect", "prlimit64", "munmap", "getrandom"):
         rest = rest[1:]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The first touch: what brings the RNIC library in, and what does not. */
+/* Which calls load the RNIC library, and which do not. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -97,7 +97,8 @@ static void children_see_the_tree_too(void **state)
 	assert_int_equal(in_child(look_then_fork), 0);
 }
 
-/* Alone in its directory, without the RNIC library: say it, go on. */
+/* The preload library alone in its directory, without the RNIC library: it logs
+ * that and continues. */
 static void without_rnic_library_paths_are_foreign(void **state)
 {
 	char command[1024], line[512] = "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Sockets of NETLINK_RDMA: as the kernel's in every way a program may look. */
+/* Sockets of NETLINK_RDMA behave like the kernel's in every respect that a
+ * program can see. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -54,7 +55,7 @@ static int bind_to(int fd, uint32_t port)
 	return bind(fd, (void *)&name, sizeof(name)) < 0 ? -errno : 0;
 }
 
-/* Return: how many devices the list that lies in @buf names. */
+/* Return: number of devices in the list in @buf. */
 static int list_cnt(ssize_t len)
 {
 	const struct nlmsghdr *hdr = &buf.hdr;
@@ -82,7 +83,7 @@ static bool answers(int fd)
 	return len > 0 && list_cnt(len) == 2;
 }
 
-/* ---- tests --------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void every_kind_of_send_is_answered(void **state)
 {
@@ -119,7 +120,8 @@ static void every_kind_of_send_is_answered(void **state)
 	close(fd);
 }
 
-/* libmnl and libnl refuse what does not come from the kernel's address. */
+/* libmnl and libnl refuse messages that do not come from the kernel's
+ * address. */
 static void every_kind_of_receive_names_the_kernel(void **state)
 {
 	ssize_t (*recvfrom_chk)(int, void *, size_t, size_t, int, void *,
@@ -188,7 +190,7 @@ static void readiness_is_the_kernels_own(void **state)
 			 sizeof(list_request));
 	assert_int_equal(poll(&pfd, 1, 0), 1);
 	assert_int_equal(epoll_wait(epoll_fd, &ev, 1, 0), 1);
-	/* how long is it? */
+	/* ask for the length */
 	len = recvmsg(fd, &msg, MSG_PEEK | MSG_TRUNC);
 	assert_true(len > 8);
 	assert_true(msg.msg_flags & MSG_TRUNC);
@@ -211,7 +213,7 @@ static void ports_are_given_once(void **state)
 	assert_int_equal(bind_to(first, 0), 0);
 	assert_int_equal(bind_to(first, (uint32_t)getpid() + 1), -EINVAL);
 	assert_int_equal(bind_to(second, (uint32_t)getpid()), -EADDRINUSE);
-	assert_true(answers(second)); /* gets one by itself */
+	assert_true(answers(second)); /* receives its own reply */
 	assert_int_not_equal(port_of(second), 0);
 	assert_int_not_equal(port_of(second), port_of(first));
 	assert_int_equal(getpeername(first, (void *)&peer, &len), 0);
@@ -258,7 +260,7 @@ static void options_are_kept(void **state)
 	assert_int_equal(setsockopt(fd, SOL_NETLINK, 99, &one, sizeof(one)),
 			 -1);
 	assert_int_equal(errno, ENOPROTOOPT);
-	/* libnl sets both; the replies do not get less space by it */
+	/* libnl sets both; this must not reduce the space for replies */
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
 	assert_int_equal(
@@ -267,7 +269,7 @@ static void options_are_kept(void **state)
 	close(fd);
 }
 
-/* An error quotes the request, unless the program asks for short ones. */
+/* An error contains the request, unless the program asks for short errors. */
 static void bad_requests_are_refused_in_a_reply(void **state)
 {
 	struct nlmsghdr request = list_request;
@@ -331,7 +333,7 @@ static void what_the_kernel_refuses_is_refused(void **state)
 	close(fd);
 }
 
-/* Nothing is lost in silence, and nothing stays broken. */
+/* A full queue is reported, and the socket works again afterwards. */
 static void a_full_queue_is_told_and_drained(void **state)
 {
 	int fd = netlink_open(0), sent = 0, got = 0;
@@ -364,7 +366,7 @@ static void duplicates_are_the_same_socket(void **state)
 	assert_int_equal(send(other, &list_request, sizeof(list_request), 0),
 			 sizeof(list_request));
 	close(other);
-	/* the last one has gone, and its port with it */
+	/* the last socket was closed, and its port is free again */
 	fd = netlink_open(0);
 	assert_int_equal(bind_to(fd, 4242), 0);
 	assert_int_equal(recv(fd, &buf, sizeof(buf), MSG_DONTWAIT), -1);
@@ -394,7 +396,8 @@ static void a_child_goes_on_with_it(void **state)
 	close(inherited);
 }
 
-/* A number that libc closed past us may be anybody's next. */
+/* libc closed the number without the preload library, so another file may get
+ * it. */
 static void a_number_closed_past_us_is_foreign(void **state)
 {
 	struct sockaddr_storage name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Messages of NETLINK_RDMA: what is asked, what is replied, octet by octet. */
+/* Messages of NETLINK_RDMA: requests and replies, octet by octet. */
 #include "test.h"
 
 #include <endian.h>
@@ -28,7 +28,8 @@ static const struct rnic_device_attr attrs[] = {
 	  .ifindex = 7,
 	  .uverbs_num = 1001,
 	  .persona = RNIC_PERSONA_CA },
-	{ .name = "usiw_gone0", .uverbs_num = 1002 }, /* its interface went */
+	{ .name = "usiw_gone0",
+	  .uverbs_num = 1002 }, /* its interface was removed */
 };
 static const struct kabi_nldev_device devices[] = {
 	{ .attr = &attrs[0], .index = 0 },
@@ -42,7 +43,7 @@ static const struct kabi_nldev nldev = {
 	.portid = PORTID,
 };
 
-/* ---- requests by hand --------------------------------------------------- */
+/* ---- requests by hand ---- */
 
 struct message {
 	uint8_t octets[MSG_MAX];
@@ -60,7 +61,7 @@ static void attr_put(struct message *msg, uint16_t type, const void *value,
 	msg->len += NLA_ALIGN(attr.nla_len);
 }
 
-/* @dev, @port: -1: not said; @type: NULL: not said. */
+/* @dev, @port: -1: omit; @type: NULL: omit. */
 static struct message message(uint32_t op, uint16_t flags, int dev, int port,
 			      const char *type)
 {
@@ -106,7 +107,7 @@ static struct nlmsghdr header_at(const struct kabi_nldev_reply *reply,
 	return hdr;
 }
 
-/* The attribute in the message at @at; NULL: it is not there. */
+/* The attribute in the message at @at; NULL: not found. */
 static const void *attr_of(const struct kabi_nldev_reply *reply, size_t at,
 			   uint16_t type, size_t *ret_len)
 {
@@ -137,7 +138,8 @@ static uint64_t number_of(const struct kabi_nldev_reply *reply, size_t at,
 	if (!p)
 		fail_msg("no attribute %u", type);
 	assert_in_range(len, 1, sizeof(value));
-	memcpy(&value, p, len); /* a little-endian machine, as all we test */
+	memcpy(&value, p,
+	       len); /* a little-endian machine, like all that are tested */
 	return le64toh(value);
 }
 
@@ -153,7 +155,7 @@ static const char *text_of(const struct kabi_nldev_reply *reply, size_t at,
 	return p;
 }
 
-/* The one message is an error of that number. */
+/* Checks that the only message is an error with that number. */
 static void error_is(const struct kabi_nldev_reply *reply, int err)
 {
 	struct nlmsgerr error;
@@ -165,7 +167,7 @@ static void error_is(const struct kabi_nldev_reply *reply, int err)
 			 reply->len);
 }
 
-/* ---- tests --------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void a_list_names_every_device_and_ends(void **state)
 {
@@ -201,7 +203,7 @@ static void a_list_names_every_device_and_ends(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-/* In host order, as the kernel has it. */
+/* In host order, as in the kernel. */
 static void a_guid_is_a_number(void **state)
 {
 	const uint8_t guid[8] = { 2, 0, 0, 0xff, 0xfe, 0, 0, 1 };
@@ -335,7 +337,7 @@ static void what_cannot_be_answered_is_an_error(void **state)
 			ask(&nldev, msg.octets, msg.len);
 
 		error_is(&reply, cases[i].err);
-		/* the request comes with it */
+		/* the request is included */
 		assert_int_equal(reply.len, NLMSG_HDRLEN + 4 + msg.len);
 		assert_memory_equal(reply.octets + NLMSG_HDRLEN + 4, msg.octets,
 				    msg.len);
@@ -379,11 +381,11 @@ static void what_is_malformed_is_an_error(void **state)
 		error_is(&reply, -EINVAL);
 		kabi_nldev_reply_free(&reply);
 	}
-	/* not even a header: what came of it is quoted */
+	/* shorter than a header: the received octets are quoted */
 	reply = ask(&nldev, good.octets, 12);
 	error_is(&reply, -EINVAL);
 	kabi_nldev_reply_free(&reply);
-	/* another subsystem's */
+	/* of another subsystem */
 	good.octets[5] = RDMA_NL_LS << 2;
 	reply = ask(&nldev, good.octets, good.len);
 	error_is(&reply, -EINVAL);
@@ -400,7 +402,7 @@ static void acks_come_when_asked_for(void **state)
 		{ TYPE(RDMA_NLDEV_CMD_SYS_GET), NLM_F_REQUEST, false, 1 },
 		{ TYPE(RDMA_NLDEV_CMD_SYS_GET), NLM_F_REQUEST | NLM_F_ACK, true,
 		  1 },
-		/* no request at all */
+		/* not a request */
 		{ TYPE(RDMA_NLDEV_CMD_SYS_GET), 0, false, 0 },
 		{ TYPE(RDMA_NLDEV_CMD_SYS_GET), NLM_F_ACK, true, 0 },
 		{ NLMSG_NOOP, NLM_F_REQUEST, false, 0 },
@@ -446,9 +448,9 @@ static void errors_do_not_quote_when_capped(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-/* ---- beside real hardware ------------------------------------------------ */
+/* ---- beside real hardware ---- */
 
-/* What a kernel with the devices mlx5_0 and usiw_lo has to say. */
+/* The answer of a kernel with the devices mlx5_0 and usiw_lo. */
 static size_t real_list(uint8_t octets[MSG_MAX])
 {
 	static const char *const names[] = { "mlx5_0", "usiw_lo" };
@@ -524,8 +526,8 @@ static void requests_go_to_their_owner(void **state)
 	}
 }
 
-/* The ACK that tells us the end is not for an application that asked for
- * none; a refusal is. */
+/* The ACK that marks the end is not for an application that requested none. A
+ * refusal is. */
 static void the_kernels_own_answer_passes(void **state)
 {
 	static const struct {
@@ -583,7 +585,7 @@ static void datagrams_hold_lists_and_fit_a_page(void **state)
 	assert_int_equal(at, reply.len);
 	assert_in_range(cnt, 2, MANY / 8);
 	kabi_nldev_reply_free(&reply);
-	/* single ones stay single: a reply, then its ACK */
+	/* a single message stays single: a reply, then its ACK */
 	msg = message(RDMA_NLDEV_CMD_SYS_GET, NLM_F_REQUEST | NLM_F_ACK, -1, -1,
 		      NULL);
 	reply = ask(&nldev, msg.octets, msg.len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Opening and examining nodes: flags, modes, read-only contents. */
+/* Opening and inspecting nodes: flags, modes, read-only contents. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -158,7 +158,7 @@ static void stdio_reads_and_refuses_to_write(void **state)
 	fclose(file);
 }
 
-/* fclose() closes inside libc: the number must not stay ours. */
+/* fclose() closes inside libc. The table must not keep the number. */
 static void a_reused_number_is_the_newcomers(void **state)
 {
 	struct stat st, null;
@@ -196,8 +196,8 @@ static uint64_t number_read(int fd)
 	return strtoull(said, NULL, 10);
 }
 
-/* As programs watch counters: one descriptor, read again from its beginning,
- * perhaps sought back long before. */
+/* Programs watch counters in this way: they keep one descriptor and read it
+ * again from its beginning, possibly after an early lseek(). */
 static void a_file_read_again_says_what_holds_now(void **state)
 {
 	int fd = open(IBDOWN "/ports/1/counters/port_xmit_packets",
@@ -206,20 +206,20 @@ static void a_file_read_again_says_what_holds_now(void **state)
 	char octet;
 
 	first = number_read(fd);
-	assert_int_equal(read(fd, &octet, 1), 0); /* the end */
+	assert_int_equal(read(fd, &octet, 1), 0); /* end of file */
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	for (int i = 1; i < 3; i++) {
 		traffic_add(5);
 		assert_int_equal(number_read(fd), first + 5 * (uint64_t)i);
 		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	}
-	/* in the middle it goes on as it began */
+	/* in the middle the content does not change */
 	assert_int_equal(read(fd, &octet, 1), 1);
 	traffic_add(90000);
 	assert_int_equal(number_read(fd), (first + 10) % 1000);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	close(fd);
-	/* and opened before, read after */
+	/* opened before the change, read after it */
 	fd = open(IBDOWN "/ports/1/hw_counters/sent_pkts", O_RDONLY);
 	traffic_add(1);
 	assert_int_equal(number_read(fd), first + 90011);
@@ -227,7 +227,7 @@ static void a_file_read_again_says_what_holds_now(void **state)
 	close(fd);
 }
 
-/* The file cannot be had, one line says why, and all else goes on. */
+/* The file cannot be created. One line logs why, and everything else works. */
 static int open_without_memfd(void)
 {
 	char text[1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Paths in all their spellings: which lead into the tree, which past it. */
+/* Paths in every spelling: which of them lead into the tree. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -11,7 +11,7 @@
 
 static const struct path_case {
 	const char *path;
-	int err; /* 0 or the errno of stat() */
+	int err; /* 0, or the errno of stat() */
 	int whose;
 } cases[] = {
 	{ "/sys/class/infiniband", 0, OURS },
@@ -31,7 +31,7 @@ static const struct path_case {
 	{ "/sys/class/infiniband/usiw_loo", ENOENT, OURS },
 	{ "/sys/class/infiniband2", ENOENT, OURS },
 	{ "/sys/class/misc/rdma_cm/", 0, OURS },
-	/* out again */
+	/* out of the tree again */
 	{ "/sys/class/infiniband/..", 0, REAL },
 	{ "/sys/class/infiniband/../../..", 0, REAL },
 	{ "/sys/class/infiniband/../../../", 0, REAL },
@@ -41,7 +41,7 @@ static const struct path_case {
 	{ "/sys/class/infiniband/usiw_lo/device/net/lo/", 0, REAL },
 	{ "/sys/class/infiniband/usiw_lo/device/net//lo//mtu", 0, REAL },
 	{ "/sys/class/infiniband/usiw_lo/device/net/lo/none", ENOENT, REAL },
-	/* never near */
+	/* not in the tree */
 	{ "/dev/infiniband_x", ENOENT, REAL },
 	{ "/dev/infini", ENOENT, REAL },
 	{ "/sys/class/net", 0, REAL },

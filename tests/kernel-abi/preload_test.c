@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Every wrapped call on a path: ours, foreign, and gone. */
+/* Every wrapped call on paths inside the tree, outside of it, and of
+ * nothing. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -13,7 +14,7 @@
 #define FILE_FOREIGN "/proc/self/status"
 #define LINK_OURS IBDEV "/device/net/lo"
 
-/* Each row: what the call says of a path: 0 or more, or minus errno. */
+/* Each row: the result of a call on a path: 0 or more, or minus errno. */
 static long done(long ret)
 {
 	return ret < 0 ? -errno : ret;
@@ -49,7 +50,7 @@ static long done_text(char *text)
 	return 0;
 }
 
-/* Names that this program cannot reach by including a header. */
+/* Functions that no header declares for this program. */
 static void *sym(const char *name)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);
@@ -189,7 +190,7 @@ static void calls_pass_foreign_paths(void **state)
 	}
 }
 
-/* By name: the headers declare that these paths are never NULL. */
+/* By name, because the headers declare that these paths are never NULL. */
 static void null_paths_are_the_kernels_matter(void **state)
 {
 	int (*open_null)(const char *, int) = sym("open");
@@ -231,7 +232,7 @@ static void links_are_read_and_followed(void **state)
 	assert_int_equal(readlink(LINK_OURS, text, 4), 4);
 	assert_int_equal(lstat(LINK_OURS, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-	/* through the link, out of the tree, into the real one */
+	/* through the link, out of the tree, into the real directory */
 	assert_int_equal(do_open(LINK_OURS "/mtu"), 0);
 	assert_int_equal(stat(LINK_OURS "/mtu", &st), 0);
 	assert_int_equal(open(LINK_OURS, O_RDONLY | O_NOFOLLOW), -1);

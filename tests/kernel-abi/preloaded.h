@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Test programs that run under the preload library, beside the fake RNIC
- * library of fake_rnic.c: they start themselves once more with LD_PRELOAD.
+ * For test programs that run under the preload library with the fake RNIC
+ * library of fake_rnic.c. They execute themselves again with LD_PRELOAD.
  */
 #ifndef PRELOADED_H
 #define PRELOADED_H
@@ -25,7 +25,7 @@
 #define UVERBS "/dev/infiniband/uverbs1000"
 #define UCM "/dev/infiniband/rdma_cm"
 
-/* Call first thing in main(). */
+/* Call it first in main(). */
 static inline void run_under_preload(char **argv)
 {
 	const char *now = getenv("LD_PRELOAD");
@@ -40,7 +40,7 @@ static inline void run_under_preload(char **argv)
 	exit(1);
 }
 
-/* Is the RNIC library in this process? */
+/* Whether the RNIC library is loaded in this process. */
 static inline bool is_touched(void)
 {
 	char line[512];

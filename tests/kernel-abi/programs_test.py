@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Ordinary programs look at the tree; a killed one leaves nothing behind."""
+"""Ordinary programs read the tree. A killed one leaves nothing behind."""
 import os
 import signal
 import subprocess
@@ -75,8 +75,8 @@ signal.pause()
 
 
 def files_of(pid):
-    """Everything the process has open or mapped that stands in a place where
-    it could be left behind."""
+    """All files that the process has open or mapped in places where a file
+    could be left behind."""
     names = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         names.add(os.readlink(f"/proc/{pid}/fd/{fd}"))

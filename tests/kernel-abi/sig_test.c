@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Calls on signals: libc's alone, until the RNIC catches faults; then the
- * application's actions for SIGSEGV and SIGBUS go to the RNIC, and the two
- * cannot be blocked.
+ * Calls that concern signals. They go to libc until the RNIC catches faults.
+ * Then the application's actions for SIGSEGV and SIGBUS go to the RNIC, and the
+ * two signals cannot be blocked.
  */
 #define _GNU_SOURCE
 #include "preloaded.h"
@@ -14,7 +14,7 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* In the masks of sigblock(3). */
+/* For the masks of sigblock(3). */
 #define BIT(sig) ((1 << (sig)) >> 1)
 
 typedef void (*handler_fn)(int sig);
@@ -29,7 +29,7 @@ static void handler_b(int sig)
 	(void)sig;
 }
 
-/* The RNIC library is there, and catches or does not. */
+/* The RNIC library is loaded, and does or does not catch faults. */
 static void guard_set(bool is_on)
 {
 	void (*set)(bool is_on);
@@ -44,7 +44,7 @@ static void guard_set(bool is_on)
 	set(is_on);
 }
 
-/* The kernel's own answer, first member: the handler. */
+/* The kernel's own result. Its first member is the handler. */
 static handler_fn kernel_handler(int sig)
 {
 	struct {
@@ -94,7 +94,7 @@ static handler_fn call_named(const char *name, int sig, handler_fn handler)
 	return call(sig, handler);
 }
 
-/* First, as it is about a process that has not touched anything. */
+/* Must run first: it needs a process that has not used a device. */
 static void leaves_an_untouched_process_alone(void **state)
 {
 	struct sigaction act = { .sa_handler = handler_a };
@@ -128,7 +128,7 @@ static void asks_libc_while_nothing_is_guarded(void **state)
 	set_all_free();
 }
 
-/* Which call stores which flags. */
+/* The flags that each call stores. */
 static const struct {
 	const char *name;
 	int flags;
@@ -226,7 +226,9 @@ static void keeps_the_two_out_of_masks(void **state)
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, &all, NULL), 0);
 	assert_false(is_blocked(SIGSEGV) || is_blocked(SIGBUS));
 	assert_true(is_blocked(SIGTERM) && is_blocked(SIGFPE));
-	assert_true(sigismember(&all, SIGSEGV)); /* theirs, not to be changed */
+	assert_true(sigismember(
+		&all,
+		SIGSEGV)); /* belongs to the caller, and must not change */
 	assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &old), 0);
 	assert_true(sigismember(&old, SIGTERM));
 	set_all_free();
@@ -240,7 +242,7 @@ static void keeps_the_two_out_of_masks(void **state)
 	assert_true(is_blocked(SIGHUP));
 	assert_int_equal(sigsetmask(BIT(SIGBUS) | BIT(SIGINT)), BIT(SIGHUP));
 	assert_int_equal(kernel_mask(), 1u << (SIGINT - 1));
-	/* Blocked before the guard, and asked to be free. */
+	/* Blocked before the guard is set, and unblocked afterwards. */
 	guard_set(false);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	guard_set(true);
@@ -252,7 +254,7 @@ static void keeps_the_two_out_of_masks(void **state)
 	guard_set(false);
 }
 
-/* Its handlers are not ours, though its memory is. */
+/* The child shares the memory of the parent, but not its handlers. */
 static void leaves_a_vforked_child_alone(void **state)
 {
 	struct sigaction act = { .sa_handler = SIG_IGN };

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The preload library's symbols: unversioned, complete, and libc only.
 
-Each stub's libc function may be known under more names (LFS, _chk); a name
-of libc at the same address as a stub's real function must be a stub too, or
-stand in ALIASES with its reason.
+Each stub's libc function may have more names (LFS, _chk). A name in libc with
+the same address as a stub's real function must be a stub too, or be in ALIASES
+with its reason.
 """
 import re
 import subprocess
 import sys
 
-# Ways into libc that programs do not call: no stub.
+# Functions of libc that programs do not call: no stub.
 ALIASES = re.compile(
     r"^_(_|IO_)"  # __read, _IO_fopen: internal; the RNIC library uses some
     r"|^(scandir|glob|alphasort)64$")  # stubs of their own where they differ
@@ -73,7 +73,7 @@ def main(kabi, stub_list):
             for alias in sorted(address[place] - listed):
                 if not ALIASES.match(alias):
                     bad.append(f"libc's {alias} is {name}, but no stub")
-    # each listed name's 64-bit and _chk partners, wherever they live
+    # each listed name's 64-bit and _chk variants, in any file
     for name in sorted(listed):
         for partner in (name + "64", "__" + name + "_chk", "__" + name + "_2"):
             if partner in libc and partner not in listed:

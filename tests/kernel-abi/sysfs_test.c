@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What every file of the tree says, octet by octet. */
+/* The content of every file of the tree, octet by octet. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -74,7 +74,7 @@ static const struct content {
 	{ IBDEV "/ports/1/hw_counters/tx_copied", "70\n" },
 };
 
-/* Where persona ca says something else. */
+/* Files with different content for persona ca. */
 static const struct content ca_contents[] = {
 	{ IBDEV "/node_type", "1: CA\n" },
 	{ IBDEV "/ports/1/link_layer", "Ethernet\n" },
@@ -113,7 +113,7 @@ static void every_file_says_what_the_kernel_would(void **state)
 	contents_check(contents, ARRAY_LEN(contents));
 }
 
-/* The tree is grown once per process: in one of its own. */
+/* The tree is built once per process, so this runs in its own process. */
 static void a_ca_says_that_it_is_one(void **state)
 {
 	int status;

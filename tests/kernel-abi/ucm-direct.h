@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The rdma_cm file over the RNIC library linked in, without preload: for the
- * test and the fuzz target of its commands.  To be included by one source.
+ * The rdma_cm file on the RNIC library that is linked in, without preload. For
+ * the test and the fuzz target of its commands. Include it in one source file.
  */
 #ifndef UCM_DIRECT_H
 #define UCM_DIRECT_H
@@ -25,7 +25,7 @@ const struct kabi_rnic *kabi_rnic(void)
 	return &direct;
 }
 
-/* What the fd stands for; the number holds the reference. */
+/* The object of the fd. The number holds the reference. */
 static inline struct util_file *ucm_object(int fd)
 {
 	void *object = NULL;
@@ -35,7 +35,7 @@ static inline struct util_file *ucm_object(int fd)
 	return object;
 }
 
-/* As close(2) under the preload library. */
+/* Does what close(2) does under the preload library. */
 static inline void ucm_number_close(int fd)
 {
 	util_fdtab_uninstall(rnic_fdtab(), fd, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* For tests of the rdma_cm file: opened, written to, and its events read. */
+/* For tests of the rdma_cm file: opens it, writes commands, reads events. */
 #ifndef UCM_FIXTURE_H
 #define UCM_FIXTURE_H
 
@@ -16,7 +16,7 @@
 
 struct ucm {
 	int fd;
-	struct util_file *object; /* held only as long as the number is open */
+	struct util_file *object; /* valid only while the number is open */
 	uint8_t answer[ANSWER_SIZE];
 };
 
@@ -35,7 +35,7 @@ static inline void ucm_close(struct ucm *u)
 	assert_int_equal(fcntl(u->fd, F_GETFD), -1);
 }
 
-/* A case whose state is an open file. */
+/* A fixture with an open file. */
 static int ucm_setup(void **state)
 {
 	static struct ucm u;
@@ -59,7 +59,7 @@ static inline uint64_t answer_of(const struct ucm *u)
 	return (uintptr_t)u->answer;
 }
 
-/* A whole command; the answer's place is @out octets. */
+/* Sends a whole command with a buffer of @out octets for the answer. */
 static inline ssize_t ucm_send(struct ucm *u, uint32_t nr, const void *cmd,
 			       size_t in, size_t out)
 {

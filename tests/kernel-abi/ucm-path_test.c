@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the rdma_cm file tells of a path, in either persona. */
+/* The path that the rdma_cm file reports, for either persona. */
 #include "../../util/env.h"
 #include "ucm-fixture.h"
 
 #include <infiniband/sa.h>
 
-static bool is_ca; /* USIW_PERSONA says so: run in both */
+static bool is_ca; /* set by USIW_PERSONA: the test runs with both */
 
 static const uint8_t lo[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 
@@ -19,7 +19,7 @@ static struct rdma_ucm_query_route_resp ask_route(struct ucm *u, uint32_t id)
 	return resp;
 }
 
-/* Octets of the answer beyond @out keep 0xee. */
+/* Octets of the answer after @out stay 0xee. */
 static ssize_t ask_path(struct ucm *u, uint32_t id, size_t out)
 {
 	struct rdma_ucm_query query = { .response = answer_of(u),
@@ -54,7 +54,7 @@ static uint32_t resolved(struct ucm *u)
 	assert_true(SEND(u, SET_OPTION, opt, 0) > 0);
 	assert_true(ucm_resolve(u, id) > 0);
 	assert_int_equal(ucm_event(u).event, RNIC_CM_ADDR_RESOLVED);
-	/* The addresses are known, the route is not. */
+	/* The addresses are resolved, the route is not. */
 	assert_int_equal(path_cnt(u, id), 0);
 	assert_memory_equal(ask_route(u, id).ib_route[0].dgid, lo, 16);
 	assert_int_equal(ask_route(u, id).ib_route[0].pkey, is_ca ? 0xffff : 0);
@@ -88,7 +88,7 @@ static void a_channel_adapter_has_a_path_once_resolved(void **state)
 	}
 }
 
-/* As <infiniband/sa.h> lays it out, which librdmacm reads it by. */
+/* The layout of <infiniband/sa.h>, with which librdmacm reads it. */
 static void the_packed_record_says_the_same(void **state)
 {
 	struct rdma_ucm_query_route_resp route;

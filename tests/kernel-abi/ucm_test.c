@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Commands of the rdma_cm file as librdmacm writes them, and as it does not. */
+/* Commands of the rdma_cm file, as librdmacm writes them, and invalid ones. */
 #include "test.h"
 
 #include "../../rnic/os/guard.h"
@@ -16,18 +16,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Beyond what any process maps. */
+/* Beyond the address space of any process. */
 #define BAD_POINTER 0xdead000000000000u
 
-/* ---- lengths ------------------------------------------------------------ */
+/* ---- lengths ---- */
 
-/* Newer than the header. */
+/* Newer than the header in use. */
 enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT = 24 };
 
 static const struct {
 	uint32_t nr;
 	size_t in, out;
-	int too_small; /* what a place too small for the answer gives */
+	int too_small; /* result if the buffer is too small for the answer */
 } lengths[] = {
 	{ RDMA_USER_CM_CMD_CREATE_ID, sizeof(struct rdma_ucm_create_id), 4,
 	  -ENOSPC },
@@ -119,10 +119,10 @@ static void unknown_ids_are_not_found(void **state)
 		case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
 		case RDMA_USER_CM_CMD_LEAVE_MCAST:
 		case RDMA_USER_CM_CMD_JOIN_MCAST:
-		case CMD_WRITE_CM_EVENT: /* its own test */
+		case CMD_WRITE_CM_EVENT: /* has its own test */
 		case RDMA_USER_CM_CMD_BIND:
 		case RDMA_USER_CM_CMD_RESOLVE_ADDR:
-			continue; /* no id, or refused before it */
+			continue; /* has no id, or is refused earlier */
 		case RDMA_USER_CM_CMD_BIND_IP:
 			memcpy(cmd + 8, &addr, sizeof(addr));
 			break;
@@ -143,7 +143,7 @@ static void unknown_ids_are_not_found(void **state)
 	}
 }
 
-/* ---- pointers ----------------------------------------------------------- */
+/* ---- pointers ---- */
 
 static const uint64_t bad_pointers[] = { 0, 8, BAD_POINTER, UINT64_MAX };
 
@@ -177,7 +177,7 @@ static void bad_pointers_cost_an_errno(void **state)
 	}
 }
 
-/* The last octet of the answer lies on a page that is not there. */
+/* The last octet of the answer is on a page that is not mapped. */
 static void answer_over_the_edge_is_a_fault(void **state)
 {
 	struct ucm u;
@@ -211,7 +211,7 @@ static void a_bad_pointer_costs_no_event(void **state)
 	assert_int_equal(ev.event, RNIC_CM_ADDR_RESOLVED);
 }
 
-/* ---- answers ------------------------------------------------------------ */
+/* ---- answers ---- */
 
 static void port_spaces_without_streams_are_refused(void **state)
 {
@@ -275,7 +275,8 @@ static void resolved_id_tells_its_route(void **state)
 	assert_int_equal(SEND(u, QUERY, query, ANSWER_SIZE), -ENOSYS);
 }
 
-/* Older librdmacm has a smaller place for the answer, and gets that much. */
+/* An older librdmacm has a smaller buffer for the answer, and gets only that
+ * part. */
 static void answers_stop_at_the_place_given(void **state)
 {
 	const size_t small =
@@ -299,9 +300,9 @@ static void answers_stop_at_the_place_given(void **state)
 	assert_int_equal(u->answer[324], 0xee);
 }
 
-static bool is_ca; /* USIW_PERSONA says so: run in both */
+static bool is_ca; /* set by USIW_PERSONA: the test runs with both */
 
-/* ---- a connection ------------------------------------------------------- */
+/* ---- a connection ---- */
 
 struct side {
 	struct ucm u;
@@ -350,7 +351,7 @@ static struct rdma_ucm_conn_param side_param(const struct side *s)
 					     .valid = 1 };
 }
 
-/* Return: its port. */
+/* Return: the port. */
 static uint16_t side_listen(struct side *s)
 {
 	struct rdma_ucm_bind_ip bind = { 0 };
@@ -381,7 +382,7 @@ static ssize_t side_qp_attr(struct side *s, uint32_t qp_state,
 	return ret;
 }
 
-/* @is_made: the application has rdma_create_qp() make its QP. */
+/* @is_made: the application lets rdma_create_qp() make its QP. */
 static void side_connect(struct side *s, uint16_t port, bool is_made)
 {
 	struct sockaddr_in dst = loopback(port);
@@ -408,7 +409,8 @@ static ssize_t side_ready(struct side *s)
 	return SEND(&s->u, ACCEPT, cmd, 0);
 }
 
-/* IBV_EVENT_*: of the QP's, only COMM_EST is InfiniBand's manager's affair. */
+/* IBV_EVENT_*. Of a QP's events, only COMM_EST concerns InfiniBand's connection
+ * manager. */
 static ssize_t side_notify(struct side *s, uint32_t event)
 {
 	struct rdma_ucm_notify cmd = { .id = s->id, .event = event };
@@ -432,7 +434,7 @@ static void side_check_notify(struct side *s, int comm_est)
 	(1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20)
 #define RTS_MASK_CA (1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16)
 
-/* What librdmacm moves the QP by, on either side. */
+/* The attributes with which librdmacm moves the QP, on both sides. */
 static void side_check_qp_attr(struct side *s, uint8_t ird, uint8_t ord)
 {
 	static const uint8_t lo[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
@@ -460,9 +462,9 @@ static void side_check_qp_attr(struct side *s, uint8_t ird, uint8_t ord)
 }
 
 /*
- * As librdmacm does: with persona ca, and where the application moves its QP
- * itself, the side that connects gets a response, moves its QP and writes
- * ACCEPT without parameters; with persona ca the other has its event only then.
+ * The steps of librdmacm. With persona ca, and if the application moves its QP
+ * itself, the connecting side gets a response, moves its QP, and writes ACCEPT
+ * without parameters. With persona ca the other side has its event only then.
  */
 static void connection_takes_the_steps(bool is_made)
 {
@@ -504,7 +506,7 @@ static void connection_takes_the_steps(bool is_made)
 		assert_true(side_ready(&a) > 0);
 	}
 	assert_int_equal(side_ready(&a),
-			 -EINVAL); /* not twice, or not at all */
+			 -EINVAL); /* not twice, and not without */
 	ev = ucm_event(&b.u);
 	assert_int_equal(ev.event, RNIC_CM_ESTABLISHED);
 	assert_int_equal(ev.uid, 0xacce);
@@ -601,7 +603,7 @@ static void addresses_want_their_size(void **state)
 	struct ucm *u = *state;
 
 	cmd.id = res.id = ucm_create(u);
-	/* AF_IB, as librdmacm's probe has it */
+	/* AF_IB, as in librdmacm's probe */
 	cmd.addr.ss_family = 27;
 	cmd.addr_size = 48;
 	assert_int_equal(SEND(u, BIND, cmd, 0), -EINVAL);
@@ -636,7 +638,7 @@ static void multicast_is_refused_by_name(void **state)
 	assert_int_equal(SEND(u, LEAVE_MCAST, leave, 4), -EOPNOTSUPP);
 }
 
-/* Only events that no connection raises. */
+/* Only events that no connection causes. */
 static void own_events_are_of_two_kinds(void **state)
 {
 	struct {
@@ -713,9 +715,9 @@ static void open_obeys_its_flags(void **state)
 	ucm_close(&u);
 }
 
-/* Where the sandbox forbids process_vm_*, a pipe does the same. */
-static _Atomic bool is_sandboxed; /* the manager's thread looks, too */
-static int sandbox_cnt;		  /* calls it refused */
+/* A sandbox that forbids process_vm_*: a pipe is used instead. */
+static _Atomic bool is_sandboxed; /* the manager's thread reads it too */
+static int sandbox_cnt;		  /* number of refused calls */
 
 static int syscall_error(long nr, long first_arg)
 {
@@ -738,11 +740,11 @@ static void a_sandbox_changes_nothing(void **state)
 	is_sandboxed = false;
 }
 
-/* A program that has registered memory: its faults are caught. */
+/* A program that has registered memory, so its faults are caught. */
 static void a_guard_changes_nothing(void **state)
 {
 	assert_int_equal(rnic_guard_install(), 0);
-	/* Neither of the calls is needed any more. */
+	/* Neither call is needed any more. */
 	is_sandboxed = true;
 	bad_pointers_cost_an_errno(state);
 	answer_over_the_edge_is_a_fault(state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The uverbs file: the command that libibverbs sends, and all it must not. */
+/* The uverbs file: the command that libibverbs sends, and all that are
+ * refused. */
 #define _GNU_SOURCE
 #include "preloaded.h"
 
@@ -45,14 +46,15 @@ static int channel_open(int fd)
 	return (int)resp.fd;
 }
 
-/* The fake RNIC's channel: a write to the eventfd behind it is an event. */
+/* The fake RNIC's channel: a write to its eventfd is an event. */
 static void event_make(int chan)
 {
 	const uint64_t one = 1;
 	char path[64];
 	int fd;
 
-	/* past the preload, which refuses to write to a channel */
+	/* not through the preload library, which refuses to write to a
+	 * channel */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", chan);
 	fd = open(path, O_RDWR);
 	if (fd < 0)
@@ -88,7 +90,7 @@ static void channels_yield_events(void **state)
 	close(fd);
 }
 
-/* A page; the next one is not mapped. */
+/* A page followed by an unmapped one. */
 static uint8_t *page_with_an_end(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -100,7 +102,7 @@ static uint8_t *page_with_an_end(void)
 	return pages;
 }
 
-/* Memory that is not there costs an errno, and nothing is left open. */
+/* An invalid address gives an errno, and nothing stays open. */
 static void bad_addresses_are_refused(void **state)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -175,7 +177,7 @@ static void anything_else_is_refused(void **state)
 	}
 	assert_int_equal(read(fd, &octet, 1), -1);
 	assert_int_equal(errno, EINVAL);
-	/* what sends libibverbs to write() and to sysfs */
+	/* makes libibverbs use write() and sysfs */
 	assert_int_equal(ioctl(fd, RDMA_VERBS_IOCTL, &octet), -1);
 	assert_int_equal(errno, ENOTTY);
 	close(fd);
@@ -195,14 +197,14 @@ static int refuse_without_the_kernel(void)
 		return 2;
 	if (ioctl(chan, RDMA_VERBS_IOCTL, &octet) != -1 || errno != ENOTTY)
 		return 3;
-	/* All else is the kernel's to answer. */
+	/* The kernel answers everything else. */
 	if (ioctl(fd, FIONCLEX) != -1 || errno != ENOSYS)
 		return 4;
 	return 0;
 }
 
-/* An emulator of system calls, or a sandbox, has another errno for requests
- * that it does not know. */
+/* An emulator of system calls, or a sandbox, gives another errno for unknown
+ * requests. */
 static void rdma_requests_are_refused_whatever_the_kernel_says(void **state)
 {
 	assert_in_filtered_child(refuse_without_the_kernel);

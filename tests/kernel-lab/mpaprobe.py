@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Send MPA request frames, then good and bad FPDUs, to an iWARP listener and
-print what comes back.  mpaprobe.py HOST PORT [CASE-NAME-PREFIX]...
+"""Sends MPA Request Frames, then good and bad FPDUs, to an iWARP listener and
+prints what comes back.
+
+    mpaprobe.py HOST PORT [CASE-NAME-PREFIX]...
+
 The listener is meant to be `rping -s -P -a ADDRESS -p PORT` (one case per
-connection); a run of all cases takes some five minutes."""
+connection). All cases take about five minutes.
+"""
 import socket, struct, sys, time
 HOST, PORT = sys.argv[1], int(sys.argv[2])
 ONLY = sys.argv[3:]
@@ -146,7 +150,8 @@ case("after: ulpdu length 5", frame(), then=[("fpdu of 5", fpdu(b"\x41\x43abc"))
 case("after: Send with mo 4 first", frame(), then=[("send mo 4", fpdu(untagged(3, 0, 1, 4, info)))])
 case("after: Send in two segments", frame(), then=[("both", fpdu(untagged(3, 0, 1, 0, info[:8], last=0)) + fpdu(untagged(3, 0, 1, 8, info[8:])))])
 case("after: 10 bytes of an fpdu, then silence", frame(), then=[("part", fpdu(send)[:10]), ("rest", fpdu(send)[10:])])
-# Good FPDUs, cut: siw 6.1 errs where the cut is inside what follows the payload.
+# Good FPDUs in pieces: siw 6.1 fails if the cut is inside what follows the
+# payload.
 hello, good = frame(flags=C), fpdu(send, crc=True)
 for cut in range(5):
     case(f"pieces: {cut} octets of the CRC", hello,

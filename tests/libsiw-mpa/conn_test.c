@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The connection's life: options, start, accept, reject, RTR, silence, end.
+ * The life of a connection: options, start, accept, reject, RTR, held sends,
+ * end.
  */
 #include "test.h"
 
@@ -11,7 +12,7 @@
 #include "pair.h"
 #include "siw-mpa.h"
 
-/* ---- options --------------------------------------------------------- */
+/* ---- options ---- */
 
 struct counting {
 	int left, allocs, frees;
@@ -80,7 +81,7 @@ static void takes_options_of_other_sizes(void **state)
 	assert_int_equal(smpa_conn_new(&c, &longer.o), -E2BIG);
 	assert_null(c);
 	longer.o.size = offsetof(struct smpa_options, rev);
-	longer.o.rev = 77; /* behind the end */
+	longer.o.rev = 77; /* beyond the end */
 	assert_int_equal(smpa_conn_new(&c, &longer.o), 0);
 	smpa_conn_free(c);
 }
@@ -105,7 +106,7 @@ static void allocates_once_and_may_fail(void **state)
 	assert_int_equal(cnt.frees, 1);
 }
 
-/* ---- start ----------------------------------------------------------- */
+/* ---- start ---- */
 
 static void starts_once_and_with_staging_only(void **state)
 {
@@ -245,7 +246,7 @@ static void reports_a_rejection(void **state)
 	pair_fini(&p);
 }
 
-/* What is wrong with a Request, and what the peer gets to see. */
+/* An invalid Request, and what the peer receives in answer. */
 static const struct {
 	const char *name, *hex;
 	uint8_t rev;
@@ -321,11 +322,11 @@ static void fails_on_eof_inside_a_start_frame(void **state)
 	}
 }
 
-/* ---- RTR, silence ---------------------------------------------------- */
+/* ---- RTR, held sends ---- */
 
 /*
- * U-16.  For each pair of masks: the RTR is the first FPDU, invisible;
- * afterwards either side sends, and its MSN is what the RTR left.
+ * U-16. For each pair of masks: the RTR is the first FPDU and is not reported.
+ * Then either side sends, with the MSN after that of the RTR.
  */
 static void sends_the_rtr_first_and_unseen(void **state)
 {
@@ -422,7 +423,7 @@ static void terminates_without_a_common_rtr(void **state)
 	pair_fini(&p);
 }
 
-/* D-22: the owner lacks the IRD the Reply asks for. */
+/* D-22: the owner cannot provide the IRD that the Reply asks for. */
 static void terminates_in_place_of_the_rtr(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -444,7 +445,7 @@ static void terminates_in_place_of_the_rtr(void **state)
 	assert_memory_equal(e.out, want, 28);
 	end_fini(&e);
 
-	/* The engine does it by itself where it knows the most (MPA2-16). */
+	/* The engine itself refuses what exceeds the maximum (MPA2-16). */
 	for (uint16_t most = 63; most <= 64; most++) {
 		a.ird_max = most;
 		end_init(&e, &a);
@@ -512,7 +513,8 @@ static void keeps_the_responder_silent(void **state)
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed_hex(&e, PEER_REQUEST);
-	/* The Reply is still here: it goes, the FPDU behind it stays. */
+	/* The Reply is not sent yet. It is sent, and the FPDU after it is
+	 * held. */
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
 	assert_true(smpa_conn_tx_is_held(e.conn));
 	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
@@ -532,7 +534,8 @@ static void keeps_the_responder_silent(void **state)
 	end_fini(&e);
 }
 
-/* T-56, C-17: the first FPDU is bad, so nothing may be sent, not even that. */
+/* T-56, C-17: the first FPDU is bad, so nothing may be sent, not even a
+ * TERMINATE. */
 static void stays_silent_after_a_bad_first_fpdu(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -551,7 +554,7 @@ static void stays_silent_after_a_bad_first_fpdu(void **state)
 	end_fini(&e);
 }
 
-/* ---- end ------------------------------------------------------------- */
+/* ---- end ---- */
 
 static void terminates_once_and_drops_the_rest(void **state)
 {
@@ -587,8 +590,8 @@ static void terminates_once_and_drops_the_rest(void **state)
 	end_fini(&e);
 }
 
-/* A TERMINATE up to its CRC, with the Read Request as it would stand once
- * @done octets have been answered. */
+/* A TERMINATE up to its CRC, with the Read Request as it is after @done octets
+ * were answered. */
 static void copied_read_request(const struct smpa_event *read, uint32_t done,
 				uint8_t want[72])
 {
@@ -610,7 +613,7 @@ static void copied_read_request(const struct smpa_event *read, uint32_t done,
 	}
 }
 
-/* U-14, RDMAP-68: the source of a Read goes away half-way. */
+/* U-14, RDMAP-68: the source of a Read becomes unreadable in the middle. */
 static void advances_the_copied_read_request(void **state)
 {
 	static uint8_t src[300000];
@@ -657,7 +660,7 @@ static void advances_the_copied_read_request(void **state)
 		}
 		smpa_conn_refuse_read(e.conn, &read,
 				      (struct smpa_fault){ SMPA_F_RDMAP_STAG });
-		/* once only */
+		/* only once */
 		smpa_conn_refuse_read(e.conn, &read,
 				      (struct smpa_fault){ SMPA_F_RDMAP_PROT });
 		assert_row(rows[i].name,
@@ -675,7 +678,7 @@ static void advances_the_copied_read_request(void **state)
 	}
 }
 
-/* A Send that was taken, kept, and then found no receive (D-11). */
+/* A Send that was accepted, held, and then found no receive (D-11). */
 static void names_the_segment_that_was_kept(void **state)
 {
 	static const struct {
@@ -711,7 +714,7 @@ static void names_the_segment_that_was_kept(void **state)
 		smpa_conn_refuse_segment(
 			e.conn, &kept,
 			(struct smpa_fault){ SMPA_F_DDP_U_NO_BUFFER });
-		/* once only */
+		/* only once */
 		smpa_conn_refuse_segment(
 			e.conn, &kept,
 			(struct smpa_fault){ SMPA_F_DDP_U_TOO_LONG });

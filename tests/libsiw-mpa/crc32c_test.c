@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * CRC32c against iSCSI's values, and the fast way against the slow one.
+ * CRC32c against the values of iSCSI, and the fast implementation against the
+ * slow one.
  */
 #include "test.h"
 

@@ -117,7 +117,7 @@ static void wants_order(void **state)
 	assert_int_equal(ddp_order_check(&o, &h, 10), 0);
 	h.qn = 3;
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_MSN);
-	h.msn = 1; /* each queue counts for itself */
+	h.msn = 1; /* each queue counts separately */
 	assert_int_equal(ddp_order_check(&o, &h, 10), 0);
 	h.qn = 4;
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_QN);
@@ -137,7 +137,7 @@ static void wraps_msn(void **state)
 	assert_int_equal(ddp_order_check(&o, &h, 0), 0);
 }
 
-/* DDP-27: nothing of 2^32 octets. */
+/* DDP-27: no message of 2^32 octets or more. */
 static void refuses_endless_messages(void **state)
 {
 	struct ddp_order o;

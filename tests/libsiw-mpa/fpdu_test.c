@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MPA framing: the vectors four ways, the closed forms, MULPDU.
+ * MPA framing: the vectors in four ways, the closed formulas, MULPDU.
  */
 #include "test.h"
 
@@ -13,7 +13,8 @@
 #include "siw-mpa.h"
 #include "wire.h"
 
-/* All that a receiver does with one FPDU in a buffer; -EAGAIN: too short. */
+/* Everything that a receiver does with one FPDU in a buffer; -EAGAIN: too
+ * short. */
 static int decode(uint8_t *buf, size_t len, uint32_t phase, bool has_markers,
 		  bool has_crc, struct fpdu *f)
 {
@@ -91,7 +92,7 @@ static void wants_more_after_each_prefix(void **state)
 	}
 }
 
-/* T-20: never taken; with zeros behind, the claimed length always comes. */
+/* T-20: never accepted. Zeros follow, so the claimed length is always there. */
 static void refuses_each_bit_flip(void **state)
 {
 	static uint8_t buf[128 + 70000];
@@ -140,7 +141,7 @@ static void pads_to_four(void **state)
 	}
 }
 
-/* T-5, against a simple encoder: octet by octet. */
+/* T-5, against a simple encoder that works octet by octet. */
 static void places_markers_as_the_closed_form_says(void **state)
 {
 	static uint8_t ulpdu[1100], out[2048];

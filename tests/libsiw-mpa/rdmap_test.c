@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RDMAP's opcode table against a second one, and its headers.
+ * RDMAP's table of opcodes against a second one, and its headers.
  */
 #include "test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Receiving: lending, where octets go, order of events, ends of the stream.
+ * Receiving: staging, where octets are placed, the order of events, the end of
+ * the stream.
  */
 #include "test.h"
 
@@ -12,7 +13,8 @@
 #include "pair.h"
 #include "siw-mpa.h"
 
-/* An established Responder, CRC or not, that has had its first FPDU. */
+/* An established Responder, with or without CRC, that has received its first
+ * FPDU. */
 static void responder(struct end *e, bool has_crc)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -24,7 +26,7 @@ static void responder(struct end *e, bool has_crc)
 	e->event_cnt = 0;
 }
 
-/* An FPDU without CRC: header hex, then len octets counting up. */
+/* An FPDU without CRC: the header in hex, then @len octets that count up. */
 static size_t plain_fpdu(uint8_t *out, const char *hdr, size_t len)
 {
 	size_t hdr_len = test_unhex(hdr, out + 2, 64);
@@ -36,7 +38,7 @@ static size_t plain_fpdu(uint8_t *out, const char *hdr, size_t len)
 	for (size_t i = 0; i < len; i++)
 		out[2 + hdr_len + i] = (uint8_t)(i * 7);
 	while (size % 4)
-		out[size++] = 0xaa; /* PAD is not looked at (MPA-6) */
+		out[size++] = 0xaa; /* PAD is not checked (MPA-6) */
 	memset(out + size, 0xbb, 4);
 	return size + 4;
 }
@@ -64,7 +66,7 @@ static void lends_and_takes_back(void **state)
 	assert_int_equal(smpa_conn_rx_lend(c, big, 2048), 0);
 	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
 	assert_int_equal(smpa_conn_rx_lend(c, NULL, 0), 0);
-	/* what was offered is void */
+	/* the previous iovecs are void */
 	assert_int_equal(smpa_conn_rx_commit(c, 1), -EINVAL);
 	smpa_conn_free(c);
 
@@ -103,13 +105,14 @@ static void wants_full_staging_in_rdma_mode(void **state)
 	assert_int_equal(smpa_conn_rx_commit(c, 20), 0);
 	assert_int_equal(smpa_conn_next_event(c, &ev), 1);
 	assert_int_equal(smpa_conn_accept(c, NULL, 0, 1, 1), 0);
-	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 0); /* pends */
+	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33),
+			 0); /* the exchange is pending */
 	assert_int_equal(smpa_conn_next_event(c, &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
 	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), -ENOBUFS);
 	assert_int_equal(smpa_conn_rx_lend(c, big, sizeof(big)), 0);
 	assert_int_equal(smpa_conn_rx_prepare(c, iov, 33), 1);
-	/* the Reply goes out of the small one, then it may be replaced */
+	/* the Reply is sent from the small one, which may be replaced then */
 	assert_int_equal(
 		smpa_conn_submit(c,
 				 &(struct smpa_msg){ .opcode = SMPA_OP_SEND }),
@@ -124,7 +127,8 @@ static void wants_full_staging_in_rdma_mode(void **state)
 	smpa_conn_free(c);
 }
 
-/* Long payload without CRC: header, sink, the rest straight into it. */
+/* Long payload without CRC: the header, then the sink, then the rest directly
+ * into it. */
 static void places_long_payload_directly(void **state)
 {
 	static uint8_t fpdu[70000], sink[64000];
@@ -157,7 +161,7 @@ static void places_long_payload_directly(void **state)
 		assert_true(smpa_conn_uses(e.conn, sink + len - 1, 1));
 		assert_false(smpa_conn_uses(e.conn, sink + len, 1));
 		assert_true(smpa_conn_rx_is_idle(e.conn));
-		/* staging is not needed to keep the sink open */
+		/* the sink stays open without staging */
 		assert_int_equal(smpa_conn_rx_lend(e.conn, NULL, 0), 0);
 		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33),
 				 -ENOBUFS);
@@ -189,8 +193,9 @@ static void places_long_payload_directly(void **state)
 }
 
 /* Below direct_min, and with CRC always: whole FPDUs only (MPA-85). */
-/* Linux's siw, with an EMSS of 65483 and no markers, sends more than RFC 5044
- * allows (C-12); one whole, one placed as it comes. */
+/* Linux's siw, with an EMSS of 65483 and no markers, sends longer FPDUs than
+ * RFC 5044 allows (C-12). One is received as a whole, one is placed as it
+ * arrives. */
 static void takes_the_longest_fpdus_there_can_be(void **state)
 {
 	static const size_t lens[] = { 65474 - 14, FPDU_PLAIN_MAX - 14 };
@@ -240,7 +245,7 @@ static void waits_for_whole_fpdus_otherwise(void **state)
 	end_fini(&e);
 }
 
-/* A Responder's first FPDU must be whole, however long (MPA-134). */
+/* A Responder's first FPDU must be complete, however long it is (MPA-134). */
 static void takes_the_first_fpdu_whole(void **state)
 {
 	static uint8_t fpdu[70000];
@@ -267,9 +272,9 @@ static void reports_events_of_empty_messages(void **state)
 		"0012c1400000000100000000000000004142434400000000" /* 4 octets
 								    */
 		"000e81400000000100000000000000000000"
-		"0000" /* Write, empty, more: nothing */
+		"0000" /* Write, empty, not the last: no event */
 		"000ec14077777777ffffffffffffffff0000"
-		"0000" /* Write, empty, last, wild STag: MESSAGE */
+		"0000" /* Write, empty, last, invalid STag: MESSAGE */
 		"001241430000000000000000"
 		"000000010000000000000000" /* Send, empty: SEGMENT, MESSAGE */;
 	struct end e;
@@ -341,7 +346,7 @@ static void refuses_an_open_sink(void **state)
 
 static int guard_ret;
 
-/* Leaves the access in the middle, as far as can be seen from here. */
+/* Leaves the access in the middle, like a caught fault. */
 static int guard(void (*access)(void *arg), void *arg)
 {
 	if (guard_ret == 0)
@@ -349,7 +354,7 @@ static int guard(void (*access)(void *arg), void *arg)
 	return guard_ret;
 }
 
-/* The owner is told, may say what it likes, and nothing is reported placed. */
+/* The owner is told, may answer anything, and nothing is reported as placed. */
 static void tells_the_owner_that_its_memory_is_gone(void **state)
 {
 	static uint8_t fpdu[30000];
@@ -404,7 +409,7 @@ static void tells_which_sink_is_open(void **state)
 	end_fini(&e);
 }
 
-/* Where FIN may come, T-27. */
+/* T-27: where a FIN may arrive. */
 static void tells_a_clean_end_from_a_cut_one(void **state)
 {
 	static uint8_t fpdu[40000];
@@ -438,10 +443,10 @@ static void tells_a_clean_end_from_a_cut_one(void **state)
 	end_fini(&e);
 }
 
-/* C-14: after a lone zero marker the end is clean, inside it is not. */
+/* C-14: after a marker of zeros alone the end is clean, inside it is not. */
 static void takes_a_lone_marker_for_a_boundary(void **state)
 {
-	/* ULPDU_Length at 4, empty Write of 20 octets, then one that ends at
+	/* ULPDU_Length at 4: an empty Write of 20 octets, then one that ends at
 	 * 512: 4 + 20 + 488 */
 	static uint8_t fpdu[600];
 	size_t size;
@@ -470,7 +475,7 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 	}
 }
 
-/* T-49, C-2c: octets that the peer could not yet be allowed to send. */
+/* T-49, C-2c: octets that the peer is not allowed to send yet. */
 static void refuses_octets_that_come_too_early(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -481,15 +486,16 @@ static void refuses_octets_that_come_too_early(void **state)
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed(&e, request, test_unhex(PEER_REQUEST, request, 20));
-	end_feed(&e, (const uint8_t *)"\0", 1); /* the Reply is still here */
+	end_feed(&e, (const uint8_t *)"\0", 1); /* the Reply is not sent yet */
 	ev = end_event(&e, SMPA_EV_FAULT, 0);
 	assert_non_null(ev);
 	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
 	end_fini(&e);
 }
 
-/* Kernel siw as Responder does not wait for our first FPDU: nothing of what
- * it sends is lost, read twice or taken for the Reply. */
+/* The kernel's siw as Responder does not wait for the first FPDU of the
+ * Initiator. Nothing that it sends is lost, read twice, or taken for the
+ * Reply. */
 static void takes_fpdus_behind_the_reply(void **state)
 {
 	static const char send[] =
@@ -518,7 +524,7 @@ static void takes_fpdus_behind_the_reply(void **state)
 		assert_int_equal(e.events[1].ev.type, SMPA_EV_SEGMENT);
 		assert_int_equal(e.events[2].ev.type, SMPA_EV_MESSAGE);
 		assert_memory_equal(e.recv, "ping", 4);
-		/* and the stream goes on */
+		/* and the stream continues */
 		assert_int_equal(end_submit(&e, &msg), 0);
 		assert_true(end_drain(&e));
 		assert_int_equal(e.out_end, 24);
@@ -562,7 +568,7 @@ static void reports_a_terminate_and_nothing_else(void **state)
 
 static void faults_on_a_wrong_answer_to_the_rtr(void **state)
 {
-	static const char reply[] = /* only D was named */
+	static const char reply[] = /* only D was offered */
 		"4d504120494420526570204672616d655002000480084008";
 	static const char answer[] = /* X-3, with payload */
 		"001ec142010203040000000000001000000102030405060708090a0b"
@@ -582,7 +588,7 @@ static void faults_on_a_wrong_answer_to_the_rtr(void **state)
 	end_fini(&e);
 }
 
-/* CRC in use, long FPDUs: about one read each, little moved. */
+/* CRC in use, long FPDUs: about one read each, and little copying. */
 static void collects_long_fpdus_with_few_reads(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Start frames four ways, and negotiation as tables.
+ * Start frames in four ways, and tables of negotiation.
  */
 #include "test.h"
 
@@ -68,7 +68,7 @@ static void wants_more_after_each_prefix(void **state)
 			assert_row(v->name,
 				   start_frame_decode(buf, cut, v->f.is_reply,
 						      &f) == 0);
-			/* C-2: never beyond the frame */
+			/* C-2: never more than the frame */
 			assert_row(v->name, need > cut && need <= len);
 		}
 	}
@@ -94,7 +94,7 @@ static void refuses_each_bit_flip_of_the_key(void **state)
 				continue;
 			}
 			assert_row(v->name, ret == -EPROTO);
-			/* T-42, C-21: at the first octet that differs */
+			/* T-42, C-21: fails at the first octet that differs */
 			assert_row(v->name, start_frame_decode(buf, at + 1,
 							       v->f.is_reply,
 							       &f) == -EPROTO);
@@ -145,13 +145,13 @@ static void carries_private_data_of_any_length(void **state)
 	}
 }
 
-/* U-15: section 3, worked negotiations, and the 0x3fff rules (MPA2-12 to -17).
- */
+/* U-15: section 3, examples of negotiation, and the rules for 0x3fff (MPA2-12
+ * to -17). */
 static const struct {
 	const char *name;
 	uint16_t req_ird, req_ord; /* Initiator */
 	uint8_t req_rtr, rsp_rtr;
-	uint16_t rsp_ird, rsp_ord; /* Responder's limits and wishes */
+	uint16_t rsp_ird, rsp_ord; /* Responder's limits and requests */
 	uint16_t rep_ird, rep_ord; /* on the wire */
 	uint16_t b_ird, b_ord;	   /* Responder afterwards */
 	uint16_t a_ird, a_ord;	   /* Initiator afterwards */
@@ -198,7 +198,7 @@ static void negotiates_ird_and_ord(void **state)
 	}
 }
 
-/* MPA2-15: a Responder that wants more than it was offered. */
+/* MPA2-15: a Responder that requires more than it was offered. */
 static void raises_ird_to_the_ord_of_the_responder(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -217,7 +217,7 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 	assert_int_equal(o.ord, 4);
 }
 
-/* U-16, MPA2-18 to -25: offered, supported -> named in the Reply, outcome. */
+/* U-16, MPA2-18 to -25: offered, supported -> chosen in the Reply, result. */
 static void negotiates_rtr(void **state)
 {
 	for (uint8_t offered = 0; offered < 8; offered++) {
@@ -253,7 +253,7 @@ static void negotiates_rtr(void **state)
 	}
 }
 
-/* T-46: revisions and S bits of the Reply that the Initiator takes. */
+/* T-46: revisions and S bits of the Reply that the Initiator accepts. */
 static void checks_revisions_of_the_reply(void **state)
 {
 	static const struct {
@@ -316,8 +316,8 @@ static void decides_on_crc_and_markers(void **state)
 		assert_int_equal(oa.rx_markers, a.want_markers);
 		assert_int_equal(ob.tx_markers, a.want_markers);
 		assert_int_equal(ob.rx_markers, b.want_markers);
-		/* MPA-24: a Responder that asks for none does not matter to
-		 * an Initiator that wants it. */
+		/* MPA-24: CRC is used if the Initiator requests it, even if the
+		 * Responder does not. */
 		rep.has_crc = false;
 		assert_int_equal(start_reply_check(&a, &rep, &oa), 0);
 		assert_int_equal(oa.has_crc, !a.no_crc);

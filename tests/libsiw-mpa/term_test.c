@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * TERMINATE: which copies go with which fault, what a receiver makes of it.
+ * TERMINATE: which copies belong to which fault, and how a receiver decodes it.
  */
 #include "test.h"
 
@@ -35,7 +35,7 @@ static const struct {
 	  "0109c0000016" HDR_SEND },
 	{ "local", 0x0000, HDR_SEND, NULL, 22, "00000000" },
 	{ "DDP local", 0x1000, HDR_SEND, NULL, 22, "1000c0000016" HDR_SEND },
-	{ "no segment to blame", 0x0102, NULL, NULL, 0, "01020000" },
+	{ "no segment in error", 0x0102, NULL, NULL, 0, "01020000" },
 };
 
 static void encodes_the_table(void **state)
@@ -79,7 +79,8 @@ static void decodes_the_table(void **state)
 	}
 }
 
-/* Announced copies that are cut short are absent, and nothing else happens. */
+/* Announced copies that are truncated count as absent. There is no other
+ * effect. */
 static void takes_what_is_there_of_each_prefix(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -102,7 +103,8 @@ static void takes_what_is_there_of_each_prefix(void **state)
 	}
 }
 
-/* U-18, D-5: a little-endian siw's bit order decides nothing. */
+/* U-18, D-5: the swapped bit order of a little-endian siw is not
+ * interpreted. */
 static void reads_swapped_nibbles_as_they_stand(void **state)
 {
 	uint8_t buf[38];
@@ -114,7 +116,8 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 	assert_false(t.has_ddp);
 }
 
-/* U-18: cxgb4 sends type 3 where RFC 6581 says 0: no name, and no fault. */
+/* U-18: cxgb4 sends type 3 where RFC 6581 requires 0: it has no name and is no
+ * fault. */
 static void takes_the_terminates_of_cxgb4(void **state)
 {
 	for (uint8_t code = 6; code <= 7; code++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Messages with memory that cannot be read.  Nothing of a partly readable FPDU
- * is sent, the octets before it are sent, and the owner learns which message it
- * is.
+ * Messages in memory that cannot be read. Nothing of a partly readable FPDU is
+ * sent. The octets before it are sent. The owner learns which message it was.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -17,7 +16,7 @@
 
 #define PAGE ((size_t)4096)
 #define MEM_SIZE (64 * PAGE)
-#define MULPDU 4110u /* 4096 octets of payload behind a tagged header */
+#define MULPDU 4110u /* 4096 octets of payload after a tagged header */
 #define FPDU_SIZE (2 + (size_t)MULPDU + 4)
 #define OUT_MAX (1u << 20)
 
@@ -56,7 +55,7 @@ static void page_set(size_t page, int prot)
 }
 
 struct two {
-	struct end a, b; /* Initiator that sends, Responder that checks */
+	struct end a, b; /* the Initiator sends, the Responder checks */
 	size_t start_len;
 };
 
@@ -93,8 +92,8 @@ static void two_fini(struct two *t)
 }
 
 /*
- * What TCP does, at most @max octets of it.  Return: the last answer of
- * tx_prepare, or 1 when @max came first.
+ * Sends as TCP does, at most @max octets. Return: the last result of
+ * tx_prepare, or 1 if @max was reached first.
  */
 static int take(struct two *t, size_t max)
 {
@@ -122,7 +121,7 @@ static int take(struct two *t, size_t max)
 	return 1;
 }
 
-/* All that was sent is well-formed; the Responder takes it. */
+/* Everything sent is well-formed: the Responder accepts it. */
 static void responder_take(struct two *t)
 {
 	end_feed(&t->b, out, out_len);
@@ -157,13 +156,14 @@ static void finds_small_messages_unreadable(bool has_crc)
 	two_init(&t, has_crc);
 	page_set(1, PROT_NONE);
 	assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 100, 1), 0);
-	/* the last octet lies in the page that is gone */
+	/* the last octet is on the unmapped page */
 	assert_int_equal(submit(&t, SMPA_OP_SEND, PAGE - 99, 100, 2), 0);
 	assert_false(smpa_conn_tx_is_idle(t.a.conn));
 	assert_true(smpa_conn_tx_pending(t.a.conn) > 0);
 	assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 100, 3), -EAGAIN);
 	assert_int_equal(take(&t, OUT_MAX), -EFAULT);
-	assert_int_equal(take(&t, OUT_MAX), -EFAULT); /* until answered */
+	assert_int_equal(take(&t, OUT_MAX),
+			 -EFAULT); /* until the owner has answered */
 	assert_int_equal(smpa_conn_tx_unreadable(t.a.conn), 2);
 	assert_false(smpa_conn_uses(t.a.conn, mem, MEM_SIZE));
 	end_pull(&t.a);
@@ -179,7 +179,7 @@ static void finds_small_messages_unreadable(bool has_crc)
 	two_fini(&t);
 }
 
-/* Three FPDUs of a page each, of which the second cannot be read. */
+/* Three FPDUs of one page each. The second cannot be read. */
 static void finds_long_messages_unreadable(bool has_crc)
 {
 	struct two t;
@@ -205,7 +205,7 @@ static void sends_nothing_of_an_unreadable_fpdu(void **state)
 	finds_long_messages_unreadable(true);
 }
 
-/* A request that was answered in part is copied as far as it is open. */
+/* A request that was partly answered is copied with what is still open. */
 static void says_how_far_a_read_came(void **state)
 {
 	struct smpa_event read = { .type = SMPA_EV_READ };
@@ -246,7 +246,7 @@ static void says_how_far_a_read_came(void **state)
 	}
 }
 
-/* Framed while it was there, gone when TCP comes to take it. */
+/* Readable when it was framed, unmapped when TCP sends it. */
 static void cuts_what_went_away_after_framing(void **state)
 {
 	struct two t;
@@ -259,7 +259,7 @@ static void cuts_what_went_away_after_framing(void **state)
 	assert_int_equal(
 		submit(&t, SMPA_OP_WRITE, 8 * PAGE, 3 * (uint32_t)PAGE, 4), 0);
 	assert_int_equal(submit(&t, SMPA_OP_SEND, 0, 10, 5), 0);
-	assert_int_equal(take(&t, 5000), 1); /* in the first long one */
+	assert_int_equal(take(&t, 5000), 1); /* inside the first long one */
 	page_set(9, PROT_NONE);
 	assert_int_equal(smpa_conn_tx_fault(t.a.conn), 0);
 	assert_int_equal(take(&t, OUT_MAX), -EFAULT);
@@ -276,7 +276,7 @@ static void cuts_what_went_away_after_framing(void **state)
 	two_fini(&t);
 }
 
-/* Many messages: the marks go round their ring. */
+/* Many messages: the ring of marks wraps. */
 static void cuts_at_any_place(void **state)
 {
 	struct two t;
@@ -306,7 +306,7 @@ static void cuts_at_any_place(void **state)
 	}
 }
 
-/* Of its second FPDU an octet at least is out. */
+/* At least one octet of its second FPDU was sent. */
 static void ends_when_part_of_it_is_out(void **state)
 {
 	static const size_t parts[] = { 1, 884, 16 + PAGE - 1 };
@@ -327,7 +327,7 @@ static void ends_when_part_of_it_is_out(void **state)
 		smpa_conn_terminate(
 			t.a.conn,
 			(struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
-		/* There is no place to say it. */
+		/* There is no way to send a TERMINATE. */
 		assert_int_equal(take(&t, OUT_MAX), 0);
 		assert_true(smpa_conn_tx_is_idle(t.a.conn));
 		assert_false(smpa_conn_uses(t.a.conn, mem, MEM_SIZE));
@@ -336,8 +336,8 @@ static void ends_when_part_of_it_is_out(void **state)
 	}
 }
 
-/* An FPDU of which nothing is out can still be left out, and the reason told,
- * also where it is the next that TCP would take. */
+/* An FPDU of which nothing was sent can still be dropped and the reason
+ * reported, even if TCP would send it next. */
 static void cuts_between_two_fpdus(void **state)
 {
 	struct two t;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which FPDUs may share a TCP segment: no READ Request ever lies in two, short
- * FPDUs of one kind neither, and large ones are left alone.
+ * Which FPDUs may share a TCP segment. No READ Request ever crosses a segment
+ * border, nor does a short FPDU in a run of its kind. Large FPDUs are not
+ * changed.
  */
 #include "test.h"
 
@@ -18,7 +19,7 @@
 #define OCTETS_MAX (8u << 20)
 #define BORDER_MAX 4096u
 
-/* What a TCP with a backlog makes of it: octets go on from the last border. */
+/* Models a TCP with a backlog: octets continue from the last border. */
 struct tcp {
 	struct end e;
 	uint8_t *octets;       /* all of them */
@@ -49,7 +50,7 @@ static void tcp_fini(struct tcp *t)
 	end_fini(&t->e);
 }
 
-/* At most @max octets go.  Return: those that went. */
+/* Sends at most @max octets. Return: octets sent. */
 static size_t send_some(struct tcp *t, size_t max)
 {
 	const struct iovec *iov;
@@ -88,7 +89,7 @@ static void submit(struct tcp *t, enum smpa_opcode opcode, uint32_t len)
 		msg.iov = &t->iov;
 		msg.iovcnt = 1;
 	}
-	/* What does not fit any more waits for what is there to go. */
+	/* What does not fit waits until there is room. */
 	while (smpa_conn_submit(t->e.conn, &msg) == -EAGAIN)
 		assert_true(send_some(t, SIZE_MAX) > 0);
 }
@@ -99,7 +100,7 @@ static void send_all(struct tcp *t)
 		;
 }
 
-/* perftest's way: each READ on its own. */
+/* As perftest does: posts each READ separately. */
 static void reads_one_by_one_share_segments(void **state)
 {
 	struct tcp t;
@@ -112,11 +113,11 @@ static void reads_one_by_one_share_segments(void **state)
 		send_all(&t);
 		assert_true(at + READ_FPDU <= EMSS);
 	}
-	assert_int_equal(t.borders, 10); /* 27 in each: not one by one */
+	assert_int_equal(t.borders, 10); /* 27 in each segment, not one */
 	tcp_fini(&t);
 }
 
-/* More than a segment's worth at once: each go is a segment. */
+/* More than a segment at once: each transmission is one segment. */
 static void chained_reads_go_in_segments(void **state)
 {
 	struct tcp t;
@@ -124,7 +125,7 @@ static void chained_reads_go_in_segments(void **state)
 	tcp_init(&t, EMSS);
 	for (int i = 0; i < 27; i++)
 		submit(&t, SMPA_OP_READ_REQUEST, 64);
-	/* This one is taken, but waits: the next would not be. */
+	/* This one is accepted, but waits. The next would not be accepted. */
 	submit(&t, SMPA_OP_READ_REQUEST, 64);
 	assert_int_equal(
 		smpa_conn_submit(
@@ -140,7 +141,7 @@ static void chained_reads_go_in_segments(void **state)
 	tcp_fini(&t);
 }
 
-/* READ Requests in the stream, each between the borders that TCP was told. */
+/* Each READ Request must lie between two borders. Return: their number. */
 static unsigned int check_reads(const struct tcp *t)
 {
 	unsigned int reads = 0, next = 0;
@@ -158,7 +159,7 @@ static unsigned int check_reads(const struct tcp *t)
 		if (!is_read)
 			continue;
 		assert_true(at - border <= EMSS);
-		/* and none has been drawn through it */
+		/* and no border was put inside it */
 		assert_true(next == t->borders || t->border_at[next] >= at);
 		reads++;
 	}
@@ -166,7 +167,7 @@ static unsigned int check_reads(const struct tcp *t)
 	return reads;
 }
 
-/* Among messages of all sizes, also where TCP takes pieces only. */
+/* Messages of all sizes, also if TCP accepts only pieces. */
 static void no_mixture_cuts_a_read(void **state)
 {
 	static const uint32_t sizes[] = { 0, 1, 17, 64, 500, 1400, 4096, 8192 };
@@ -177,7 +178,8 @@ static void no_mixture_cuts_a_read(void **state)
 		struct tcp t;
 
 		tcp_init(&t, EMSS);
-		submit(&t, SMPA_OP_READ_REQUEST, 1); /* from here it is known */
+		submit(&t, SMPA_OP_READ_REQUEST,
+		       1); /* from here on the kind is known */
 		send_all(&t);
 		for (int i = 0; i < 700; i++) {
 			uint64_t r = test_random(&random);
@@ -188,7 +190,7 @@ static void no_mixture_cuts_a_read(void **state)
 			} else {
 				submit(&t, SMPA_OP_WRITE, sizes[r / 4 % 8]);
 			}
-			/* Some go at once, some in pieces, some not yet. */
+			/* Some are sent at once, some in pieces, some later. */
 			if (r / 32 % 4 == 0)
 				send_some(&t, r / 128 % 3000);
 			else if (r / 32 % 4 == 1)
@@ -202,7 +204,7 @@ static void no_mixture_cuts_a_read(void **state)
 	}
 }
 
-/* The same kind again and again: padding and CRC are cut nowhere either. */
+/* A run of one kind: padding and CRC are not cut either. */
 static void short_fpdus_share_segments(void **state)
 {
 	static const struct {
@@ -225,7 +227,7 @@ static void short_fpdus_share_segments(void **state)
 	}
 }
 
-/* Without READs there is nothing to gain, and segments to be filled. */
+/* Without READs cutting has no benefit, and segments should be full. */
 static void large_messages_are_left_alone(void **state)
 {
 	static const uint32_t sizes[] = { 200, 1000, 1428, 4096, 8192 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sending: what submit takes, what goes out, when it is SENT.
+ * Sending: what submit accepts, what is sent, and when SENT is reported.
  */
 #include "test.h"
 
@@ -44,7 +44,7 @@ static void refuses_nonsense(void **state)
 	refuse(opcode, SMPA_OP_TERMINATE);
 	refuse(opcode, 0xc);
 	refuse(opcode, 0xff);
-	refuse(opcode, SMPA_OP_READ_REQUEST); /* with payload */
+	refuse(opcode, SMPA_OP_READ_REQUEST); /* it has payload */
 	refuse(opcode, SMPA_OP_IMM);
 	refuse(len, 15);
 	refuse(len, 17);
@@ -77,9 +77,9 @@ static void makes_one_iovec_of_many_small_messages(void **state)
 	}
 	assert_int_equal(smpa_conn_tx_prepare(e.conn, &iov), 1);
 	assert_int_equal(iov[0].iov_len, 500 * (2 + 18 + 64 + 4));
-	/* copied: the source is free at once */
+	/* copied, so the source is free at once */
 	assert_false(smpa_conn_uses(e.conn, buf, sizeof(buf)));
-	/* half of it, less one octet */
+	/* half of it, minus one octet */
 	assert_int_equal(smpa_conn_tx_commit(e.conn, 250 * 88 - 1), 0);
 	end_pull(&e);
 	assert_int_equal(end_count(&e, SMPA_EV_SENT), 249);
@@ -134,7 +134,7 @@ static void sends_long_payload_in_place(void **state)
 	end_fini(&e);
 }
 
-/* Octets in staging are not in memory of the owner. */
+/* Octets in staging are not in the owner's memory. */
 static void uses_what_it_sends_in_place_only(void **state)
 {
 	static uint8_t payload[50000];
@@ -162,7 +162,7 @@ static void uses_what_it_sends_in_place_only(void **state)
 	}
 }
 
-/* ---- a source that changes ------------------------------------------- */
+/* ---- a source that changes ---- */
 
 #define SCRIBBLE_LEN 400000u
 
@@ -172,7 +172,7 @@ static const struct scribble_row {
 	bool has_crc, has_markers;
 	uint32_t mulpdu;
 	int sges;
-	size_t take_max; /* octets that TCP takes at once */
+	size_t take_max; /* octets that TCP accepts at once */
 } scribble_rows[] = {
 	{ "Write", SMPA_OP_WRITE, true, false, 64768, 1, SIZE_MAX },
 	{ "Write, in parts", SMPA_OP_WRITE, true, false, 64768, 1, 50001 },
@@ -186,15 +186,15 @@ static const struct scribble_row {
 	{ "Write, no CRC", SMPA_OP_WRITE, false, false, 64768, 1, 50001 },
 };
 
-/* All of it becomes the next value: octets of the source that have been hashed
- * and not taken, and those that have been neither. */
+/* Sets all of it to the next value: octets of the source that were hashed and
+ * not sent, and octets that were neither. */
 static void scribble(uint8_t *source, uint8_t *value)
 {
-	*value = (uint8_t)(*value % 255 + 1); /* 0 is: nothing came */
+	*value = (uint8_t)(*value % 255 + 1); /* 0: nothing was received */
 	memset(source, *value, SCRIBBLE_LEN);
 }
 
-/* What TCP takes of one tx_prepare, with a change before each part of it. */
+/* What TCP accepts of one tx_prepare, with a change before each part of it. */
 static bool scribble_take(struct pair *p, const struct scribble_row *row,
 			  uint8_t *source, uint8_t *value)
 {
@@ -222,7 +222,8 @@ static bool scribble_take(struct pair *p, const struct scribble_row *row,
 	return cnt > 0;
 }
 
-/* The peer gets octets that stood there once, and never a wrong CRC. */
+/* The peer gets octets that were in the source at some time, and never a wrong
+ * CRC. */
 static void sends_what_it_has_hashed(void **state)
 {
 	uint8_t *source = malloc(SCRIBBLE_LEN);
@@ -264,7 +265,7 @@ static void sends_what_it_has_hashed(void **state)
 		assert_row(row->name, end_count(&p.b, SMPA_EV_FAULT) == 0);
 		assert_row(row->name, end_count(&p.a, SMPA_EV_SENT) == 1);
 		got = row->opcode == SMPA_OP_SEND ? p.b.recv : p.b.mem;
-		/* Never one that is not, or not yet, written. */
+		/* Never a value that was not written, or not yet. */
 		for (size_t k = 0; k < SCRIBBLE_LEN; k++)
 			assert_row(row->name, got[k] != 0);
 		pair_fini(&p);
@@ -272,7 +273,7 @@ static void sends_what_it_has_hashed(void **state)
 	free(source);
 }
 
-/* DDP-26, U-2: 2048 octets, MULPDU 1500; then a changed MULPDU. */
+/* DDP-26, U-2: 2048 octets, MULPDU 1500; then another MULPDU. */
 static void cuts_messages_at_mulpdu(void **state)
 {
 	static uint8_t buf[2048];
@@ -322,7 +323,7 @@ static void keeps_quiet_when_asked(void **state)
 	end_fini(&e);
 }
 
-/* While no octet is taken, submit fails; later it continues. */
+/* While TCP accepts no octet, submit fails; later it continues. */
 static void says_when_to_come_again(void **state)
 {
 	static uint8_t buf[1000];
@@ -348,14 +349,14 @@ static void says_when_to_come_again(void **state)
 	end_drain(&e);
 	end_pull(&e);
 	assert_int_equal(end_count(&e, SMPA_EV_SENT), n + 1);
-	/* MSNs without a gap */
+	/* MSNs without gaps */
 	for (uint64_t i = 0; i <= n; i++)
 		assert_int_equal(wire_get32(e.out + i * 1024 + 12), i + 1);
 	end_fini(&e);
 }
 
-/* The SENT queue is finite: if no event is taken, submit fails, and nothing is
- * lost. */
+/* The SENT queue is finite: if the owner takes no event, submit fails, and
+ * nothing is lost. */
 static void stops_when_sent_events_are_not_taken(void **state)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
@@ -380,7 +381,8 @@ static void stops_when_sent_events_are_not_taken(void **state)
 	end_fini(&e);
 }
 
-/* Copying does not run ahead of what TCP takes, and one sendmsg() gets much. */
+/* Copying does not run ahead of what TCP accepts, and one sendmsg() sends
+ * much. */
 static void prepares_a_bounded_amount(void **state)
 {
 	uint8_t *buf = calloc(1, 8u << 20);
@@ -439,7 +441,8 @@ static void gives_staging_back_when_idle(void **state)
 	end_fini(&e);
 }
 
-/* TERMINATE must go although nothing is lent, and survive being lent. */
+/* TERMINATE must be sent although no staging is lent, and must survive
+ * lending. */
 static void speaks_without_lent_staging(void **state)
 {
 	static const char term[] =

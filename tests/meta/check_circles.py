@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_circles.py BUILD: no two files of a layer need each other, by what
-they include and by the symbols of their object files in BUILD; and no module
-of rnic/ needs one above it."""
+"""check_circles.py BUILD: no two files of a layer need each other, by their
+includes and by the symbols of their object files in BUILD. No module of rnic/
+needs one above it."""
 import os
 import re
 import subprocess
@@ -13,7 +13,8 @@ import rules
 import tree
 
 OBJECT = re.compile(r"(?:(.*)/)?CMakeFiles/[^/]+\.dir/(.*)\.c\.o")
-# Others are libc's: a preload library defines those that it stands before.
+# Others belong to libc: a preload library defines functions that also exist in
+# libc.
 OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|kabi|sdp|cmd|"
                  r"environment|program|setting|rnic|cm|oob|loop)(_\w+)?")
 
@@ -28,7 +29,8 @@ def symbols(path):
 
 
 def objects_of(build, layer, nouns):
-    """Noun -> symbols; the first object of a source that is built twice."""
+    """Noun -> symbols. The first object is taken of a source that is built
+    twice."""
     found = {}
     for where, _, names in os.walk(os.path.join(build, layer)):
         for name in sorted(names):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_commands.py USIW: usiw(1) tells of each command that the tool has,
-and of no other."""
+"""check_commands.py USIW: usiw(1) describes each command of the tool, and no
+other."""
 import os
 import re
 import subprocess

@@ -18,7 +18,7 @@ VERSIONS = (14, 19)
 
 
 def found_tools():
-    """(name, major version) of what is installed, each version once."""
+    """(name, major version) of the installed ones, each version once."""
     found = {}
     for name in ("clang-format", *(f"clang-format-{v}" for v in VERSIONS)):
         if shutil.which(name):
@@ -31,7 +31,7 @@ def found_tools():
 
 
 def complaints(tool, paths, is_fixing):
-    """Files that this clang-format does not leave as they are."""
+    """Files that this clang-format would change."""
     mode = ["-i"] if is_fixing else ["--dry-run", "-Werror"]
     result = subprocess.run([tool, "--style=file", *mode, *paths],
                             capture_output=True, text=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """check_headers.py CC [CFLAGS...]: every header compiles alone, the public
-ones also as C++ (with c++, when there is one)."""
+ones also as C++ (with c++, if it is installed)."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ import sys
 
 import tree
 
-# Headers that other people's programs include.
+# Headers that programs outside of the project include.
 PUBLIC = ("libsiw-mpa/include/siw-mpa.h", "providers/usiw/usiwdv.h")
 INCLUDE_DIRS = ("abi", "util", "libsiw-mpa/include", "libsiw-mpa", "rnic",
                 "providers/usiw", "kernel-abi", "sdp")
@@ -17,7 +17,8 @@ WARNINGS = ("-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror")
 
 
 def compile_alone(command, root, path):
-    """What the compiler said, or None.  Included twice: guards are tested."""
+    """The compiler's messages, or None. The header is included twice, to test
+    its guard."""
     full = os.path.join(root, path)
     source = f'#include "{full}"\n#include "{full}"\nextern int unit;\n'
     result = subprocess.run(command + ["-fsyntax-only", "-"], input=source,
@@ -26,7 +27,7 @@ def compile_alone(command, root, path):
 
 
 def own_dirs(root, path):
-    """Include directories of the layer a header is in, its own first."""
+    """Include directories of the header's layer, its own directory first."""
     layer = tree.layer_of(path)
     dirs = [os.path.dirname(path)]
     dirs += [d for d in INCLUDE_DIRS if d.startswith(layer)] + ["abi", "util"]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_manpages.py LIBRARY...: every function that a public library exports
-is named by exactly one page of section 3, with its prototype; a page names
-nothing else; every page is well-formed."""
+"""check_manpages.py LIBRARY...: exactly one page of section 3 has the name and
+prototype of each function that a public library exports. A page names nothing
+else, and every page is well-formed."""
 import collections
 import glob
 import os
@@ -51,7 +51,7 @@ def check_page(path, text):
 
 
 def check_links(texts):
-    """Pages named in the text are there, when they are ours."""
+    """Pages of the project that the text names exist."""
     have = {os.path.basename(p) for p in texts}
     for text in texts.values():
         if text:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """check_readme.py CTEST BUILD_DIR: the tests that README.md names as proof of
-what works are tests that run; the make targets it names are there."""
+what works exist and run, and so do the make targets that it names."""
 import fnmatch
 import os
 import re

@@ -11,7 +11,7 @@ import tree
 
 
 def package_hosts():
-    """Hosts this machine takes packages from; none may stand in a file."""
+    """Hosts from which this machine gets packages. No file may contain one."""
     hosts = set()
     for path in ["/etc/apt/sources.list",
                  *glob.glob("/etc/apt/sources.list.d/*"),

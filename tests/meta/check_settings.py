@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_settings.py PRINTER: usiw(7) tells what util/env.c knows.
+"""check_settings.py PRINTER: usiw(7) describes the settings of util/env.c.
 
-PRINTER prints one setting a line: name, values, default, what; tabs between.
-In the page a setting is a .TP paragraph: a line '.BR NAME = VALUES', a line
-'Default: DEFAULT.' and a text that begins with the table's words.
+PRINTER prints one setting a line: name, values, default, description,
+separated by tabs. In the page a setting is a .TP paragraph: a line '.BR NAME =
+VALUES', a line 'Default: DEFAULT.' and a text that begins with the
+description.
 """
 import os
 import re

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_symbols.py LAYER=FILE...: symbols point down only.
+"""check_symbols.py LAYER=FILE...: a layer uses only symbols of layers below
+it.
 
-LAYER is mpa, sdp, rnic, kabi, provider, tool, dv; FILE what the layer is linked to.
-rnic-objects=DIR names the directory of the object files of rnic/.
+LAYER is mpa, sdp, rnic, kabi, provider, tool, dv; FILE is what the layer is
+linked to. rnic-objects=DIR names the directory of the object files of rnic/.
 """
 import os
 import re
@@ -23,19 +24,19 @@ FORBIDDEN = {
     "tool": r"(smpa|rnic|kabi|usiwdv)_\w+|" + VERBS,
     "dv": rf"(smpa|rnic|kabi)_\w+|{SOCKETS}|" + VERBS,
 }
-# Engines that do no I/O: all that they take from outside is this.
+# Engines that do no I/O. They may use only these symbols from outside.
 ENGINE_ALLOWED = (
     r"mem(cpy|move|set|cmp|chr)|__mem\w+_chk|"
     r"str\w+|malloc|calloc|realloc|free|abort|__assert_fail|"
     r"__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__errno_location|"
-    # what sanitizers and gcov add, and the toolchain's own
+    # added by sanitizers, gcov and the toolchain
     r"__(a|t|u)san_\w+|__ubsan_\w+|__sanitizer_\w+|__gcov_\w+|__tls_get_addr|"
     r"__cxa_finalize|__gmon_start__|_ITM_\w+")
 ENGINES = {
     "mpa": r"smpa_\w+|crc32_iscsi|" + ENGINE_ALLOWED,
     "sdp": r"sdp_\w+|" + ENGINE_ALLOWED,
 }
-# Libraries the layer may name; others would be loaded into every process.
+# Libraries that the layer may link. Others would be loaded into every process.
 NEEDED = {
     "rnic": r"libc\.so.*|ld-linux.*|libnl-(3|route-3)\.so.*|libisal\.so.*|"
             r"libm\.so.*|libpthread.*|lib(a|t|ub)san\.so.*|libgcc_s\.so.*",
@@ -48,14 +49,14 @@ NEEDED = {
     "dv": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
           r"libgcc_s\.so.*",
 }
-# Exported names, without their version; everything else stays inside.
+# Exported names, without their version. All other symbols stay local.
 EXPORTED = {
     "rnic": r"rnic_\w+",
     "provider": r"(usiwdv|verbs_provider)_\w+",
     "dv": r"usiwdv_\w+",
 }
-# What libc and libnl have as cancellation points (pthreads(7)).  A verb is
-# none, since a thread that ends inside takes locks along: util/cancel.h.
+# The cancellation points of libc and libnl (pthreads(7)). A verb must not be
+# one: a thread that ends inside leaves locks held (util/cancel.h).
 CANCELLATION = (
     r"__read|(__libc_)?(read|write|open|close|fcntl)(64)?|openat(64)?|creat|"
     r"p?(read|write)v?(64)?(v2)?|accept4?|connect|recv(from|msg|mmsg)?|"
@@ -67,21 +68,23 @@ CANCELLATION = (
     r"v?d?printf|puts|perror|syslog|opendir|readdir(64)?|closedir|"
     r"posix_fallocate(64)?|fallocate(64)?|fsync|fdatasync|msync|system|"
     r"nl_connect|nl_send\w*|nl_recv\w*|rtnl_\w+_alloc_cache")
-# Object file of rnic/, or layer -> those that it may name, and why.
+# Object file of rnic/, or layer -> cancellation points that it may use, and
+# why.
 MAY_CANCEL = {
     "os/evfd.c": "__read",      # the wait for an event
-    "oob/attach.c": "fcntl",     # F_DUPFD_CLOEXEC: never one
-    "loop/loop.c": "poll|nanosleep|pthread_timedjoin_np",  # own thread, exit
+    "oob/attach.c": "fcntl",  # F_DUPFD_CLOEXEC: never a cancellation point
+    # in its own thread, at exit
+    "loop/loop.c": "poll|nanosleep|pthread_timedjoin_np",
     "cm/port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
     "engine/engine.c": "usleep|pthread_join",  # in UTIL_CANCEL_OFF()
-    "os/netif.c": r"nl_\w+|rtnl_\w+",        # so is what follows
+    "os/netif.c": r"nl_\w+|rtnl_\w+",  # in UTIL_CANCEL_OFF(), as the next one
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
                 "__isoc\\w+scanf|pthread_cond_wait|close|syslog",
     "kabi": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|fdopen|"
             "__isoc\\w+scanf|syslog",
 }
-# The only files of rnic/ where a socket call may be made by name: the data
-# path's table, and the connection manager.
+# The only files of rnic/ that may call a socket function by name: the table of
+# the data path, and the connection manager.
 RNIC = os.path.join(os.environ.get("USIW_SOURCE_DIR") or os.path.join(
     os.path.dirname(__file__), "../.."), "rnic")
 SOCKET_FILES = r"os/tcp\.c"
@@ -93,8 +96,8 @@ def run(*command):
 
 
 def undefined(path):
-    """Undefined symbols without their versions, archives member by member
-    minus what another member defines."""
+    """Undefined symbols without their versions; of an archive, member by
+    member, without those that another member defines."""
     out = run("nm", path)
     defined = set(re.findall(r"^[0-9a-f]+ [A-TV-Zuvw] (\S+)", out, re.M))
     names = re.findall(r"^\s+[Uw] (\S+)", out, re.M)
@@ -158,7 +161,8 @@ def check_objects(directory):
             if not name.endswith(".c.o"):
                 continue
             source = os.path.relpath(os.path.join(where, name[:-2]), directory)
-            # A source that has moved leaves its old object behind.
+            # The old object of a source that has moved is still in the build
+            # directory.
             if not os.path.exists(os.path.join(RNIC, source)):
                 continue
             seen += 1

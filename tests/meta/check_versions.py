@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""check_versions.py BUILD_DIR: every place that tells the version tells the
-same one, that of CMakeLists.txt."""
+"""check_versions.py BUILD_DIR: every place that has the version has the one of
+CMakeLists.txt."""
 import glob
 import os
 import re
@@ -25,7 +25,7 @@ def read(path):
 
 
 def told(root):
-    """Where -> the version, or None."""
+    """Place -> the version, or None."""
     for place, pattern in PLACES.items():
         found = re.search(pattern,
                           read(os.path.join(root, place.split(",")[0])), re.M)
@@ -40,7 +40,7 @@ def built(build):
                                   capture_output=True, text=True).stdout
             found = re.fullmatch(rf"{name} ({SEMANTIC})", text.strip())
             yield f"{name} --version", found and found.group(1)
-    # releases/ has those of rdma-core, after make releases.
+    # After make releases, the directory releases/ has versions of rdma-core.
     for path in glob.glob(os.path.join(build, "*", "**", "*siw*.pc"),
                           recursive=True):
         found = re.search(rf"^Version: ({SEMANTIC})$", read(path), re.M)
@@ -48,7 +48,7 @@ def built(build):
 
 
 def pages(root, version):
-    """The pages tell the two numbers that say what may be different."""
+    """The pages describe what a change of each of the two numbers means."""
     for path in sorted(glob.glob(os.path.join(root, "man", "*.[1-8]"))):
         found = re.search(r'^\.TH .*"(?:usiw|libsiw-mpa) (\d+\.\d+)"',
                           read(path), re.M)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Circles between files.  A .c and its .h are one noun, the path without its
-ending; a graph maps a noun to the nouns that it needs."""
+"""Circles between files. A .c and its .h are one noun, the path without its
+ending. A graph maps a noun to the nouns that it needs."""
 import os
 
 import tree
 
-# Where no two files may stand in a circle.
+# Directories without circles between files.
 LAYERS = ("util", "libsiw-mpa", "rnic", "kernel-abi", "sdp", "tools")
-# Layer -> nouns that stand in a circle nevertheless, all of them, and why, until
-# it is opened.
+# Layer -> all nouns that are in a circle for now, and why.
 KNOWN = {}
 # The order of the modules of rnic/, lowest first, is in this file.
 MODULES = "rnic/modules.txt"
@@ -32,8 +31,8 @@ def by_includes(files, layer, targets_of):
 
 
 def by_symbols(objects):
-    """@objects: noun -> (defined, undefined symbols).  One that two nouns
-    define tells nothing."""
+    """@objects: noun -> (defined, undefined symbols). A symbol that two nouns
+    define is ignored."""
     definer = {}
     for noun, (defined, _) in objects.items():
         for name in defined:
@@ -48,15 +47,15 @@ def union(*graphs):
 
 
 def members(graph):
-    """Nouns that stand in a circle.  What is left when all nouns that need
-    nothing that is left have gone stands in one, or above one."""
+    """Nouns that are in a circle, or need one. Nouns that need none of the
+    remaining ones are removed until there are no more."""
     left = set(graph)
     while True:
         free = {n for n in left if not graph[n] & left}
         if not free:
             break
         left -= free
-    # Those above a circle are no part of it: nothing that is left needs them.
+    # A noun above a circle is not part of it: no remaining noun needs it.
     while True:
         above = {n for n in left
                  if not any(n in graph[m] for m in left if m != n)}
@@ -67,14 +66,14 @@ def members(graph):
 
 
 def find(graph, known=frozenset()):
-    """Complaints about nouns that stand in a circle, but for those @known."""
+    """Complaints about nouns in a circle, except for those of @known."""
     left = members(graph)
     return [f"{n}: in a circle with {', '.join(sorted(graph[n] & left))}"
             for n in sorted(left - known)]
 
 
 def gone(graph, known):
-    """Complaints about nouns of @known that stand in no circle any more."""
+    """Complaints about nouns of @known that are in no circle any more."""
     return [f"{n}: in no circle any more, and still listed as known"
             for n in sorted(known - members(graph))]
 
@@ -87,7 +86,8 @@ def modules(files):
 
 def against_order(graph, order):
     """Complaints about nouns of rnic/ that need one of a module above theirs.
-    Files of rnic/ itself are on top of all; rnic.h is for all."""
+    Files directly in rnic/ are above all modules; rnic.h may be used by
+    all."""
     def rank(noun):
         parts = noun.split("/")
         if len(parts) == 2:

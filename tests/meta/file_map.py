@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The map of files, doc/files.md, from the first comment of each file.
 
-Run as a program it writes the page; meta-file_map compares.  A .c and its .h
-share a row.  The row has the first sentence of the first comment, of the file
-that says more.
+As a program it writes the page; the test meta-file_map compares. A .c and its
+.h share a row. The row has the first sentence of the longer one of their first
+comments.
 """
 import os
 import re
@@ -21,7 +21,7 @@ HEAD = """\
 MAPPED = (".c", ".h", ".def")
 COMMENT = re.compile(r"\s*/\*(.*?)\*/", re.S)
 SPDX = re.compile(r"\A(/\*|//|#) SPDX[^\n]*\n")
-# A full stop in a name or a number has no space behind it.
+# A full stop in a name or a number has no blank after it.
 SENTENCE = re.compile(r"(.*?[.?])(?=\s|\Z)", re.S)
 # "See x.h.", and the name that some headers repeat: "siw-mpa.h - ".
 POINTER = re.compile(r"See [\w./-]+\.h\Z")
@@ -34,7 +34,7 @@ def sentence_of(text):
     if not comment:
         return ""
     words = re.sub(r"\n\s*\*+ ?", "\n", comment[1]).strip()
-    # What ends with an empty line ends a sentence, too.
+    # An empty line ends a sentence, too.
     words = re.split(r"\n\s*\n", words)[0]
     match = SENTENCE.match(words)
     sentence = re.sub(r"\s+", " ", match[1] if match else words)

@@ -26,7 +26,7 @@ OURS = {
 }
 # Other layers may include only these headers of a layer.
 PUBLIC = {"rnic": {"rnic/rnic.h"}}
-# Layer -> pattern of the system headers it may include; anything when absent.
+# Layer -> pattern of the system headers it may include; anything if absent.
 SYSTEM_ALLOWED = {
     "abi": r"(stdint|stddef|stdatomic|assert)\.h",
     # sys/uio.h: struct iovec, no call
@@ -41,12 +41,12 @@ SYSTEM_FORBIDDEN = {
     "kernel-abi": r"infiniband/.*|rdma/rdma_(cma|verbs|cma_abi)\.h",
     "tools": r"",
 }
-# ISA-L serves one file, so that the portable fall-back stays honest; a
-# benchmark compares with it.
+# Only one file uses ISA-L, so that the portable code remains in use and
+# tested. A benchmark compares the two.
 ONLY_IN = {r"isa-l.*": {"libsiw-mpa/crc32c.c", "bench/framing.c"}}
 
-# Inside sdp/, lowest first: sub-layer -> sub-layers it may include.  A header
-# of sdp/ itself is for all of them.
+# Sub-layers of sdp/, lowest first: sub-layer -> sub-layers it may include. All
+# of them may include a header of sdp/ itself.
 SDP_BELOW = {
     "msg": (),
     "flow": ("msg",),
@@ -59,11 +59,11 @@ SDP_BELOW = {
     "preload": ("msg", "flow", "conn", "pm", "rules", "stat", "verbs", "sock"),
     "tools": ("pm", "stat"),
 }
-# The protocol core: no layer of ours but sdp/, no I/O.
+# The protocol core uses no layer but sdp/, and does no I/O.
 SDP_CORE = ("", "msg", "flow", "conn", "pm")
-# What stands in a core sub-layer and does I/O around it.
+# Files in a core sub-layer that do its I/O.
 SDP_CORE_IO = re.compile(r"sdp/pm/(pm-client|registry|sock-diag)\.[ch]")
-# All that the rest of it may include from outside.
+# The headers that all other files of the core may include from outside.
 SDP_CORE_SYSTEM = \
     r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits)\.h"
 
@@ -71,7 +71,7 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
 
 
 def resolve(files, path, name):
-    """The tree's file that #include "name" in path means, or None."""
+    """The tree's file to which #include "name" in path leads, or None."""
     layer = tree.layer_of(path)
     places = [os.path.dirname(path), layer, layer + "/include"]
     places += [r for r in ("abi", "util", "libsiw-mpa/include", "rnic",
@@ -84,7 +84,7 @@ def resolve(files, path, name):
 
 
 def sdp_sublayer(path):
-    """The directory below sdp/ that a file is in; "" for sdp/ itself."""
+    """The directory below sdp/ that contains a file; "" for sdp/ itself."""
     parts = path.split("/")
     return parts[1] if len(parts) > 2 else ""
 
@@ -158,7 +158,7 @@ def include_graph(files, layer):
 
 
 def no_circles(files):
-    """By includes; check_circles.py knows the symbols as well."""
+    """Checks includes. check_circles.py checks symbols, too."""
     found = [line for layer in circles.LAYERS
              for line in circles.find(include_graph(files, layer),
                                       circles.KNOWN.get(layer, frozenset()))]
@@ -282,7 +282,7 @@ def unkept_rows(text, requirement):
     return found
 
 
-# A requirement is defined by a row of its own in a page of doc/spec.
+# A requirement is defined by one row in a page of doc/spec.
 DEFINITION = re.compile(rf"^\| ({REQUIREMENT.pattern}) \|", re.M)
 # Those of the Sockets Direct Protocol have a page and a map of their own.
 SDP_REQUIREMENT = re.compile(r"\bSDP-[0-9]+\b")
@@ -302,7 +302,8 @@ def rfc_map(files):
     return requirement_map(files, "doc/rfc-map.md", REQUIREMENT, DEFINITION)
 
 
-# Shows that a rule was needed, not that it was kept.
+# This test shows that a rule was needed. It does not show that the code
+# follows it.
 MODEL = "tests/prop/sdp_model.c"
 
 
@@ -316,9 +317,9 @@ def sdp_map(files):
 
 
 def requirement_map(files, page, requirement, definition):
-    """Requirement, function and test of every row exist; every requirement
-    that the code names has a row, and every one that the specification
-    defines has a row or a reason why not."""
+    """Requirement, function and test of every row exist. Every requirement
+    that the code names has a row. Every requirement of the specification has a
+    row, or a reason for having none."""
     if page not in files:
         return [f"{page} is missing"]
     known, defined = set(), set()
@@ -390,8 +391,8 @@ def sdp_tests(files):
 
 
 def check_is_run(files, page, label, path, name):
-    """A test of the map has a name, which stands for a function or a table
-    in C, and which something there makes use of."""
+    """A test of the map has a name. It is the name of a function or a table in
+    C that the file uses."""
     text = files.get(path) or ""
     if not name:
         return [f"{page}: {label}: {path} without the name of a test"]
@@ -406,7 +407,7 @@ def check_is_run(files, page, label, path, name):
 
 
 def check_test_cell(files, page, label, cell):
-    """A test is `path` or `path:name`; '-' says there is none yet."""
+    """A test is `path` or `path:name`; '-' means that there is none yet."""
     tests = re.findall(r"`([^`:]+)(?::(\w+))?`", cell)
     if not tests and cell != "-":
         return [f"{page}: {label}: '{cell}' is neither a test nor -"]
@@ -421,7 +422,8 @@ def check_test_cell(files, page, label, cell):
 
 ARCHITECTURE = "doc/ARCHITECTURE.md"
 ARCHITECTURE_LINES = 200
-# The prefixes of our functions; other names are those of libc or of verbs.
+# The prefixes of our functions. Other names are functions of libc or
+# libibverbs.
 OUR_FUNCTION = re.compile(r"`((?:rnic|smpa|usiw|usiwdv|kabi|util|cm|sdp)_\w+)"
                           r"\(\)`")
 ANY_FUNCTION = re.compile(r"`(\w+)\(\)`")
@@ -434,7 +436,7 @@ LINK = re.compile(r"\]\(([\w./-]*)(?:#([\w-]+))?\)")
 
 
 def anchors(text):
-    """What GitHub makes of the headings of a page."""
+    """The anchors that GitHub makes from the headings of a page."""
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
             for heading in re.findall(r"^#+ (.*)$", text, re.M)}
 
@@ -472,8 +474,8 @@ def check_walks(files):
 
 
 def documents(files):
-    """Every file, function, page and heading that the pages on the design
-    name is there, and the first page stays short and leads to the others."""
+    """Every file, function, page and heading that the design pages name
+    exists. The first page stays short and links to the others."""
     if ARCHITECTURE not in files:
         return [f"{ARCHITECTURE} is missing"]
     code = defined_functions(files)
@@ -504,7 +506,7 @@ def documents(files):
 
 
 def map_of_files(files):
-    """Each file says what it has, and the map says the same."""
+    """Each file says what it contains, and the map repeats it."""
     found = [f"{path}: has no first comment"
              for path in file_map.untold(files)]
     if files.get(file_map.PAGE) != file_map.render(files):
@@ -536,8 +538,8 @@ def machine(files, hosts=()):
 # --- the preload's version script ---------------------------------------------
 
 def preload_map(files):
-    """A named version node would let libibverbs' references to versioned libc
-    symbols pass the preload by, silently."""
+    """With a named version node, libibverbs' references to versioned symbols
+    of libc would bypass the preload library without a message."""
     found = []
     maps = [p for p in files if re.match(r"(kernel-abi|sdp)/.*\.map$", p)]
     if not maps:
@@ -569,8 +571,9 @@ def assert_effect(files):
 
 # --- one place each -------------------------------------------------------------
 
-# Where observers attach (doc/ARCHITECTURE.md): what one function does, and no
-# other.  Directory, pattern of the code, file and function that may have it.
+# Where observers attach (doc/ARCHITECTURE.md): each of these is done by one
+# function only. Directory, pattern of the code, file and function that may
+# have it.
 ONE_PLACE = (
     ("rnic/stream/", r"\brnic_tcp_send\(",
      "rnic/stream/socket.c", "rnic_stream_send"),

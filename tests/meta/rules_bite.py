@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Shows every rule a tree that breaks it, and a tree that does not: a rule
-that accepts everything would pass silently for ever."""
+"""Tests every rule with a tree that breaks it and a tree that keeps it.
+Otherwise a rule that accepts everything would stay unnoticed."""
 import unittest
 
 import circles

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The source tree as the rules see it: a mapping from path to text."""
+"""The source tree for the rules: a mapping from path to text."""
 import os
 import re
 import subprocess
@@ -10,7 +10,8 @@ BUILD_DIR = re.compile(r"^(build(-[a-z]+)?|obj-.*|\.git|\.cache)$")
 
 
 def list_files(root):
-    """Tracked files and those about to be; the walk serves a tar ball."""
+    """Files that are tracked or about to be added. Without git, all files: for
+    a tar ball."""
     try:
         out = subprocess.run(
             ["git", "-c", f"safe.directory={root}", "-C", root, "ls-files",
@@ -42,7 +43,7 @@ def read(root):
 
 
 def layer_of(path):
-    """The layer a file is in, or None."""
+    """The layer that contains a file, or None."""
     for layer in LAYERS:
         if path.startswith(layer + "/"):
             return layer
@@ -54,7 +55,8 @@ def is_c(path):
 
 
 def strip_comments(text):
-    """C text with comments and string contents blanked, lines kept."""
+    """C text with comments and string contents blanked. Line breaks are
+    kept."""
     def blank(match):
         found = match.group(0)
         if found[0] in "\"'":
@@ -66,8 +68,8 @@ def strip_comments(text):
 
 
 def functions(text):
-    """(name, first line, line count) of each function in kernel layout:
-    the body's braces stand alone in column 0."""
+    """(name, first line, line count) of each function in kernel layout: the
+    body's braces stand alone in column 0."""
     lines = strip_comments(text).split("\n")
     found = []
     start = None

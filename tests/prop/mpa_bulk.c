@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Large messages: they arrive, and by the way they should.
+ * Large messages arrive, and most of their payload is read directly.
  */
 #include "test.h"
 
@@ -17,8 +17,8 @@ static const struct {
 	uint32_t mulpdu;
 	uint8_t opcode;
 	int sges, sink_pieces;
-	size_t rx_max;	  /* pieces of the stream; 0: whole */
-	int least_direct; /* per cent of the payload */
+	size_t rx_max;	  /* size of pieces of the stream; 0: whole */
+	int least_direct; /* minimum percentage of the payload */
 } rows[] = {
 	{ "Write", false, false, 64768, SMPA_OP_WRITE, 1, 1, 0, 90 },
 	{ "Write, SGE lists", false, false, 64768, SMPA_OP_WRITE, 32, 32, 0,
@@ -109,7 +109,7 @@ static void carries_a_megabyte(void **state)
 	free(buf);
 }
 
-/* Once it is known what comes, nearly all goes direct. */
+/* After the first messages nearly all payload is read directly. */
 static void goes_direct_when_warm(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -138,7 +138,7 @@ static void goes_direct_when_warm(void **state)
 	pair_fini(&p);
 }
 
-/* And when short messages come again, they come many per read. */
+/* T-32: when short messages follow, many of them come with one read. */
 /* T-32 */
 static void reads_many_short_ones_at_once(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Any cutting of the stream gives the same events and the same memory; any
- * sizes of tx_commit send the same octets.
+ * However the stream is cut, events and memory are the same. However tx_commit
+ * is called, the octets sent are the same.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@ struct config {
 	uint32_t mulpdu;
 };
 
-/* What one script did: octets of both, events and memory of both. */
+/* The results of one script: octets, events and memory of both ends. */
 struct trace {
 	uint8_t *wire_a, *wire_b;
 	size_t wire_a_len, wire_b_len;
@@ -58,12 +58,13 @@ static void options(const struct config *cfg, struct smpa_options *a,
 	a->want_markers = cfg->a_markers;
 	b->want_markers = cfg->b_markers;
 	a->mulpdu = b->mulpdu = cfg->mulpdu;
-	a->ord = b->ird = 2 * MSG_CNT; /* a Read RTR counts, too (D-26) */
+	a->ord = b->ird = 2 * MSG_CNT; /* a Read as RTR counts too (D-26) */
 	a->rtr = cfg->rtr;
 	b->rtr = SMPA_RTR_SEND | SMPA_RTR_WRITE | SMPA_RTR_READ;
 }
 
-/* The n-th message of the script of @seed; iov has space for SMPA_IOV_MAX. */
+/* The n-th message of the script of @seed; iov has room for SMPA_IOV_MAX
+ * entries. */
 static struct smpa_msg script(uint64_t seed, int n, struct iovec *iov)
 {
 	static const uint8_t ops[] = {
@@ -127,7 +128,8 @@ static void submit_script(struct end *e, uint64_t seed, struct iovec *iovs)
 	}
 }
 
-/* Initiator's script against a Responder that answers, nothing cut. */
+/* Runs the Initiator's script against a Responder that answers, without
+ * cuts. */
 static void reference(const struct config *cfg, uint64_t seed, struct trace *t)
 {
 	struct iovec *iovs = calloc(MSG_CNT * SMPA_IOV_MAX, sizeof(*iovs));
@@ -160,7 +162,7 @@ static void reference(const struct config *cfg, uint64_t seed, struct trace *t)
 	free(iovs);
 }
 
-/* The Responder alone, its input cut. */
+/* Runs the Responder alone, with its input cut. */
 static void replay_b(const struct config *cfg, uint64_t seed,
 		     const struct trace *t, size_t max_rx, size_t max_tx,
 		     int sink_pieces)
@@ -176,7 +178,7 @@ static void replay_b(const struct config *cfg, uint64_t seed,
 	e.sink_pieces = sink_pieces;
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
 	end_feed(&e, t->wire_a, 24);
-	end_drain(&e); /* the Reply, before anything may come */
+	end_drain(&e); /* the Reply is sent before anything may arrive */
 	end_feed(&e, t->wire_a + 24, t->wire_a_len - 24);
 	end_drain(&e);
 	end_pull(&e);
@@ -187,7 +189,7 @@ static void replay_b(const struct config *cfg, uint64_t seed,
 	end_fini(&e);
 }
 
-/* The Initiator alone: its output cut, then its input. */
+/* Runs the Initiator alone: cuts its output, then its input. */
 static void replay_a(const struct config *cfg, uint64_t seed,
 		     const struct trace *t, size_t max_rx, size_t max_tx)
 {
@@ -215,7 +217,7 @@ static void replay_a(const struct config *cfg, uint64_t seed,
 
 static void check(const struct config *cfg, uint64_t seed)
 {
-	/* receive pieces, send pieces, sink pieces; 0: whole */
+	/* sizes of receive, send and sink pieces; 0: whole */
 	static const struct {
 		size_t rx, tx;
 		int sink;
@@ -268,7 +270,7 @@ static void is_blind_to_cuts_with_markers(void **state)
 	check_all(false, true);
 }
 
-/* T-6, T-32, as the three before */
+/* T-6, T-32, like the three before */
 static void is_blind_to_cuts_with_both(void **state)
 {
 	check_all(true, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Whatever a peer does wrong, it gets the right TERMINATE, once, and then
- * nothing; and nothing wrong reaches memory.
+ * Each violation by a peer is answered with the right TERMINATE, once, and then
+ * nothing is sent. Invalid data never reaches memory.
  */
 #include "test.h"
 
@@ -42,10 +42,10 @@ static void check_row(const struct fault_vector *v, size_t max_piece)
 		assert_row(v->name, ev->fault.has_terminate);
 		assert_row(v->name, !ev->fault.is_truncated);
 	} else {
-		assert_row(v->name, !ev); /* the owner knows */
+		assert_row(v->name, !ev); /* the owner refuses it */
 		assert_row(v->name, end_count(&e, v->refuse) == 1);
 	}
-	/* whatever follows is thrown away, no second fault, no message */
+	/* what follows is dropped: no second fault, no message */
 	e.event_cnt = 0;
 	end_feed_hex(&e, PEER_EMPTY_WRITE);
 	end_feed_hex(&e, v->peer);
@@ -57,7 +57,7 @@ static void check_row(const struct fault_vector *v, size_t max_piece)
 	end_fini(&e);
 }
 
-/* U-4, U-20, U-21, T-30, T-31: exact Terminates, and nothing behind them */
+/* U-4, U-20, U-21, T-30, T-31: exact Terminates, and nothing after them */
 static void answers_each_fault(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
@@ -67,7 +67,7 @@ static void answers_each_fault(void **state)
 	}
 }
 
-/* The peer reads what we said as we meant it. */
+/* The peer decodes the Terminate to its original values. */
 static void understands_its_own_terminates(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
@@ -88,7 +88,8 @@ static void understands_its_own_terminates(void **state)
 	}
 }
 
-/* Markers announced and absent, wrong, or there unasked (T-29). */
+/* Markers that are announced but absent, wrong, or present without being
+ * announced (T-29). */
 static void finds_wrong_markers(void **state)
 {
 	static const struct {
@@ -137,7 +138,7 @@ static void finds_wrong_markers(void **state)
 	}
 }
 
-/* T-26: good, bad, good: the first is there, the third is not. */
+/* T-26: a good, a bad and a good FPDU: only the first is delivered. */
 static void stops_at_the_first_bad_fpdu(void **state)
 {
 	static const char good[] =

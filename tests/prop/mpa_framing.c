@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Framing seen through a whole engine: what it takes, with which code it
- * refuses, and what it sends at the borders of lengths and offsets.
+ * Framing as seen through a whole engine: what it accepts, the code of each
+ * refusal, and what it sends at the limits of lengths and offsets.
  *
  * T-nn: doc/spec/mpa.md, part 12.
  */
@@ -16,7 +16,7 @@
 #include "pair.h"
 #include "wire.h"
 
-/* The Initiator: it may answer at once, so a Terminate never waits. */
+/* The Initiator: it may answer at once, so a Terminate is never held. */
 static void initiator(struct end *e, bool has_markers, bool has_crc)
 {
 	struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -38,7 +38,7 @@ static size_t vector(const char *name, uint8_t *out, size_t size)
 	return 0;
 }
 
-/* The 492 octets in front of RFC 5044's figure 6: a Send of 464 zeros. */
+/* The 492 octets before RFC 5044's figure 6: a Send of 464 zeros. */
 static void before_figure_6(uint8_t out[492])
 {
 	static const uint8_t hdr[18] = { 0x41, 0x43, [13] = 1 };
@@ -49,11 +49,11 @@ static void before_figure_6(uint8_t out[492])
 	fpdu_writer_put(&w, hdr, sizeof(hdr));
 	fpdu_writer_put(&w, zeros, sizeof(zeros));
 	assert_ptr_equal(fpdu_writer_end(&w), out + 492);
-	/* computed elsewhere (9.1 of the notes) */
+	/* computed separately (doc/spec/mpa.md 9.1) */
 	assert_memory_equal(out + 488, "\xa0\x1e\xe4\xfd", 4);
 }
 
-/* T-2: figures 5 and 6 of RFC 5044 come out of a running connection. */
+/* T-2: a running connection sends figures 5 and 6 of RFC 5044. */
 static void sends_the_figures(void **state)
 {
 	static uint8_t zeros[464];
@@ -72,7 +72,7 @@ static void sends_the_figures(void **state)
 		len += vector(row ? "RFC-F6" : "RFC-F5", want + len, 52);
 		o.rev = 1;
 		end_init(&e, &o);
-		/* M=1: the peer wants markers */
+		/* M=1: the peer requests markers */
 		end_establish(&e, "4d504120494420526570204672616d65c0010000");
 		for (int i = 0; i < 2; i++) {
 			struct iovec v = { zeros, lens[row][i] };
@@ -91,11 +91,11 @@ static void sends_the_figures(void **state)
 	}
 }
 
-/* T-3, T-21 to T-25: FPDUs behind the first 492 octets, or alone. */
+/* T-3, T-21 to T-25: FPDUs after the first 492 octets, or alone. */
 static const struct {
 	const char *name, *vector, *hex;
 	bool is_second, has_markers, has_crc;
-	uint16_t fault; /* 0: taken */
+	uint16_t fault; /* 0: accepted */
 } rows[] = {
 	{ "RFC-F6", "RFC-F6", NULL, true, true, true, 0 },
 	{ "T-21", "V-13", NULL, true, true, true, SMPA_F_MPA_MARKER },
@@ -144,7 +144,7 @@ static void checks_fpdus(void **state)
 		assert_row(rows[i].name, ev && e.event_cnt == 1);
 		assert_row(rows[i].name,
 			   ev->fault.fault.value == rows[i].fault);
-		/* MPA-167, -168: TCP stays; what is sent is the Terminate */
+		/* MPA-167, -168: TCP stays open; only the Terminate is sent */
 		assert_row(rows[i].name, ev->fault.has_terminate);
 		assert_row(rows[i].name,
 			   smpa_conn_tx_prepare(e.conn, &iov) == 1);
@@ -152,8 +152,8 @@ static void checks_fpdus(void **state)
 	}
 }
 
-/* MPA-163, C-12: a length that no FPDU has is an error at once, whatever CRC
- * would have followed; of one that is possible the whole FPDU is waited for. */
+/* MPA-163, C-12: an impossible length is an error at once, whatever CRC would
+ * follow. With a possible length the engine waits for the whole FPDU. */
 static const struct {
 	bool has_markers, has_crc;
 	uint16_t len;
@@ -190,8 +190,8 @@ static void checks_lengths_at_once(void **state)
 	}
 }
 
-/* T-20: each bit of figure 5, and behind it all that the wrong length may
- * claim.  Code 2, nothing delivered, no octet of memory changed. */
+/* T-20: flips each bit of figure 5, and appends all octets that the wrong
+ * length may require. Code 2, nothing delivered, no memory changed. */
 static void takes_no_flipped_bit_of_figure_5(void **state)
 {
 	static const uint8_t zeros[70000];
@@ -219,7 +219,7 @@ static void takes_no_flipped_bit_of_figure_5(void **state)
 	}
 }
 
-/* With CRC a flipped STag or TO changes no memory at all: every bit of the
+/* With CRC, a flipped STag or TO changes no memory: tests every bit of the
  * header of a Write. */
 static void writes_nowhere_with_a_flipped_header(void **state)
 {
@@ -254,8 +254,8 @@ static void submit_write(struct end *e, const void *mem, uint32_t len)
 	end_drain(e);
 }
 
-/* T-8, MPA-68: whatever the owner says is left, never below 128, and (T-10)
- * never above 64768. */
+/* T-8, MPA-68: whatever the owner sets, MULPDU is at least 128 and (T-10) at
+ * most 64768. */
 static void keeps_mulpdu_in_its_range(void **state)
 {
 	static const uint8_t data[200000];
@@ -278,7 +278,7 @@ static void keeps_mulpdu_in_its_range(void **state)
 	end_fini(&e);
 }
 
-/* T-10: the longest FPDU, with a leading marker and all inside. */
+/* T-10: the longest FPDU, with a leading marker and all others. */
 static void sends_the_longest_fpdu(void **state)
 {
 	static uint8_t data[64768 - 14];
@@ -292,7 +292,7 @@ static void sends_the_longest_fpdu(void **state)
 	submit_write(&e, data, sizeof(data));
 	assert_int_equal(e.out_end, 65288);
 	assert_int_equal(wire_get16(e.out + 4), 64768);
-	/* and takes it back */
+	/* and receives it again */
 	{
 		struct end b;
 
@@ -304,8 +304,8 @@ static void sends_the_longest_fpdu(void **state)
 	end_fini(&e);
 }
 
-/* T-9, MPA-47, MPA-55: stream offsets beyond 2^32, and a SeqStart in front of
- * it, leave the markers where they belong. */
+/* T-9, MPA-47, MPA-55: markers stay in place at stream offsets beyond 2^32 and
+ * with a SeqStart just below it. */
 static void keeps_markers_beyond_4_gib(void **state)
 {
 	static const uint64_t starts[] = { 0x100000000u - 20,
@@ -324,7 +324,7 @@ static void keeps_markers_beyond_4_gib(void **state)
 		end_init(&a, &o);
 		end_establish(&a, "4d504120494420526570204672616d65c0010000");
 		initiator(&b, true, true);
-		/* As if so much had been sent: a multiple of 512 behind
+		/* As if this much had been sent: a multiple of 512 from
 		 * SeqStart. */
 		tx = &a.conn->tx;
 		tx->start_end = starts[i / ARRAY_LEN(before)];
@@ -341,8 +341,8 @@ static void keeps_markers_beyond_4_gib(void **state)
 	}
 }
 
-/* U-3: each queue numbers for itself from 1, Reads and atomics together; it
- * wraps. */
+/* U-3: each queue numbers its messages from 1, Reads and atomics together. The
+ * numbers wrap. */
 static void numbers_messages_by_queue(void **state)
 {
 	static const struct {
@@ -384,7 +384,7 @@ static void numbers_messages_by_queue(void **state)
 	end_fini(&b);
 }
 
-/* U-21: an Immediate is told of when the Write before it is in memory. */
+/* U-21: an Immediate is reported when the Write before it is in memory. */
 static void places_before_it_delivers(void **state)
 {
 	static uint8_t data[50000];
@@ -402,7 +402,7 @@ static void places_before_it_delivers(void **state)
 		submit_write(&a, data, sizeof(data));
 		assert_int_equal(end_submit(&a, &imm), 0);
 		end_drain(&a);
-		/* octet by octet towards the end: never early */
+		/* octet by octet towards the end: never too early */
 		end_feed(&b, a.out, a.out_end - 40);
 		at = a.out_end - 40;
 		while (!(ev = end_event(&b, SMPA_EV_MESSAGE, 1)) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What two engines agree on is what both then do.
+ * Two engines apply what they have negotiated.
  */
 #include "test.h"
 
@@ -8,8 +8,8 @@
 
 #include "pair.h"
 
-/* T-33, T-53, T-54: CRC is off only if both sides asked for that.  A direction
- * has markers if its receiver wants them. */
+/* T-33, T-53, T-54: CRC is off only if both sides requested that. A direction
+ * has markers if its receiver requests them. */
 static void does_what_was_agreed(void **state)
 {
 	for (int bits = 0; bits < 32; bits++) {
@@ -60,7 +60,7 @@ static void does_what_was_agreed(void **state)
 		assert_int_equal(p.wire_b_len - start,
 				 a.want_markers ? 32 : 28);
 		assert_int_equal(p.wire_a[start + 1], b.want_markers ? 0 : 22);
-		/* C-7: the field is zero when not in use */
+		/* C-7: an unused field is zero */
 		assert_int_equal(
 			!memcmp(p.wire_a + p.wire_a_len - 4, "\0\0\0\0", 4),
 			!has_crc);
@@ -80,7 +80,7 @@ static void does_what_was_agreed(void **state)
 	}
 }
 
-/* U-15: what both report as theirs to use. */
+/* U-15: the values that both ends report for their use. */
 static void reports_ird_and_ord(void **state)
 {
 	static const struct {
@@ -128,8 +128,8 @@ static void reports_ird_and_ord(void **state)
 	}
 }
 
-/* U-18: flavours of real Replies (section 8): what an Initiator makes of them.
- */
+/* U-18: Replies as other stacks send them (section 8), and the Initiator's
+ * result. */
 static void understands_foreign_replies(void **state)
 {
 	static const struct {

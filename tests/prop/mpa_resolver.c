@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * T-74: with usiw's markers a receiver of TCP segments can find FPDUs out of
- * order.  Above sockets there is no such receiver.  Here it is a pure function,
- * written from 5.3 of doc/spec/mpa.md, and checks the sender: every FPDU is
+ * order. There is no such receiver above sockets. Here it is a pure function,
+ * written from 5.3 of doc/spec/mpa.md. It checks the sender: every FPDU is
  * passed once, Delivery is in order, nothing is lost.
  */
 #include "test.h"
@@ -21,8 +21,9 @@ struct resolver {
 	uint32_t seq_start;
 	uint8_t octets[STREAM_MAX];
 	bool is_present[STREAM_MAX];
-	bool is_valid[STREAM_MAX];  /* inside a validated FPDU: never changes */
-	bool is_passed[STREAM_MAX]; /* an FPDU with its length here */
+	bool is_valid[STREAM_MAX];  /* inside a validated FPDU: does not change
+				       any more */
+	bool is_passed[STREAM_MAX]; /* an FPDU whose length field is here */
 	uint32_t end_of[STREAM_MAX];
 	uint32_t next; /* delivered up to here */
 	size_t passed_cnt, delivered_cnt;
@@ -39,8 +40,8 @@ static bool has_octets(const struct resolver *r, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* Step 5: the FPDU with its ULPDU_Length at @at.  Return: its end; 0: not known
- * yet, or none. */
+/* Step 5: the FPDU with its ULPDU_Length at @at. Return: its end; 0: unknown
+ * yet, or not an FPDU. */
 static uint32_t fpdu_try(struct resolver *r, uint32_t at)
 {
 	uint32_t lead = at % 512 == 4 ? 4 : 0, len, n, d0, wire, crc;
@@ -58,7 +59,7 @@ static uint32_t fpdu_try(struct resolver *r, uint32_t at)
 	crc = crc32c_final(crc32c_update_table(
 		CRC32C_INIT, r->octets + at - lead, lead + wire - 4));
 	if (crc != wire_get_crc(r->octets + at + wire - 4))
-		return 0; /* step 7: it was none */
+		return 0; /* step 7: not an FPDU */
 	for (uint32_t m = at + d0; m < at + wire; m += 512)
 		if ((wire_get16(r->octets + m + 2) & 0xfffc) != m - at)
 			r->fault = 3;
@@ -70,7 +71,7 @@ static uint32_t fpdu_try(struct resolver *r, uint32_t at)
 	return at + wire;
 }
 
-/* Step 6: that one and those behind it. */
+/* Step 6: that FPDU and those after it. */
 static void fpdu_chain(struct resolver *r, uint32_t at)
 {
 	uint32_t end;
@@ -117,13 +118,13 @@ static void segment(struct resolver *r, uint32_t seq, const uint8_t *octets,
 		r->octets[from + i] = octets[i];
 		r->is_present[from + i] = true;
 	}
-	/* A marker may be cut by either end of the segment. */
+	/* The segment may begin or end inside a marker. */
 	for (uint32_t m = from / 512 * 512; m < from + len; m += 512)
 		marker_follow(r, m);
 	deliver(r);
 }
 
-/* ---- the stream --------------------------------------------------------- */
+/* ---- the stream ---- */
 
 static uint8_t stream[STREAM_MAX];
 
@@ -189,7 +190,7 @@ static void run(uint64_t seed, uint32_t seq_start, struct resolver *r)
 		if (piece > len - at)
 			piece = len - at;
 		pieces[cnt++] = (struct piece){ at, piece };
-		/* a second time, cut otherwise */
+		/* a second time, cut differently */
 		if (test_random(&seed) % 4 == 0)
 			pieces[cnt++] = (struct piece){ at, piece / 2 };
 		at += piece;
@@ -201,7 +202,8 @@ static void run(uint64_t seed, uint32_t seq_start, struct resolver *r)
 		assert_true(r->delivered_cnt <= r->passed_cnt);
 		if (r->delivered_cnt < r->passed_cnt)
 			early = r->passed_cnt;
-		/* what is validated stays, whatever comes in its place */
+		/* validated octets stay, whatever replaces them in the
+		 * segment */
 		if (i % 8 == 0 &&
 		    has_octets(r, pieces[i].at, pieces[i].at + pieces[i].len) &&
 		    r->is_valid[pieces[i].at] &&
@@ -214,7 +216,7 @@ static void run(uint64_t seed, uint32_t seq_start, struct resolver *r)
 	assert_int_equal(r->passed_cnt, FPDU_CNT);
 	assert_int_equal(r->delivered_cnt, FPDU_CNT);
 	assert_int_equal(r->next, len);
-	assert_true(early > 0); /* markers found some before their turn */
+	assert_true(early > 0); /* markers found some out of order */
 }
 
 static struct resolver resolver;
@@ -227,8 +229,8 @@ static void finds_every_fpdu_of_a_shuffled_stream(void **state)
 		run(seed, starts[seed % ARRAY_LEN(starts)], &resolver);
 }
 
-/* The first segment comes last: all the rest is passed before, nothing is
- * Delivered before. */
+/* The first segment comes last: everything else is passed before it, nothing is
+ * Delivered before it. */
 static void passes_beyond_a_gap_but_delivers_nothing(void **state)
 {
 	struct resolver *r = &resolver;
@@ -246,7 +248,7 @@ static void passes_beyond_a_gap_but_delivers_nothing(void **state)
 	assert_int_equal(r->delivered_cnt, FPDU_CNT);
 }
 
-/* MPA-161: a marker that lies, under a valid CRC, is code 3. */
+/* MPA-161: a marker with a wrong position under a valid CRC is code 3. */
 static void finds_a_lying_marker(void **state)
 {
 	struct resolver *r = &resolver;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Peers of the RDMA Consortium's time: MPA revision 0, DDP and RDMAP version
- * 0 (RFC 5044, Appendix C).
+ * Peers with the protocols of the RDMA Consortium: MPA revision 0, DDP and
+ * RDMAP version 0 (RFC 5044, Appendix C).
  */
 #include "test.h"
 
@@ -16,20 +16,20 @@
 #define KEY_REPLY "4d504120494420526570204672616d65"
 
 /*
- * T-60: what Appendix C tabulates (figures 15 to 17), each cell once from
- * either side, against a peer that is a script.
+ * T-60: the tables of Appendix C (figures 15 to 17), each cell once from either
+ * side, against a scripted peer.
  *
- * V < 0: closed.  M as in the figures: what the Initiator receives, what the
+ * V < 0: closed. M as in the figures: what the Initiator receives, what the
  * Responder receives.
  */
 static const struct {
 	bool is_responder; /* the engine's side */
 	uint8_t rev0;
-	bool markers;	  /* wanted by the engine */
+	bool markers;	  /* requested by the engine */
 	const char *peer; /* octets 16 to 19 of its frame */
 	int v;
 	bool to_initiator, to_responder;
-	const char *reply; /* of the engine, from octet 16 on */
+	const char *reply; /* the engine's, from octet 16 on */
 } cells[] = {
 	/* an RDMAC Initiator; figure 15, then 16 */
 	{ true, 0, false, "c0000000", -1, 0, 0, "60010000" },
@@ -59,7 +59,7 @@ static const struct {
 	{ false, 1, false, "c0010000", 1, 0, 1, NULL },
 	{ false, 1, true, "40010000", 1, 1, 0, NULL },
 	{ false, 1, true, "c0010000", 1, 1, 1, NULL },
-	/* Not in the figures: C=0 and M=0 with revision 0 change nothing. */
+	/* Not in the figures: C=0 and M=0 with revision 0 have no effect. */
 	{ true, 1, false, "00000000", 0, 1, 1, "c0000000" },
 	{ false, 1, false, "00000000", 0, 1, 1, NULL },
 };
@@ -73,7 +73,7 @@ static void start(struct end *e, size_t i)
 	o.rev = 1;
 	o.rev0 = cells[i].rev0;
 	o.want_markers = cells[i].markers;
-	o.no_crc = cells[i].v == 0; /* not heard there (MPA-181) */
+	o.no_crc = cells[i].v == 0; /* ignored there (MPA-181) */
 	end_init(e, &o);
 	assert_int_equal(smpa_conn_start(e->conn, NULL, 0), 0);
 	end_drain(e);
@@ -132,8 +132,8 @@ static const char *vector(const char *name)
 	return NULL;
 }
 
-/* The Sends of figures 5 and 6 of the 2002 draft: what the engine sends is
- * what it takes. */
+/* The Sends of figures 5 and 6 of the 2002 draft. The engine sends and receives
+ * the same octets. */
 static void submit_zeros(struct end *e, uint32_t len)
 {
 	static uint8_t zeros[464];
@@ -165,7 +165,7 @@ static void exchange(size_t i)
 	assert_int_equal(end_event(&e, SMPA_EV_MESSAGE, 0)->msg.len, 24);
 	end_fini(&e);
 
-	/* Figure 6 stands behind 492 octets. */
+	/* Figure 6 follows 492 octets. */
 	start(&e, 14); /* an Initiator: it may send at once */
 	e.out_end = 0;
 	submit_zeros(&e, 464);
@@ -194,7 +194,7 @@ static void speaks_version_0(void **state)
 			exchange(i);
 }
 
-/* D-34: neither version may appear on a stream of the other. */
+/* D-34: a stream of one version must not carry the other version. */
 static void refuses_the_other_version(void **state)
 {
 	static const struct {
@@ -248,7 +248,7 @@ static void refuses_the_other_version(void **state)
 	}
 }
 
-/* C-31: two ends without start frames; both may send first. */
+/* C-31: two ends without start frames. Both may send first. */
 static void speaks_bare(void **state)
 {
 	static uint8_t data[100000];
@@ -282,7 +282,7 @@ static void speaks_bare(void **state)
 			    ev->start.rx_markers && !ev->start.is_enhanced);
 	}
 	assert_false(smpa_conn_tx_is_held(p.b.conn));
-	submit_zeros(&p.b, 24); /* the Responder, first of all */
+	submit_zeros(&p.b, 24); /* the Responder sends first */
 	pair_run(&p);
 	assert_int_equal(p.wire_b_len,
 			 test_unhex(vector("D00-F5"), want, sizeof(want)));
@@ -302,7 +302,8 @@ static void speaks_bare(void **state)
 	pair_fini(&p);
 }
 
-/* 10.3: a bare peer meets one that waits for a frame, and the reverse. */
+/* 10.3: an end without start frames meets one that waits for a frame, and vice
+ * versa. */
 static void is_no_match_for_start_frames(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -320,7 +321,8 @@ static void is_no_match_for_start_frames(void **state)
 	o.bare = true;
 	end_init(&e, &o);
 	assert_int_equal(smpa_conn_start(e.conn, NULL, 0), 0);
-	end_feed_hex(&e, PEER_REQUEST); /* "MPA " for a leading marker */
+	end_feed_hex(&e, PEER_REQUEST); /* the octets "MPA " where a leading
+					   marker is expected */
 	end_feed_eof(&e);
 	ev = end_event(&e, SMPA_EV_FAULT, 0);
 	assert_non_null(ev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The start phase of whole engines, and the ends of streams: octets in, octets
- * and codes out.
+ * The start phase of whole engines, and the end of streams, by exact octets and
+ * codes.
  *
  * T-nn: doc/spec/mpa.md, part 12.
  */
@@ -38,8 +38,8 @@ static void start(struct end *e, const struct smpa_options *o, const void *pd,
 	end_drain(e);
 }
 
-/* T-40, T-41: both frames for all M and C, Private Data of every kind of
- * length, in pieces of one octet; PD comes out unchanged. */
+/* T-40, T-41: both frames for all M and C, Private Data of every length, in
+ * pieces of one octet. The Private Data is unchanged. */
 static void frames_are_exact(void **state)
 {
 	static const size_t lens[] = { 0, 1, 255, 256, 511, 512 };
@@ -78,7 +78,8 @@ static void frames_are_exact(void **state)
 	}
 }
 
-/* Feeds, and expects that fault, nothing sent, and nothing read any more. */
+/* Feeds octets, and expects that fault, nothing sent, and nothing read any
+ * more. */
 static void expect_refusal(const char *name, enum smpa_role role,
 			   const uint8_t *octets, size_t len, bool has_eof,
 			   uint16_t fault, bool is_truncated)
@@ -106,7 +107,8 @@ static void expect_refusal(const char *name, enum smpa_role role,
 	end_fini(&e);
 }
 
-/* T-42: each octet of the key wrong, at once, without waiting for more. */
+/* T-42: each octet of the key wrong: refused at once, without waiting for
+ * more. */
 static void wrong_keys_are_refused(void **state)
 {
 	static const char *const others[] = {
@@ -169,7 +171,7 @@ static void malformed_frames_are_refused(void **state)
 	}
 }
 
-/* T-49: PD_Length 4 and five octets; no side may send FPDUs yet. */
+/* T-49: PD_Length 4 and five octets. Neither side may send FPDUs yet. */
 static void surplus_behind_a_request_is_refused(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -186,7 +188,7 @@ static void surplus_behind_a_request_is_refused(void **state)
 	assert_int_equal(end_count(&e, SMPA_EV_REQUEST), 1);
 	assert_memory_equal(e.events[0].pd, "1234", 4);
 	assert_int_equal(smpa_conn_accept(e.conn, NULL, 0, 1, 1), 0);
-	end_feed(&e, buf + 24, 1); /* the Reply has not left */
+	end_feed(&e, buf + 24, 1); /* the Reply was not sent yet */
 	ev = end_event(&e, SMPA_EV_FAULT, 0);
 	assert_non_null(ev);
 	assert_int_equal(ev->fault.fault.value, SMPA_F_MPA_START);
@@ -194,8 +196,8 @@ static void surplus_behind_a_request_is_refused(void **state)
 	end_fini(&e);
 }
 
-/* T-46: what a Responder of either revision answers, and an Initiator takes.
- * C-3: Reply with R=1, own highest revision, no Private Data. */
+/* T-46: what a Responder of either revision answers, and what an Initiator
+ * accepts. C-3: Reply with R=1, own highest revision, no Private Data. */
 static void unknown_revisions_are_refused(void **state)
 {
 	static const uint8_t revs[] = { 0, 3, 255 };
@@ -227,7 +229,7 @@ static void unknown_revisions_are_refused(void **state)
 	}
 }
 
-/* T-51: reserved bits and R in a Request mean nothing and do not come back. */
+/* T-51: reserved bits, and R in a Request, are ignored and not echoed. */
 static void reserved_bits_are_ignored(void **state)
 {
 	uint8_t buf[20], want[20];
@@ -249,9 +251,9 @@ static void reserved_bits_are_ignored(void **state)
 	}
 }
 
-/* ---- over a socket: T-52, T-59 ---------------------------------------- */
+/* ---- over a socket: T-52, T-59 ---- */
 
-/* What may be read is read, nothing more; events as usual. */
+/* Reads only what may be read, and handles events as usual. */
 static void socket_read(int fd, struct end *e)
 {
 	struct iovec iov[SMPA_IOV_MAX + 1];
@@ -297,9 +299,9 @@ static void stream_expect(int fd, const char *text)
 }
 
 /*
- * Delayed start (7.2): streaming data, Hello, the Ack, with the Responder
- * waiting already; then the Reply, and behind it at once whatever is allowed
- * there.  No streaming octet is lost, read twice, or taken for MPA.
+ * Delayed start (7.2): streaming data, Hello, the Ack, while the Responder
+ * already waits. Then the Reply, directly followed by everything allowed there.
+ * No streaming octet is lost, read twice, or taken for MPA.
  */
 static void starts_on_a_used_stream(void **state)
 {
@@ -330,9 +332,9 @@ static void starts_on_a_used_stream(void **state)
 		socket_read(fd[1], &b);
 		assert_int_equal(end_count(&b, SMPA_EV_REQUEST), 1);
 		socket_write(fd[1], &b);
-		if (end == 1) /* T-52: rejected, the stream goes on */
+		if (end == 1) /* T-52: rejected, the stream continues */
 			stream_say(fd[1], "reason");
-		if (end == 2) /* a Reply directly followed by close */
+		if (end == 2) /* a Reply directly followed by a close */
 			assert_int_equal(shutdown(fd[1], SHUT_WR), 0);
 		socket_read(fd[0], &a);
 		socket_read(fd[0], &a);
@@ -354,7 +356,7 @@ static void starts_on_a_used_stream(void **state)
 					 SMPA_EV_ESTABLISHED);
 			assert_int_equal(end_count(&a, SMPA_EV_CLOSED),
 					 end == 2);
-			/* the other half is not closed by that */
+			/* this does not close the other direction */
 			assert_int_equal(smpa_conn_submit(a.conn, &msg), 0);
 			socket_write(fd[0], &a);
 			socket_read(fd[1], &b);
@@ -367,11 +369,11 @@ static void starts_on_a_used_stream(void **state)
 	}
 }
 
-/* ---- ends ---------------------------------------------------------------- */
+/* ---- end of links ---- */
 
 /*
- * MPA-157, DDP-45: each side in turn closes first; what the other has to send
- * still arrives, then its end is seen, too.
+ * MPA-157, DDP-45: each side in turn closes first. What the other side has to
+ * send still arrives, then its end is seen too.
  */
 static void closes_half_by_half(void **state)
 {
@@ -392,8 +394,8 @@ static void closes_half_by_half(void **state)
 		a.rtr = SMPA_RTR_WRITE;
 		pair_init(&p, &a, &b);
 		pair_start(&p);
-		to = first ? &p.b : &p.a;   /* gets the FIN */
-		from = first ? &p.a : &p.b; /* sent it */
+		to = first ? &p.b : &p.a;   /* receives the FIN */
+		from = first ? &p.a : &p.b; /* has sent it */
 		end_feed_eof(to);
 		assert_int_equal(end_count(to, SMPA_EV_CLOSED), 1);
 		assert_int_equal(end_submit(to, &msg), 0);
@@ -404,7 +406,7 @@ static void closes_half_by_half(void **state)
 		end_feed_eof(from);
 		assert_int_equal(end_count(from, SMPA_EV_CLOSED), 1);
 		assert_int_equal(end_count(from, SMPA_EV_FAULT), 0);
-		/* CLOSED is said once */
+		/* CLOSED is reported once */
 		end_feed_eof(to);
 		assert_int_equal(end_count(to, SMPA_EV_CLOSED), 1);
 		pair_fini(&p);
@@ -413,8 +415,8 @@ static void closes_half_by_half(void **state)
 
 /*
  * MPA-166 to MPA-168, C-15, T-73: after codes 2 and 3 the input is read and
- * thrown away, however much comes; the transmit half finishes what it had
- * encoded, then the Terminate, whole, and nothing behind it.
+ * dropped, however much arrives. The sending direction completes what it had
+ * encoded, sends the whole Terminate, and nothing more.
  */
 static void sends_the_terminate_after_codes_2_and_3(void **state)
 {
@@ -444,7 +446,7 @@ static void sends_the_terminate_after_codes_2_and_3(void **state)
 		pair_init(&p, &a, &b);
 		pair_start(&p);
 		test_fill(data, sizeof(data), i);
-		/* under way when the bad FPDU comes */
+		/* being sent when the bad FPDU arrives */
 		assert_int_equal(smpa_conn_submit(p.b.conn, &msg), 0);
 		end_feed_hex(&p.b, rows[i].fpdu);
 		ev = end_event(&p.b, SMPA_EV_FAULT, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Whole FPDUs through a connection, four ways: received, sent, every prefix,
+ * Whole FPDUs through a connection in four ways: received, sent, every prefix,
  * every single-bit flip.
  */
 #include "test.h"
@@ -17,7 +17,7 @@ static void responder(struct end *e, const struct segment_vector *v)
 
 	end_init(e, &o);
 	end_establish(e, PEER_REQUEST);
-	/* so that faults may be answered and nothing waits */
+	/* so that faults can be answered and nothing is held */
 	end_feed_hex(e, PEER_EMPTY_WRITE);
 	if (v->before)
 		end_feed_hex(e, v->before);
@@ -105,7 +105,7 @@ static void receives_each(void **state)
 		struct end e;
 
 		responder(&e, v);
-		/* X-1's TO is far outside: take it where it says */
+		/* X-1's TO is far outside: accept it there */
 		if (v->msg.to > END_MEM_SIZE) {
 			e.refuse_type = SMPA_EV_SEGMENT;
 			e.refuse_fault = SMPA_F_DDP_T_BOUNDS;
@@ -188,7 +188,7 @@ static void takes_no_prefix_for_the_whole(void **state)
 	}
 }
 
-/* With a CRC a flipped bit means a fault, and nothing before it. */
+/* With a CRC a flipped bit causes a fault, and no event before it. */
 static void delivers_no_flipped_bit(void **state)
 {
 	static const uint8_t zeros[70000];

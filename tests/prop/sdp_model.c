@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two SDP connections under a random scheduler (T70): whatever crosses what,
- * both streams arrive, octet for octet, and at rest both ends agree on
- * counters and advertisements.  USIW_SDP_SEEDS says how many runs, and
- * USIW_SDP_SEED which is the first one.
+ * Two SDP connections under a random scheduler (T70): in every order of
+ * messages both streams arrive, octet for octet, and in the end both ends agree
+ * on counters and advertisements. USIW_SDP_SEEDS sets the number of runs, and
+ * USIW_SDP_SEED the first seed.
  */
 #include "test.h"
 
@@ -16,14 +16,14 @@
 #include "random.h"
 #include "sdpsim.h"
 
-/* What a run does how often, of 256. */
+/* How often a run does what, of 256. */
 struct profile {
 	const char *name;
-	uint8_t ulp; /* an action of a ULP, else a step */
+	uint8_t ulp; /* an action of a ULP, otherwise a step */
 	uint8_t send, recv, take, cancel_send, cancel_recv, mode, refuse, size;
 	bool has_rdma;
 	bool has_manual_mode;
-	bool is_pipelined; /* from the start, and for the most part */
+	bool is_pipelined; /* from the start, and most of the time */
 };
 
 static const struct profile profiles[] = {
@@ -38,8 +38,8 @@ static const struct profile profiles[] = {
 	{ "eager", 15, 80, 120, 10, 4, 4, 20, 4, 1, true, true, false },
 };
 
-/* How often each thing happened in all runs: a model that never crosses
- * anything shows nothing. */
+/* How often each event happened in all runs. A model in which nothing ever
+ * crosses proves nothing. */
 static struct {
 	uint64_t mids[256];
 	uint64_t reads, writes, moves, stalls;
@@ -112,8 +112,9 @@ static void ulp_acts(struct sim *s, const struct profile *p)
 					->cookie]
 				.is_oob = true;
 	} else if (CHANCE(p->recv)) {
-		/* One after the other: compilers evaluate arguments in an
-		 * order of their own, and a seed is to mean one run. */
+		/* In separate statements: the order in which a compiler
+		 * evaluates arguments is not defined, and a seed must always
+		 * give the same run. */
 		uint32_t len = length(s);
 
 		sim_post_recv(s, e, len,
@@ -135,7 +136,7 @@ static void ulp_acts(struct sim *s, const struct profile *p)
 #undef CHANCE
 }
 
-/* The end that did not ask for the move connects anew.  Return: whether there
+/* The end that did not request the move connects again. Return: whether there
  * was a move. */
 static bool move_on(struct sim *s)
 {
@@ -147,14 +148,14 @@ static bool move_on(struct sim *s)
 	return true;
 }
 
-/* A move that crossed the peer's comes after that one. */
+/* A move that crossed the peer's follows that one. */
 static bool is_moving(const struct sdp_conn *conn)
 {
 	return sdp_conn_is_moving(conn) || !sdp_conn_is_open(conn);
 }
 
-/* Both ULPs take what is left; nothing is cancelled but what waits for more
- * than there is. */
+/* Both ULPs take what is left. Cancels only waits for more octets than there
+ * are. */
 static void come_to_rest(struct sim *s)
 {
 	for (int round = 0; round < 40; round++) {
@@ -168,7 +169,7 @@ static void come_to_rest(struct sim *s)
 			}
 		}
 		sim_drain(s);
-		/* What waited for the move has been sent, and is not taken. */
+		/* What waited for the move was sent, and not received yet. */
 		if (move_on(s))
 			continue;
 		if (!s->end[0].buf_cnt && !s->end[1].buf_cnt &&
@@ -179,8 +180,8 @@ static void come_to_rest(struct sim *s)
 
 /*
  * SuspComm takes the last credit from a peer that has just used all others. The
- * peer cannot answer, and the moving side gives no more credits (SDP-237).  The
- * draft leaves only a time limit.
+ * peer cannot answer, and the moving side gives no more credit (SDP-237). The
+ * draft provides only a time limit.
  */
 static bool is_stalled(const struct sim *s)
 {
@@ -222,7 +223,7 @@ static struct sdp_options options(struct sim *s, enum sdp_role role,
 	opt.has_invalidate = pick(s, 2);
 	opt.has_no_transaction = !pick(s, 4);
 	opt.cancel_ms = 100000000;
-	/* Both ends know of it: counters near their wrap. */
+	/* Both ends use the same first numbers: counters near their wrap. */
 	opt.first_mseq = 0;
 	return opt;
 }
@@ -321,7 +322,7 @@ static void delivers_both_streams_whatever_crosses(void **state)
 			continue;
 		printf("%8llu %s\n", (unsigned long long)seen.mids[mid],
 		       sdp_mid_str((uint8_t)mid));
-		/* Hello is sent in another way; no side aborts. */
+		/* Hello is sent in another way, and no side aborts. */
 		if (cnt >= 1000 && mid != SDP_MID_HELLO &&
 		    mid != SDP_MID_ABORT_CONN)
 			assert_true(seen.mids[mid] > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ibv_modify_qp() as the way to a connection: what it asks, what it tells. */
+/* Connecting by ibv_modify_qp(): its requests to the RNIC, and its results. */
 #include "test.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static void rtr_names_the_peer_and_rts_the_retries(void **state)
 	assert_int_equal(fake.oob.opt.tos, 0x20);
 	assert_int_equal(fake.oob.opt.min_rnr_timer, 12);
 	expect_state(w, IBV_QPS_RTR);
-	/* whether the peer has come already or not */
+	/* whether the peer has connected already or not */
 	fake.qp_state = RNIC_QPS_RTS;
 	expect_state(w, IBV_QPS_RTR);
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
@@ -93,7 +93,7 @@ static void rtr_names_the_peer_and_rts_the_retries(void **state)
 	assert_true(fake.oob.send.retry_ns == 2 * (UINT64_C(4096) << 20));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
-	/* Programs connect anew with what they are told here. */
+	/* Programs connect again with the values that they read here. */
 	assert_int_equal(ibv_query_qp(w->qp, &attr, ~0, &init), 0);
 	assert_int_equal(attr.dest_qp_num, rtr.dest_qp_num);
 	assert_int_equal(attr.path_mtu, rtr.path_mtu);
@@ -116,7 +116,7 @@ static void work_may_be_posted_before_the_peer_comes(void **state)
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
 }
 
-/* Each bit of @mask but IBV_QP_STATE has to be there. */
+/* Each bit of @mask except IBV_QP_STATE is required. */
 static void assert_each_bit_is_needed(struct fake_world *w,
 				      struct ibv_qp_attr attr, int mask)
 {
@@ -133,7 +133,7 @@ static void a_bad_way_to_rtr_is_einval(void **state)
 	struct ibv_qp_attr rtr = rtr_attr();
 
 	assert_each_bit_is_needed(w, rtr, RTR);
-	/* No LID, and no own address to take it with. */
+	/* No LID, and no source address to derive it from. */
 	rtr.ah_attr.is_global = 0;
 	assert_int_equal(ibv_modify_qp(w->qp, &rtr, RTR), EINVAL);
 	rtr.ah_attr.dlid = 0x0203;
@@ -162,7 +162,7 @@ static void a_bad_way_to_rts_is_einval(void **state)
 	assert_int_equal(fake.oob.send_cnt, 0);
 }
 
-/* What programs tell each other that know no GIDs. */
+/* What programs exchange that do not use GIDs. */
 static void a_lid_is_the_end_of_an_address(void **state)
 {
 	static const uint8_t v6[16] = { 0xfe, 0x80, [15] = 9 };

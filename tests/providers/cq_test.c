@@ -51,7 +51,7 @@ static void channel_is_found_by_fd(void **state)
 	assert_non_null(cq);
 	assert_ptr_equal(cq->cq_context, &chan);
 	assert_int_equal(chan.refcnt, 1);
-	assert_int_equal(fake.chan_refs, 1); /* the CQ's */
+	assert_int_equal(fake.chan_refs, 1); /* the CQ's reference */
 	assert_true(fake.handle == (uintptr_t)cq);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 	assert_int_equal(chan.refcnt, 0);
@@ -83,7 +83,7 @@ static void resizing_tells_the_new_size(void **state)
 	fake.fork_gen++;
 	assert_int_equal(ibv_resize_cq(cq, 12), ENODEV);
 	fake.fork_gen--;
-	/* The lock came back each time. */
+	/* The lock was released each time. */
 	fake.fail_name = NULL;
 	assert_int_equal(ibv_resize_cq(cq, 5), 0);
 	assert_int_equal(cq->cqe, 5);
@@ -138,8 +138,8 @@ static void destruction_waits_for_acks(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* Which of the completions of QPs 1 and 2 stay, in their order, also where the
- * ring turns over. */
+/* Which completions of QPs 1 and 2 remain, in their order, also if the ring
+ * wraps. */
 static void forgets_the_completions_of_one_qp(void **state)
 {
 	static const struct {

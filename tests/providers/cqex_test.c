@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Extended completion queues: attributes, the iterator, every reader. */
+/* Extended completion queues: attributes, the iterator, every read function. */
 #include "test.h"
 
 #include <pthread.h>
@@ -26,8 +26,8 @@ static void push(struct ibv_cq_ex *cq, uint64_t first, uint32_t cnt)
 	}
 }
 
-/* What the library's own ibv_create_cq_ex() does; it is out of reach, as the
- * context was not opened through the library. */
+/* Does what the library's ibv_create_cq_ex() does. That function cannot be
+ * used, because the context was not opened through the library. */
 static struct ibv_cq_ex *create(struct fake_world *w,
 				struct ibv_cq_init_attr_ex *attr)
 {
@@ -57,12 +57,12 @@ static void close_cq(struct ibv_cq_ex *cq)
 	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
 }
 
-/* ---- attributes --------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static const struct {
 	struct ibv_cq_init_attr_ex attr;
 	int err;
-	uint32_t rnic_flags; /* when it is made */
+	uint32_t rnic_flags; /* expected when it is created */
 } rows[] = {
 	{ { .cqe = 1 }, 0, 0 },
 	{ { .cqe = 128 }, 0, 0 },
@@ -86,7 +86,7 @@ static const struct {
 	{ { .cqe = 4, .comp_mask = MASK_FLAGS, .flags = IGNORE },
 	  0,
 	  RNIC_CQ_IGNORE_OVERRUN },
-	/* flags count only when the mask says so */
+	/* flags are used only if the mask says so */
 	{ { .cqe = 4, .flags = IGNORE | 4 }, 0, 0 },
 	{ { .cqe = 4, .comp_mask = MASK_FLAGS, .flags = 4 }, EOPNOTSUPP, 0 },
 	{ { .cqe = 4, .comp_mask = 4 }, EOPNOTSUPP, 0 },
@@ -153,7 +153,7 @@ static void channel_and_context_arrive(void **state)
 	assert_int_equal(chan.refcnt, 0);
 }
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading ---- */
 
 static void every_field_is_read(void **state)
 {
@@ -183,7 +183,7 @@ static void every_field_is_read(void **state)
 	close_cq(cq);
 }
 
-/* The ring is shared memory: whatever stands there, a valid wc comes out. */
+/* The ring is shared memory: whatever it contains, a valid wc is returned. */
 static void impossible_entries_become_errors(void **state)
 {
 	struct fake_world *w = *state;
@@ -201,7 +201,7 @@ static void impossible_entries_become_errors(void **state)
 	close_cq(cq);
 }
 
-/* ---- the iterator ------------------------------------------------------- */
+/* ---- the iterator ---- */
 
 static void batches_come_in_order(uint32_t flags, struct fake_world *w)
 {
@@ -211,7 +211,7 @@ static void batches_come_in_order(uint32_t flags, struct fake_world *w)
 	struct ibv_wc wc;
 
 	assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
-	/* often enough that the ring wraps; all kinds of reading in turn */
+	/* often enough that the ring wraps; all ways of reading in turn */
 	for (uint64_t round = 0; round < 40; round++) {
 		push(cq, round * 7, 7);
 		assert_int_equal(ibv_start_poll(cq, &attr), 0);
@@ -279,7 +279,7 @@ static void empty_queue_drives_the_engine_once(void **state)
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	ibv_end_poll(cq);
 	assert_int_equal(fake.progress_cnt, 2);
-	/* Posts wait for it. */
+	/* Posts wait for progress. */
 	fake.wants_progress = true;
 	push(cq, 1, 1);
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
@@ -305,7 +305,7 @@ static void bad_polls_take_nothing(void **state)
 	close_cq(cq);
 }
 
-/* The application may post, and poll another queue, amid a batch. */
+/* During a batch the application may post, and poll another queue. */
 static void a_batch_forbids_nothing_else(void **state)
 {
 	struct fake_world *w = *state;
@@ -325,7 +325,7 @@ static void a_batch_forbids_nothing_else(void **state)
 	close_cq(other);
 }
 
-/* ---- threads ------------------------------------------------------------ */
+/* ---- threads ---- */
 
 #define THREAD_CNT 4
 #define TURN_CNT 5000
@@ -333,9 +333,10 @@ static void a_batch_forbids_nothing_else(void **state)
 static struct ibv_cq_ex *shared;
 #define START_CNT (2 * THREAD_CNT)
 static uint8_t taken[THREAD_CNT * TURN_CNT + START_CNT]; /* by wr_id */
-static uint64_t pushed; /* guarded by the batch */
+static uint64_t pushed; /* protected by the batch */
 
-/* A thread with a batch has the queue alone; here it even pushes to it. */
+/* A thread with a batch has exclusive use of the queue. Here it even pushes to
+ * it. */
 static void *batch_alone(void *arg)
 {
 	struct ibv_wc wc;
@@ -346,7 +347,7 @@ static void *batch_alone(void *arg)
 			       1)
 				sched_yield();
 			taken[wc.wr_id]++;
-			/* Its successor, for the next thread in the queue. */
+			/* Pushes the next entry, for the next thread. */
 			while (ibv_start_poll(shared, NULL))
 				sched_yield();
 			taken[shared->wr_id]++;

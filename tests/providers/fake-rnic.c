@@ -81,7 +81,7 @@ void fake_reset(void)
 	};
 }
 
-/* 0, or what the test wants @name to answer. */
+/* 0, or the result that the test has set for @name. */
 static int result_of(const char *name)
 {
 	if (fake.fail_name && strcmp(fake.fail_name, name) == 0)
@@ -101,7 +101,8 @@ static void ring_new(struct usiw_ring *ring, uint32_t depth, uint32_t stride,
 	memset(mem, 0, rounded);
 	usiw_ring_init(ring, mem, depth, stride);
 	if (slots) {
-		/* as large as was asked for: its owner may see it */
+		/* fill the whole size that was requested: its owner may use all
+		 * of it */
 		memset(slots, 0xa5, (size_t)usiw_ring_slot_cnt(depth) * stride);
 		ring->slots = slots;
 	}
@@ -414,7 +415,7 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 	fake.cq_flags = flags;
 }
 
-/* Of an empty ring. */
+/* For an empty ring. */
 static void ring_resize(struct usiw_ring *ring, uint32_t depth, void *slots)
 {
 	uint32_t stride = ring->stride;
@@ -508,7 +509,7 @@ static uint32_t srq_stride(uint32_t max_sge)
 
 size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 {
-	/* one more, as rnic_srq_create() gives */
+	/* one more, like rnic_srq_create() */
 	return (size_t)usiw_ring_slot_cnt(max_wr + 1) * srq_stride(max_sge);
 }
 
@@ -571,7 +572,7 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 	return 0;
 }
 
-/* Octets of a slot: what must fit behind the entry's head. */
+/* Size of a slot with room for this after the entry's head. */
 static uint32_t stride_for(size_t head, uint32_t sge_cnt, uint32_t inline_len)
 {
 	size_t tail = sge_cnt * sizeof(struct usiw_sge);
@@ -684,7 +685,7 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 	return err;
 }
 
-/* ---- connecting without rdma_cm ----------------------------------------- */
+/* ---- connecting without rdma_cm ---- */
 
 int rnic_qp_oob(struct rnic_qp *qp, const struct rnic_oob_options *opt)
 {
@@ -707,7 +708,7 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 	fake.oob.send = *opt;
 }
 
-/* ---- attaching a socket ----------------------------------------------- */
+/* ---- attaching a socket ---- */
 
 struct rnic_attach {
 	int unused;
@@ -791,7 +792,7 @@ void rnic_attach_free(struct rnic_attach *attach)
 	fake.attach.alive--;
 }
 
-/* ---- asking ------------------------------------------------------------ */
+/* ---- requests ---- */
 
 int rnic_qp_error(const struct rnic_qp *qp)
 {
@@ -813,7 +814,7 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	};
 }
 
-/* The last completions come while it is retired. */
+/* The last completions arrive while it is being retired. */
 void rnic_qp_retire(struct rnic_qp *qp)
 {
 	const struct usiw_cqe last = { .qp_num = FAKE_QP_NUM };
@@ -823,7 +824,7 @@ void rnic_qp_retire(struct rnic_qp *qp)
 		fake_cq_push(qp->cq[i], &last);
 }
 
-/* From here another QP may have the number, and completions with it. */
+/* From here on another QP may have the number, and get the completions. */
 static void expect_no_completion(const struct rnic_cq *cq)
 {
 	const struct usiw_cqe *cqe;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A RNIC that moves nothing: real rings, and a record of what the provider
- * asked for.  Tests play the engine: they consume what was posted, push
- * completions, and say which call fails with what.
+ * An RNIC that transfers nothing: real rings, and a record of the provider's
+ * calls. Tests take the role of the engine: they consume posted entries, push
+ * completions, and choose which call fails and how.
  */
 #ifndef FAKE_RNIC_H
 #define FAKE_RNIC_H
@@ -11,26 +11,27 @@
 #include "../../providers/usiw/usiwdv.h"
 
 struct fake_rnic {
-	/* what the next calls answer; set by tests */
+	/* Results of the next calls; set by tests. */
 	const char *fail_name; /* this function ... */
-	int fail_err;	       /* ... answers this */
+	int fail_err;	       /* ... returns this */
 	uint32_t fork_gen;
-	bool can_renew; /* what a child inherits */
+	bool can_renew; /* result for a forked child */
 	struct rnic_limits limits;
 	struct rnic_device_attr device;
 	enum rnic_qp_state qp_state;
-	uint32_t comp_events, async_events; /* destroy functions */
+	uint32_t comp_events,
+		async_events; /* number of events, for destroy functions */
 	uint64_t clock_ns;
-	bool completes_when_retired; /* a QP, once in each of its CQs */
+	bool completes_when_retired; /* a QP adds one to each of its CQs */
 	bool wants_progress;
 	void (*on_progress)(struct rnic_cq *cq);
 
-	/* what was asked */
-	uint32_t open_cnt; /* objects alive */
+	/* Recorded calls. */
+	uint32_t open_cnt; /* number of objects */
 	uint32_t ring_sq_cnt, ring_rq_cnt, ring_srq_cnt, arm_cnt;
 	int sleep_cnt, sleep_ret;      /* rnic_cq_sleep_begin() */
 	int tcp_error;		       /* rnic_qp_error() */
-	_Atomic uint32_t progress_cnt; /* threads poll */
+	_Atomic uint32_t progress_cnt; /* number of polling threads */
 	bool is_solicited_only;
 	uint32_t cq_flags;
 	uint32_t access;
@@ -41,8 +42,8 @@ struct fake_rnic {
 	struct rnic_mr_change change;
 	enum rnic_mw_type mw_type;
 	uint32_t advice, advice_cnt;
-	struct usiw_sge advice_sge; /* the last */
-	uint8_t dm[256];	    /* all the device memory there is */
+	struct usiw_sge advice_sge; /* the last one */
+	uint8_t dm[256];	    /* all device memory */
 	uint64_t dm_off;
 	size_t dm_len;
 	uint32_t dm_log_align;
@@ -50,7 +51,7 @@ struct fake_rnic {
 	uint32_t move_cnt;
 	enum rnic_qp_state moves[8]; /* arguments of rnic_qp_modify() */
 	int chan_refs;
-	uint64_t handle; /* of the object made last */
+	uint64_t handle; /* of the newest object */
 
 	struct { /* connecting without rdma_cm */
 		uint32_t cnt, send_cnt;
@@ -59,9 +60,9 @@ struct fake_rnic {
 	} oob;
 
 	struct {				/* attaching a socket */
-		struct rnic_attach_start start; /* what the peer says */
+		struct rnic_attach_start start; /* the peer's values */
 		size_t taken;
-		struct rnic_attach_options opt; /* what was asked */
+		struct rnic_attach_options opt; /* the requested values */
 		int fd;
 		uint32_t alive, wait_cnt, accept_cnt, reject_cnt, finish_cnt;
 		uint8_t pd[USIWDV_PRIVATE_MAX]; /* of the answer */
@@ -71,32 +72,32 @@ struct fake_rnic {
 };
 
 extern struct fake_rnic fake;
-/* Of the preload library. */
+/* Symbol of the preload library. */
 extern char usiw_interface[sizeof(USIW_INTERFACE)];
 
-/* The state every test starts from. */
+/* The initial state of each test. */
 void fake_reset(void);
 
-/* Every QP's number. */
+/* The number of every QP. */
 #define FAKE_QP_NUM 0xabcd12
 
-/* The fd number that is a completion channel. */
+/* The fd that counts as a completion channel. */
 #define FAKE_CHAN_FD 4711
 
-/* Push @cqe as the engine would. */
+/* Pushes @cqe as the engine would. */
 void fake_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe);
 
-/* A context of the device "usiw_fake", opened through the provider. */
+/* Opens a context of the device "usiw_fake" through the provider. */
 struct ibv_context *fake_open(void);
 void fake_close(struct ibv_context *context);
 
-/* On that context: what most tests need. */
+/* The objects that most tests need, on that context. */
 struct fake_world {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	struct ibv_qp *qp;     /* own RQ; state RTS as far as rnic says */
+	struct ibv_qp *qp;     /* has its own RQ; state RTS according to rnic */
 	struct ibv_qp *srq_qp; /* on srq */
 };
 
@@ -110,12 +111,12 @@ int fake_teardown(void **state);
 struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w);
 
 /* A completion with a value in each field; three SGEs; a signalled WR with the
- * first two of them, and with what any opcode wants. */
+ * first two SGEs and values for any opcode. */
 extern const struct usiw_cqe fake_cqe;
 extern struct ibv_sge fake_sges[3];
 struct ibv_send_wr fake_send_wr(enum ibv_wr_opcode opcode);
 
-/* The library's, for providers. */
+/* Functions of libibverbs for providers. */
 void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
 		   struct ibv_comp_channel *channel, void *cq_context);
 

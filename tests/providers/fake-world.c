@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The fake RNIC's device, and what most tests make on it. */
+/* The fake RNIC's device, and the objects that most tests need. */
 #include "fake-rnic.h"
 #include "test.h"
 
@@ -9,7 +9,7 @@
 /* As the preload library of the same build shows it. */
 char usiw_interface[] = USIW_INTERFACE;
 
-/* libibverbs would make it from sysfs; it is never freed. */
+/* libibverbs would make it from sysfs. It is never freed. */
 static struct verbs_device fake_vdev = {
 	.device = { .node_type = IBV_NODE_RNIC,
 		    .transport_type = IBV_TRANSPORT_IWARP,

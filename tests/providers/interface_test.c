@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The preload library beside the provider: of the same build or of another. */
+/* The preload library and the provider: of the same build, or of different
+ * ones. */
 #include "test.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "fake-rnic.h"
 #include "../../providers/usiw/interface.h"
 
-/* What the provider says on stderr while it is asked. */
+/* What the provider prints on stderr for this interface. */
 static bool asked(const char *interface, uint32_t abi_version, char *ret_text,
 		  size_t size)
 {
@@ -54,7 +55,8 @@ static void another_build_is_refused_and_told_once(void **state)
 	assert_true(usiw_device_ops.match_device(&dev));
 }
 
-/* A device of 0.1.0, although a preload library of this build is loaded too. */
+/* A device of usiw 0.1.0, although a preload library of this build is loaded
+ * too. */
 static void device_of_another_abi_is_refused(void **state)
 {
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
@@ -68,7 +70,7 @@ static void device_of_another_abi_is_refused(void **state)
 	}
 }
 
-/* There num_ports is not, and abi_ver has its place. */
+/* rdma-core 34 has no num_ports, and abi_ver is in its place. */
 static void rdma_core_34_has_the_abi_elsewhere(void **state)
 {
 	static const struct usiw_library_layout v34 = { .layout = 34 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which libibverbs it is: the installed one, and ones that are made up. */
+/* Detection of the libibverbs in use: the installed one, and simulated ones. */
 #include "test.h"
 
 #include <errno.h>
@@ -8,13 +8,13 @@
 
 #include "fake-rnic.h"
 
-/* ---- a library that is made up ------------------------------------------ */
+/* ---- a library that is made up ---- */
 
 struct made_up {
 	uint32_t number;
-	const char *verbs[8]; /* beside those of rdma-core 34 */
+	const char *verbs[8]; /* in addition to those of rdma-core 34 */
 	const char *lacks;
-	size_t mask_at; /* in struct verbs_qp, behind struct ibv_qp; 0: none */
+	size_t mask_at; /* in struct verbs_qp, after struct ibv_qp; 0: none */
 };
 
 static const struct made_up *lib;
@@ -81,7 +81,7 @@ static int look(const struct made_up *made_up, struct usiw_library *ret,
 #define V64 V62, "ibv_alloc_buf"
 #define V65 V64, "ibv_create_comp_cntr"
 
-/* ---- tests -------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void each_release_is_told(void **state)
 {
@@ -158,7 +158,7 @@ static void others_are_refused_with_a_sentence(void **state)
 	}
 }
 
-/* What the constructor found, and the library itself. */
+/* What the constructor found matches the library itself. */
 static void installed_one_is_known(void **state)
 {
 	struct verbs_qp qp = { 0 };

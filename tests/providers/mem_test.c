@@ -78,7 +78,7 @@ static void access_is_checked(void **state)
 			continue;
 		}
 		assert_non_null(mr);
-		/* wishes are not the RNIC's business */
+		/* optional flags are not passed to the RNIC */
 		assert_int_equal(fake.mr_access, rows[i].access & 0x7f);
 		assert_int_equal(ibv_dereg_mr(mr), 0);
 	}
@@ -116,7 +116,7 @@ static void rereg_reports_the_new_keys(void **state)
 	assert_ptr_equal(mr->pd, pd);
 	assert_ptr_equal(mr->addr, buf + 64);
 	assert_int_equal(mr->length, 128);
-	/* the domain alone: the rest is not looked at */
+	/* only the domain changes: the other arguments are ignored */
 	assert_int_equal(
 		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, w->pd, NULL, 0, 0), 0);
 	assert_int_equal(fake.change.what, RNIC_MR_CHANGE_PD);
@@ -125,7 +125,7 @@ static void rereg_reports_the_new_keys(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-/* Past the library, which has codes of its own for what it sees itself. */
+/* Bypasses the library, which has its own codes for errors that it detects. */
 static void rereg_refuses_and_changes_nothing(void **state)
 {
 	static const struct {
@@ -199,7 +199,7 @@ static void length_above_the_limit_is_einval(void **state)
 
 	assert_null(ibv_reg_mr(w->pd, buf, fake.limits.max_mr_size + 1, 0));
 	assert_int_equal(errno, EINVAL);
-	/* all memory there is */
+	/* the whole address space */
 	mr = ibv_reg_mr(w->pd, NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND);
 	assert_non_null(mr);
 	assert_int_equal(fake.iova, 0);
@@ -267,7 +267,7 @@ static void memory_errors_pass_the_door(void **state)
 	fake.fail_name = "rnic_pd_free";
 	fake.fail_err = -EBUSY;
 	assert_int_equal(ibv_dealloc_pd(pd), EBUSY);
-	/* refused, so both still stand */
+	/* refused, so both still exist */
 	fake.fail_name = NULL;
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);

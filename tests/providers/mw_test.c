@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory windows: made, and bound through each of the doors. */
+/* Memory windows: created, and bound by each of the calls. */
 #include "test.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static struct ibv_mw *mw_new(struct ibv_pd *pd, enum ibv_mw_type type)
 	return mw;
 }
 
-/* The entry of a binding of @mr's octets 64 to 163. */
+/* Checks the entry of a binding to octets 64 to 163 of @mr. */
 static void assert_entry(const struct usiw_sqe *sqe, uint32_t rkey,
 			 const struct ibv_mr *mr)
 {
@@ -106,7 +106,7 @@ static void type_1_gets_its_key_at_once(void **state)
 	sqe = usiw_ring_peek(sq_of(w->qp), 0);
 	assert_entry(sqe, 0xabcdef00, mr);
 	assert_int_equal(sqe->flags, USIW_SQE_SIGNALED | USIW_SQE_FENCE);
-	/* to nothing, with and without naming the region */
+	/* length 0, with and without a region */
 	bind.bind_info = (struct ibv_mw_bind_info){ .mr = NULL };
 	assert_int_equal(ibv_bind_mw(w->qp, mw, &bind), 0);
 	sqe = usiw_ring_peek(sq_of(w->qp), 1);
@@ -128,7 +128,7 @@ static void type_2_is_posted_either_way(void **state)
 		.wr_id = 5,
 		.opcode = IBV_WR_BIND_MW,
 		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
-		/* of no meaning here */
+		/* meaningless here */
 		.num_sge = 1000,
 		.bind_mw = { mw,
 			     0xabcdef42,
@@ -163,7 +163,7 @@ static void type_2_is_posted_either_way(void **state)
 	ibv_wr_bind_mw(qpx, mw, 0xabcdef42, &wr.bind_mw.bind_info);
 	assert_int_equal(ibv_wr_complete(qpx), 0);
 	assert_entry(usiw_ring_peek(sq_of(qp), 0), 0xabcdef42, mr);
-	/* and takes no data */
+	/* and accepts no data */
 	ibv_wr_start(qpx);
 	ibv_wr_bind_mw(qpx, mw, 0xabcdef43, &wr.bind_mw.bind_info);
 	ibv_wr_set_sge(qpx, 1, 2, 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Protection, thread and parent domains: making, joining, order of ending. */
+/* Protection, thread and parent domains: creation, combination, order of
+ * destruction. */
 #include "test.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static struct ibv_cq *cq_on(struct ibv_pd *parent)
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
 		.parent_domain = parent,
 	};
-	/* not ibv_create_cq_ex(): only ibv_open_device() gives it that */
+	/* not ibv_create_cq_ex(): only ibv_open_device() sets it */
 	struct ibv_cq_ex *cq = usiw_create_cq_ex(parent->context, &attr);
 
 	assert_non_null(cq);
@@ -145,14 +146,14 @@ static void attributes_are_checked(void **state)
 	assert_int_equal(errno, EINVAL);
 	assert_null(ibv_alloc_td(w->context, &td_attr));
 	assert_int_equal(errno, EOPNOTSUPP);
-	/* no row left a trace */
+	/* no row has left a reference */
 	assert_int_equal(ibv_dealloc_td(td), 0);
 	assert_int_equal(ibv_dealloc_td(other_td), 0);
 	assert_int_equal(ibv_dealloc_pd(other_pd), 0);
 	fake_close(other);
 }
 
-/* Each kind of object keeps the parent domain, and that its parts. */
+/* Each kind of object keeps the parent domain in use, and that its parts. */
 static void users_come_first(void **state)
 {
 	struct fake_world *w = *state;
@@ -177,7 +178,7 @@ static void users_come_first(void **state)
 	fake.fail_name = "rnic_qp_destroy";
 	fake.fail_err = -EBUSY;
 	assert_int_equal(ibv_destroy_qp(qp), EBUSY);
-	assert_int_equal(ibv_dealloc_pd(parent), EBUSY); /* still there */
+	assert_int_equal(ibv_dealloc_pd(parent), EBUSY); /* still in use */
 	fake.fail_name = NULL;
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 
@@ -274,11 +275,12 @@ static void domains_stack(void **state)
 	assert_int_equal(ibv_dealloc_pd(lower), 0);
 }
 
-/* ---- allocators ---------------------------------------------------------- */
+/* ---- allocators ---- */
 
 #define STORE_MAX 8
 
-/* What pd_context points to: everything that was given, and its moods. */
+/* pd_context points to this: all memory allocated, and how the allocator
+ * behaves. */
 struct store {
 	struct ibv_pd *pd;
 	struct {
@@ -287,8 +289,9 @@ struct store {
 		uint64_t type;
 	} given[STORE_MAX]; /* mem NULL: free */
 	uint32_t given_cnt, alloc_cnt, free_cnt;
-	bool is_default;	/* has none, the RNIC may */
-	uint32_t refused_alloc; /* the one that gives NULL, from 1 on */
+	bool is_default;	/* leaves the allocation to the RNIC */
+	uint32_t refused_alloc; /* number of the allocation that fails, from 1
+				   on */
 	uint32_t misaligned_by;
 };
 
@@ -354,7 +357,7 @@ static struct ibv_pd *store_open(struct fake_world *w, struct store *st)
 	return st->pd;
 }
 
-/* The ring lies in what was given as a @type. */
+/* Checks that the ring is in memory that was allocated as @type. */
 static void assert_in_store(const struct store *st,
 			    const struct usiw_ring *ring, uint64_t type)
 {
@@ -368,7 +371,7 @@ static void assert_in_store(const struct store *st,
 		    (size_t)(ring->mask + 1) * ring->stride);
 }
 
-/* A CQ, an SRQ and two QPs on @pd, in this order; false: errno says why. */
+/* A CQ, an SRQ and two QPs on @pd, in this order; false: see errno. */
 struct queues {
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
@@ -440,7 +443,7 @@ static void allocators_give_the_slots(void **state)
 	queues_close(&q);
 	assert_int_equal(st.given_cnt, 0);
 
-	/* a domain on top inherits no allocators */
+	/* a domain on top of it inherits no allocators */
 	upper = parent_new(pd, NULL);
 	assert_true(queues_open(w, upper, &q));
 	queues_close(&q);
@@ -469,8 +472,8 @@ static void allocators_may_leave_it_to_the_rnic(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-/* The allocator refuses, or the RNIC after it, or what it gives is no good:
- * whatever was given before comes back, and only once. */
+/* The allocator fails, or the RNIC fails after it, or the memory is unsuitable:
+ * all memory allocated before is freed, exactly once. */
 static void failures_give_everything_back(void **state)
 {
 	static const char *const names[] = { "rnic_cq_create",
@@ -537,7 +540,7 @@ static void resizing_exchanges_the_slots(void **state)
 	assert_int_equal(st.given_cnt, 5);
 	assert_int_equal(ibv_post_srq_recv(q.srq, &recv, &bad), 0);
 
-	/* what fails changes nothing: in the RNIC, in the allocator */
+	/* a failure changes nothing in the RNIC or the allocator */
 	was = usiw_cq(q.cq)->ring->slots;
 	fake.fail_name = "rnic_cq_resize";
 	fake.fail_err = -EINVAL;
@@ -576,7 +579,8 @@ static void a_child_gives_nothing_back(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		/* the domain may end first, as it is not used again */
+		/* the domain may be destroyed first, because it is not used
+		 * again */
 		fake.fork_gen++;
 		if (ibv_dealloc_pd(pd))
 			_exit(1);
@@ -590,7 +594,7 @@ static void a_child_gives_nothing_back(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-/* ---- locks --------------------------------------------------------------- */
+/* ---- locks ---- */
 
 struct party {
 	struct ibv_cq *cq;
@@ -626,7 +630,8 @@ static void party_close(struct party *p)
 	assert_int_equal(ibv_destroy_cq(p->cq), 0);
 }
 
-/* Every call that would take a lock of the three, one of which is held. */
+/* Makes every call that would take one of the three locks. One of them is
+ * held. */
 static void use_all(struct party *p, struct util_lock *held)
 {
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(p->qp);
@@ -647,7 +652,7 @@ static void use_all(struct party *p, struct util_lock *held)
 	fake_cq_push(usiw_cq(p->cq)->rnic, &cqe);
 	assert_int_equal(ibv_poll_cq(p->cq, 1, &wc), 1);
 	assert_int_equal(wc.wr_id, 7);
-	/* no call released the lock, which it had not taken */
+	/* no call released the lock that it had not taken */
 	assert_false(util_trylock(held));
 	util_unlock(held);
 	usiw_ring_consume(usiw_qp(p->qp)->sq, 2);
@@ -684,7 +689,7 @@ static void thread_domain_takes_no_lock(void **state)
 	assert_int_equal(ibv_dealloc_td(td), 0);
 }
 
-/* Without a thread domain the same calls wait for the holder of the lock. */
+/* Without a thread domain the same calls wait until the lock is free. */
 static void no_thread_domain_takes_locks(void **state)
 {
 	struct fake_world *w = *state;
@@ -705,7 +710,8 @@ static void no_thread_domain_takes_locks(void **state)
 			};
 
 			signal(SIGALRM, SIG_DFL);
-			/* debug builds abort: the thread has it already */
+			/* debug builds abort, because the thread holds the lock
+			 * already */
 			signal(SIGABRT, SIG_DFL);
 			setitimer(ITIMER_REAL, &soon, NULL);
 			use_all(&p, lock);
@@ -733,11 +739,11 @@ static void inherited_domains_are_enodev(void **state)
 	assert_int_equal(errno, ENODEV);
 	assert_null(ibv_alloc_parent_domain(w->context, &attr));
 	assert_int_equal(errno, ENODEV);
-	/* in any order: they are copies */
+	/* in any order, because they are copies */
 	assert_int_equal(ibv_dealloc_td(td), 0);
 	assert_int_equal(ibv_dealloc_pd(parent), 0);
 	fake.fork_gen--;
-	usiw_pd_put(usiw_pd(w->pd)); /* here parent has not ended */
+	usiw_pd_put(usiw_pd(w->pd)); /* here parent was not destroyed */
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* CQE -> work completion: every field, every status, impossible ones. */
+/* Conversion of CQEs to work completions: every field, every status, invalid
+ * ones. */
 #include "test.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static void immediate_data_keeps_its_octets(void **state)
 	assert_int_equal(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
 }
 
-/* The ring is shared memory: whatever stands there, a valid wc comes out. */
+/* The ring is shared memory: whatever it contains, a valid wc is returned. */
 static void impossible_entries_become_errors(void **state)
 {
 	struct usiw_cqe cqe;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Work requests -> queue entries: each opcode, each limit, lists, flags. */
+/* Conversion of work requests to queue entries: each opcode, each limit, lists,
+ * flags. */
 #include "test.h"
 
 #include <errno.h>
@@ -15,14 +16,14 @@ static const struct usiw_ring *sq_of(struct ibv_qp *qp)
 	return usiw_qp(qp)->sq;
 }
 
-/* The SQE of a post that must succeed; the ring is empty afterwards. */
+/* Returns the SQE of a post that must succeed. The ring is empty afterwards. */
 static struct usiw_sqe *post_one(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad = (void *)0x1;
 	struct usiw_sqe *sqe;
 
 	assert_int_equal(ibv_post_send(qp, wr, &bad), 0);
-	assert_ptr_equal(bad, (void *)0x1); /* untouched on success */
+	assert_ptr_equal(bad, (void *)0x1); /* unchanged on success */
 	assert_int_equal(usiw_ring_used(sq_of(qp)), 1);
 	sqe = usiw_ring_peek(sq_of(qp), 0);
 	usiw_ring_consume(sq_of(qp), 1);
@@ -155,7 +156,7 @@ static void element_counts_have_limits(void **state)
 	refused_with(w->qp, &wr, EINVAL);
 	wr.num_sge = INT32_MIN;
 	refused_with(w->qp, &wr, EINVAL);
-	/* a READ has a limit of its own: two */
+	/* a READ has its own limit: two */
 	wr.opcode = IBV_WR_RDMA_READ;
 	wr.num_sge = 3;
 	refused_with(w->qp, &wr, EINVAL);
@@ -173,7 +174,7 @@ static void lengths_are_summed_without_wrap(void **state)
 	(void)post_one(w->qp, &wr); /* 1 GiB: the limit */
 	sge[1].length++;
 	refused_with(w->qp, &wr, EINVAL);
-	sge[0].length = UINT32_MAX; /* a sum that wraps 32 bits to 1 */
+	sge[0].length = UINT32_MAX; /* the sum wraps to 1 in 32 bits */
 	sge[1].length = 2;
 	refused_with(w->qp, &wr, EINVAL);
 	sge[0].length = sge[1].length = sge[2].length = UINT32_MAX;
@@ -186,7 +187,7 @@ static void inline_data_is_gathered(void **state)
 	struct fake_world *w = *state;
 	struct ibv_sge sge[5] = {
 		{ (uintptr_t)data, 4, 0 },
-		{ 0, 0, 0 }, /* empty: its address is never looked at */
+		{ 0, 0, 0 }, /* empty: its address is ignored */
 		{ (uintptr_t)data + 10, 5, 0 },
 		{ (uintptr_t)data + 4, 6, 0 },
 		{ (uintptr_t)data + 15, 33, 0 },
@@ -196,11 +197,12 @@ static void inline_data_is_gathered(void **state)
 
 	wr.send_flags = IBV_SEND_INLINE;
 	wr.sg_list = sge;
-	wr.num_sge = 5; /* more than max_send_sge: gathered, so it may */
+	wr.num_sge = 5; /* more than max_send_sge: allowed, because inline data
+			   is gathered */
 	sqe = post_one(w->qp, &wr);
 	assert_int_equal(sqe->flags, USIW_SQE_INLINE);
 	assert_int_equal(sqe->sge_cnt, 0);
-	assert_int_equal(sqe->inline_len, 48); /* 32 asked, 48 given */
+	assert_int_equal(sqe->inline_len, 48); /* 32 requested, 48 granted */
 	assert_memory_equal(sqe + 1, data, 4);
 	assert_memory_equal((char *)(sqe + 1) + 4, data + 10, 5);
 	assert_memory_equal((char *)(sqe + 1) + 9, data + 4, 6);
@@ -218,7 +220,7 @@ static void inline_data_is_gathered(void **state)
 	refused_with(w->qp, &wr, EINVAL);
 }
 
-/* Inline data is copied at the call: the buffer is the caller's again. */
+/* Inline data is copied during the call. The caller may reuse the buffer. */
 static void inline_buffer_may_be_reused(void **state)
 {
 	struct fake_world *w = *state;
@@ -280,7 +282,8 @@ static void full_queue_is_enomem(void **state)
 	assert_ptr_equal(bad, &one);
 	usiw_ring_consume(sq_of(w->qp), 1);
 	assert_int_equal(ibv_post_send(w->qp, &one, &bad), 0);
-	assert_int_equal(fake.ring_sq_cnt, 2); /* not for the refused one */
+	assert_int_equal(fake.ring_sq_cnt,
+			 2); /* not for the one that was refused */
 	usiw_ring_consume(sq_of(w->qp), 4);
 }
 
@@ -294,7 +297,7 @@ static void state_decides(void **state)
 	refused_with(w->qp, &wr, EINVAL);
 	assert_int_equal(ibv_post_recv(w->qp, &recv, &bad), 0);
 	usiw_ring_consume(usiw_qp(w->qp)->rq, 1);
-	/* the RNIC flushes what comes after the end */
+	/* the RNIC flushes what is posted after the end */
 	fake.qp_state = RNIC_QPS_ERROR;
 	(void)post_one(w->qp, &wr);
 	fake.qp_state = RNIC_QPS_TERMINATE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which devices are ours; opening and closing one; the forked child. */
+/* Which devices belong to usiw; opening and closing one; a forked child. */
 #include "test.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static void open_passes_the_rnic_error_on(void **state)
 	assert_int_equal(fake.open_cnt, 0);
 }
 
-/* The provider cannot free what it cannot take apart. */
+/* The provider cannot free what it cannot release. */
 static void *kept;
 
 static void *longer_context(struct ibv_device *device, int cmd_fd,
@@ -99,7 +99,7 @@ static void *longer_context(struct ibv_device *device, int cmd_fd,
 	return ctx;
 }
 
-/* A library that says one number and has another's structures. */
+/* A library that reports one number and has the structures of another. */
 static void longer_context_is_refused(void **state)
 {
 	struct verbs_library known = usiw_library.fn;
@@ -114,7 +114,7 @@ static void longer_context_is_refused(void **state)
 	free(kept);
 }
 
-/* Contexts and protection domains are as new, and nothing else. */
+/* Contexts and protection domains work as new ones. Nothing else does. */
 static void inherited_contexts_can_be_used(void **state)
 {
 	struct fake_world *w = *state;
@@ -145,7 +145,8 @@ static void inherited_contexts_can_be_used(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-/* Each verb on inherited objects: an error, and no call of the RNIC. */
+/* Each verb on inherited objects returns an error and does not call the
+ * RNIC. */
 static void inherited_objects_answer_enodev(void **state)
 {
 	struct fake_world *w = *state;
@@ -189,7 +190,7 @@ static void inherited_objects_answer_enodev(void **state)
 	assert_int_equal(fake.progress_cnt, 0);
 }
 
-/* Only memory of the child is freed, without waiting for a thread. */
+/* Only memory of the child is freed. No thread is waited for. */
 static void inherited_objects_are_dropped_locally(void **state)
 {
 	struct fake_world *w = *state;
@@ -209,7 +210,7 @@ static void inherited_objects_are_dropped_locally(void **state)
 	uint32_t alive = fake.open_cnt, cnt;
 
 	fake.fork_gen = 1;
-	fake.comp_events = 3; /* the parent's, never acknowledged here */
+	fake.comp_events = 3; /* of the parent, never acknowledged here */
 	fake.async_events = 3;
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
@@ -217,19 +218,19 @@ static void inherited_objects_are_dropped_locally(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 	assert_int_equal(fake.open_cnt, alive);
-	/* what they stood for is still the parent's to end */
+	/* the parent still has to destroy the real object */
 	assert_int_equal(rnic_qp_destroy(parents_qp, &cnt), 0);
 	assert_int_equal(rnic_cq_destroy(parents_cq, &cnt, &cnt), 0);
 	assert_int_equal(rnic_srq_destroy(parents_srq, &cnt), 0);
 	assert_int_equal(rnic_mr_dereg(parents_mr), 0);
 	assert_int_equal(rnic_pd_free(parents_pd), 0);
-	usiw_pd_put(usiw_pd(w->pd)); /* QP, SRQ, MR: never ended here */
+	usiw_pd_put(usiw_pd(w->pd)); /* QP, SRQ, MR: never destroyed here */
 	usiw_pd_put(usiw_pd(w->pd));
 	usiw_pd_put(usiw_pd(w->pd));
 }
 
-/* libibverbs walks every provider's table when netlink has told it the driver
- * id of hardware beside us. */
+/* libibverbs walks every provider's table if netlink has reported the driver id
+ * of other hardware. */
 static void match_table_ends_at_once(void **state)
 {
 	assert_non_null(usiw_device_ops.match_table);

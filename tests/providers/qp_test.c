@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: creation, each transition, each attribute, ending. */
+/* Queue pairs: creation, each transition, each attribute, destruction. */
 #include "test.h"
 
 #include <pthread.h>
@@ -194,7 +194,7 @@ static void extended_creation_is_checked(void **state)
 		assert_memory_equal(&ex.cap, &plain.cap, sizeof(plain.cap));
 	}
 	ex.qp_type = IBV_QPT_RC;
-	assert_null(ibv_create_qp_ex(other, &ex)); /* not its PD */
+	assert_null(ibv_create_qp_ex(other, &ex)); /* a PD of another context */
 	assert_int_equal(errno, EINVAL);
 	ex.pd = NULL;
 	assert_null(ibv_create_qp_ex(w->context, &ex));
@@ -203,7 +203,7 @@ static void extended_creation_is_checked(void **state)
 	fake_close(other);
 }
 
-/* From each state to each: the answer, and what the RNIC was told. */
+/* Each transition from each state: its result, and the call of the RNIC. */
 static void each_transition(void **state)
 {
 	enum { NO = -EINVAL };
@@ -225,7 +225,7 @@ static void each_transition(void **state)
 
 	for (i = 0; i < ARRAY_LEN(rows); i++) {
 		for (to = 0; to < 8; to++) {
-			/* an RTR before would allow RTS from IDLE */
+			/* a previous RTR would allow RTS from IDLE */
 			fake.qp_state = RNIC_QPS_IDLE;
 			attr.qp_state = IBV_QPS_INIT;
 			assert_int_equal(
@@ -280,7 +280,7 @@ static void moves_reach_the_rnic(void **state)
 	modify_to(w, IBV_QPS_SQD, EINVAL);
 }
 
-/* Programs give a QP what flags they have; the kernel refuses none. */
+/* Programs pass any flags to a QP, and the kernel refuses none. */
 static void unknown_rights_are_ignored(void **state)
 {
 	struct fake_world *w = *state;
@@ -293,7 +293,7 @@ static void unknown_rights_are_ignored(void **state)
 	assert_int_equal(fake.access, RNIC_ACCESS_REMOTE_READ);
 }
 
-/* INIT, RTR, and RTS with no mask at all: as INIT_QP_ATTR answers. */
+/* INIT, RTR, and RTS without a mask, as INIT_QP_ATTR returns them. */
 static void passive_side_of_librdmacm_walks_through(void **state)
 {
 	struct fake_world *w = *state;
@@ -400,8 +400,8 @@ static void failure_changes_nothing(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-/* Attributes that an iWARP stream does not use come back as they were set.  The
- * RNIC is asked for the negotiated ones and for the peer. */
+/* Attributes that an iWARP stream does not use are returned as they were set.
+ * The RNIC returns the negotiated ones and the peer. */
 static void query_remembers_what_was_set(void **state)
 {
 	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
@@ -427,7 +427,7 @@ static void query_remembers_what_was_set(void **state)
 
 	fake.qp_state = RNIC_QPS_IDLE;
 	assert_int_equal(ibv_modify_qp(w->qp, &set, mask), 0);
-	/* A change that is refused leaves it all. */
+	/* A change that is refused changes none of them. */
 	set.timeout = 15;
 	set.retry_cnt = 8;
 	assert_int_equal(ibv_modify_qp(w->qp, &set, mask), EINVAL);
@@ -494,7 +494,7 @@ static void query_tells_the_truth(void **state)
 		assert_int_equal(w->qp->state, rows[i].verbs);
 	}
 	assert_int_equal(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ);
-	assert_int_equal(attr.max_rd_atomic, 0); /* nothing agreed yet */
+	assert_int_equal(attr.max_rd_atomic, 0); /* nothing negotiated yet */
 	assert_int_equal(attr.max_dest_rd_atomic, 0);
 	assert_int_equal(attr.ah_attr.is_global, 0);
 	assert_int_equal(attr.timeout, 21);
@@ -514,7 +514,7 @@ static void query_tells_the_truth(void **state)
 			 ENODEV);
 }
 
-/* ---- persona ca --------------------------------------------------------- */
+/* ---- persona ca ---- */
 
 static enum ibv_qp_state state_of(struct ibv_qp *qp)
 {
@@ -526,7 +526,7 @@ static enum ibv_qp_state state_of(struct ibv_qp *qp)
 	return attr.qp_state;
 }
 
-/* A QP of a device that says it is a CA; the RNIC has it IDLE. */
+/* A QP of a device with persona ca. For the RNIC it is IDLE. */
 static struct ibv_context *ca_open(struct fake_world *w, struct ibv_qp **ret_qp)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -558,7 +558,7 @@ static void ca_close(struct ibv_context *context, struct ibv_qp *qp)
 	fake_close(context);
 }
 
-/* Walks a QP that the RNIC has IDLE to a state; RTR without a peer. */
+/* Moves a QP that is IDLE for the RNIC to a state; RTR without a peer. */
 static void ca_walk(struct ibv_qp *qp, enum ibv_qp_state to)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -597,7 +597,8 @@ static void a_ca_has_the_states_of_infiniband(void **state)
 			attr.qp_state = (enum ibv_qp_state)to;
 			assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE),
 					 answer[from][to]);
-			if (to == IBV_QPS_ERR) /* the fake's state is fixed */
+			if (to ==
+			    IBV_QPS_ERR) /* the fake's state does not change */
 				continue;
 			assert_int_equal(state_of(qp),
 					 answer[from][to] ? from : to);
@@ -614,7 +615,7 @@ static void a_ca_has_the_states_of_infiniband(void **state)
 	ca_close(context, qp);
 }
 
-/* What was posted goes with a RESET, wherever the QP is. */
+/* A RESET removes posted work, whatever the state of the QP. */
 static void a_reset_of_a_ca_empties_the_queues(void **state)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -629,14 +630,14 @@ static void a_reset_of_a_ca_empties_the_queues(void **state)
 	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
 	assert_int_equal(fake.moves[1], RNIC_QPS_IDLE);
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	assert_int_equal(fake.move_cnt, 2); /* RESET already */
+	assert_int_equal(fake.move_cnt, 2); /* in state RESET already */
 	ca_close(context, qp);
 }
 
 /*
- * RTR with all that a connection out of band needs, but a number that is
- * rdma_cm's: the stream is the connection manager's affair.  Work may be posted
- * from RTS on.
+ * RTR with everything that a connection out of band needs, except that the
+ * number is rdma_cm's: the connection manager provides the stream. Work may be
+ * posted from RTS on.
  */
 static void a_number_of_rdma_cm_starts_no_connection(void **state)
 {
@@ -661,7 +662,7 @@ static void a_number_of_rdma_cm_starts_no_connection(void **state)
 		assert_int_equal(fake.oob.cnt, num < 256 ? 0 : 1);
 		assert_int_equal(state_of(qp), IBV_QPS_RTR);
 	}
-	/* Half of a peer is none. */
+	/* An incomplete peer does not count. */
 	ca_walk(qp, IBV_QPS_INIT);
 	attr.qp_state = IBV_QPS_RTR;
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV),
@@ -674,7 +675,8 @@ static void a_number_of_rdma_cm_starts_no_connection(void **state)
 	ca_close(context, qp);
 }
 
-/* The passive side's stream may stand before the application says RTS. */
+/* The passive side's stream may be established before the application moves to
+ * RTS. */
 static void a_stream_does_not_change_what_a_ca_was_told(void **state)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
@@ -727,8 +729,8 @@ static void push(struct ibv_cq *cq, uint32_t qp_num)
 	fake_cq_push(usiw_cq(cq)->rnic, &cqe);
 }
 
-/* libfabric polls once more after it has destroyed a queue pair, and would
- * post the receive that it finds there again. */
+/* libfabric polls once more after it has destroyed a queue pair, and would post
+ * the receive that it finds again. */
 static void destruction_forgets_completions(void **state)
 {
 	struct fake_world *w = *state;

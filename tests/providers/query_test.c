@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the device says of itself is what the RNIC says. */
+/* The device's attributes are those of the RNIC. */
 #include "test.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void device_attributes_are_the_limits(void **state)
 	assert_true(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 }
 
-/* Programs for InfiniBand want to hear HCA, which promises less. */
+/* Programs for InfiniBand expect HCA, although it promises less. */
 static void atomics_are_told_as_the_persona_has_them(void **state)
 {
 	struct fake_world *w = *state;
@@ -67,7 +67,7 @@ static void atomics_are_told_as_the_persona_has_them(void **state)
 	fake_close(context);
 }
 
-/* Programs built with other headers pass other sizes. */
+/* Programs that were built with other headers pass other sizes. */
 static void structure_size_is_respected(void **state)
 {
 	struct fake_world *w = *state;
@@ -96,7 +96,7 @@ static void structure_size_is_respected(void **state)
 			 IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 				 IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
 				 IBV_ODP_SUPPORT_SRQ_RECV);
-	/* atomics where there are atomics */
+	/* atomics on demand wherever atomics are supported */
 	assert_int_equal(!(a.ex.odp_caps.per_transport_caps.rc_odp_caps &
 			   IBV_ODP_SUPPORT_ATOMIC),
 			 a.ex.orig_attr.atomic_cap == IBV_ATOMIC_NONE);
@@ -133,7 +133,7 @@ static void raw_clock_is_the_rnic_s(void **state)
 	assert_true((uint64_t)values.raw_clock.tv_sec * 1000000000u +
 			    (uint64_t)values.raw_clock.tv_nsec ==
 		    fake.clock_ns);
-	/* Not asked: not touched. */
+	/* Fields that are not requested stay unchanged. */
 	values = (struct ibv_values_ex){ .raw_clock.tv_sec = 5 };
 	assert_int_equal(ibv_query_rt_values_ex(w->context, &values), 0);
 	assert_int_equal(values.comp_mask, 0);
@@ -190,7 +190,7 @@ static void other_ports_are_einval(void **state)
 				EINVAL);
 }
 
-/* In units of 100 Mbit/s.  lo has no speed: what its port attributes say. */
+/* In units of 100 Mbit/s. lo has no speed, so its port attributes apply. */
 static void port_speed_is_the_interface_s(void **state)
 {
 	struct fake_world *w = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The table of operations: each is set, stands where the installed library
- * looks for it, and answers EOPNOTSUPP in its own way if it is not offered.
+ * The table of operations. Each operation is set, is where the installed
+ * library looks for it, and returns EOPNOTSUPP in its own way if it is not
+ * supported.
  */
 #include "test.h"
 
@@ -15,7 +16,7 @@ static const char *const op_names[] = {
 #include "../../providers/usiw/verbs-ops.def"
 };
 
-/* Rows left to the library on purpose. */
+/* Rows that are left to the library. */
 #define LIB_IS_LIB(name) #name,
 #define LIB_IS_DO(name)
 #define LIB_IS_INT(name)
@@ -52,7 +53,7 @@ static void every_op_is_set(void **state)
 				 ops[i] ? "set" : "not set");
 }
 
-/* The library keeps its structure in the order of the alphabet. */
+/* The library's structure is sorted alphabetically. */
 static void rows_are_sorted(void **state)
 {
 	for (size_t i = 1; i < VERBS_OP_CNT; i++)
@@ -65,7 +66,7 @@ static const uint8_t op_since[] = {
 #include "../../providers/usiw/verbs-ops.def"
 };
 
-/* Whichever the installed library has. */
+/* For every layout, whichever the installed library has. */
 static void each_layout_has_its_rows(void **state)
 {
 	const struct usiw_library_layout *layout = usiw_library_layouts;
@@ -88,9 +89,9 @@ static void each_layout_has_its_rows(void **state)
 }
 
 /*
- * The library copies most operations into the public context by name.  What
- * it found under each name must be what the table has under that name: an
- * operation missing or too much above would show.
+ * The library copies most operations into the public context by name. Under
+ * each name it must have found what the table has there. This detects a missing
+ * or additional operation above it.
  */
 #define SAME(field, name)                                                      \
 	do {                                                                   \
@@ -185,7 +186,7 @@ static void library_found_each_op_by_name(void **state)
 		assert_int_equal(errno, EOPNOTSUPP);                           \
 	} while (0)
 
-/* Through the library's own functions where it exports one. */
+/* Through the library's own functions if it exports one. */
 static void refused_verbs_say_eopnotsupp(void **state)
 {
 	struct fake_world *w = *state;

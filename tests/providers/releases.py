@@ -4,12 +4,13 @@
 
     releases.py [SUITE|DIRECTORY]...
 
-SUITE is a Debian suite whose rdma-core is fetched, built in
-USIW_RELEASES_DIR (default: build/releases) and used: bookworm, trixie and sid
-without any.  DIRECTORY holds an unpacked source of rdma-core.  For each its
-libibverbs and librdmacm take the place of the installed ones: ibv_devinfo,
-ibv_rc_pingpong, rping, every verb of the table called wrongly, and ibv_wr_*.
-Closes with the table of README.md.  What cannot be fetched is skipped.
+SUITE is a Debian suite. Its rdma-core is fetched, built in USIW_RELEASES_DIR
+(default: build/releases) and used. Without arguments: bookworm, trixie and
+sid. DIRECTORY contains an unpacked source of rdma-core. The libibverbs and
+librdmacm of each release replace the installed ones. Runs ibv_devinfo,
+ibv_rc_pingpong, rping, every verb of the table called wrongly, and ibv_wr_*,
+and prints the table of README.md at the end. What cannot be fetched is
+skipped.
 """
 import glob
 import os
@@ -32,7 +33,8 @@ NUMBER = re.compile(r"verbs_register_driver_(\d+)@")
 
 
 def run(words, log, **kwargs):
-    """With what it says in a file, of which a failure shows the end."""
+    """Runs a program with its output in a file. A failure shows the end of the
+    file."""
     with open(log, "wb") as out:
         ended = subprocess.run(words, stdout=out, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, **kwargs)
@@ -46,7 +48,7 @@ def run(words, log, **kwargs):
 # ---- sources -----------------------------------------------------------------
 
 def archive(suite):
-    """"URI SUITE" as this machine's apt would name it."""
+    """"URI SUITE", from the configuration of this machine's apt."""
     script = (f". {here}/../install/package/root.sh; root_lists {suite} | "
               f"awk '$2 == \"{suite}\"' | head -n 1")
     return subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE,
@@ -66,7 +68,7 @@ def fetch(suite, directory):
     harness.need("apt-get", "tar")
     where = archive(suite)
     if len(where) != 2:
-        raise Skip("apt knows no archive of this machine's own release")
+        raise Skip("apt is configured with no archive of this machine's release")
     for name in ("state/lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
     sources = os.path.join(directory, "sources.list")
@@ -153,8 +155,8 @@ def rping(test, release):
     server = test.start("server", [*words, "-s"], env=release.env)
     server.wait_listening(port)
     test.start("client", [*words, "-c"], env=release.env).wait(60)
-    # Its event thread may come back to a channel that its main thread has
-    # closed: it then ends with 255.
+    # Its event thread may use a channel that its main thread has closed. It
+    # then exits with 255.
     server.wait(60, codes=(0, 255))
     test.demand_payload(before, 2 * 20 * 64)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The send encoder by itself: rows and elements that no post reaches. */
+/* The send encoder alone: rows and elements that no post uses. */
 #include "test.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "../../providers/usiw/sqe.h"
 #include "fake-rnic.h"
 
-/* Rows that the table does not have yet are encoded all the same. */
+/* Rows that the table does not have yet are encoded too. */
 static void encoder_knows_later_rows(void **state)
 {
 	const struct usiw_sq_limits limits = { .max_sge = 3,
@@ -52,12 +52,12 @@ static void every_row_is_consistent(void **state)
 			continue;
 		}
 		assert_in_range(kind->opcode, USIW_WR_WRITE, USIW_WR_BIND_MW);
-		/* each has one remote address at most, and one key */
+		/* each has at most one remote address and one key */
 		assert_false((kind->traits & USIW_WR_ATOMIC) &&
 			     (kind->traits & USIW_WR_REMOTE));
 		assert_false((kind->traits & USIW_WR_INV) &&
 			     (kind->traits & USIW_WR_IMM));
-		/* what binds has the whole header for itself */
+		/* a bind uses the whole header */
 		if (kind->traits & USIW_WR_BIND)
 			assert_int_equal(kind->traits,
 					 USIW_WR_BIND | USIW_WR_NO_DATA);

@@ -42,7 +42,7 @@ static void sizes_outside_limits_are_einval(void **state)
 		}
 		assert_non_null(srq);
 		assert_ptr_equal(srq->srq_context, w);
-		/* what was given, not what was wished */
+		/* the granted value, not the requested one */
 		assert_int_equal(attr.attr.max_wr, rows[i].wr + 1);
 		assert_int_equal(ibv_destroy_srq(srq), 0);
 	}
@@ -106,7 +106,7 @@ static void resize_changes_both_or_nothing(void **state)
 		int err;
 	} rows[] = {
 		{ IBV_SRQ_MAX_WR, 0, 0, EINVAL },
-		{ IBV_SRQ_MAX_WR, 33, 0, EINVAL }, /* what the RNIC has: 32 */
+		{ IBV_SRQ_MAX_WR, 33, 0, EINVAL }, /* the RNIC's maximum: 32 */
 		{ IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT, 8, 9, EINVAL },
 		{ IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT, 8, 8, 0 },
 		{ IBV_SRQ_MAX_WR, 7, 0, EINVAL }, /* armed at 8 */
@@ -131,7 +131,8 @@ static void resize_changes_both_or_nothing(void **state)
 		assert_int_equal(got.max_wr, want.max_wr);
 		assert_int_equal(got.srq_limit, want.srq_limit);
 	}
-	/* Too many are posted, says the RNIC: no new limit either. */
+	/* The RNIC refuses because too many are posted. The limit is not
+	 * changed either. */
 	fake.fail_name = "rnic_srq_resize";
 	fake.fail_err = -EINVAL;
 	got.max_wr = 3;
@@ -158,7 +159,7 @@ static void posting_fills_the_ring(void **state)
 		wr[i].num_sge = 2;
 		wr[i].next = i < 4 ? &wr[i + 1] : NULL;
 	}
-	/* four fit, the fifth is where it stopped */
+	/* four fit, and the fifth is reported */
 	assert_int_equal(ibv_post_srq_recv(w->srq, wr, &bad), ENOMEM);
 	assert_ptr_equal(bad, &wr[4]);
 	assert_int_equal(usiw_ring_used(ring), 4);

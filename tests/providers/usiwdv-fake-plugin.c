@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A provider's module, as far as libusiw.so looks at it. */
+/* A provider's module, with the symbols that libusiw.so uses. */
 #include <infiniband/usiwdv.h>
 
 __attribute__((visibility("default"))) int
@@ -14,7 +14,7 @@ int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	return 0;
 }
 
-/* These say what they were given. */
+/* These report their arguments. */
 __attribute__((visibility("default"))) int
 usiwdv_qp_attach_fd(struct ibv_qp *qp, int fd,
 		    const struct usiwdv_attach_attr *attr)

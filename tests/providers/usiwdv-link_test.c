@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* libusiw.so finds the provider of a QP, or says that it is another's. */
+/* libusiw.so finds the provider of a QP, or reports that it belongs to another
+ * provider. */
 #include "test.h"
 
 #include <dlfcn.h>
@@ -63,7 +64,7 @@ static void calls_the_module_that_posts(void **state)
 	dlclose(plugin);
 }
 
-/* A thread may call it until the process ends, see usiwdv-link.c. */
+/* Another thread may call it until the process ends; see usiwdv-link.c. */
 static void what_was_called_stays_loaded(void **state)
 {
 	void *plugin = plugin_open(0);
@@ -79,7 +80,8 @@ static void what_was_called_stays_loaded(void **state)
 
 static void refuses_those_of_others(void **state)
 {
-	/* A module without the symbols, the program, and no module. */
+	/* A module without the symbols, the program itself, and not a
+	 * module. */
 	post_send_fn *const others[] = {
 		(post_send_fn *)dlsym(RTLD_DEFAULT, "strlen"),
 		own_post_send,

@@ -155,7 +155,7 @@ static void responder_accepts(void **state)
 	assert_ptr_equal(fake.attach.opt.last, attr.last_msg);
 	assert_int_equal(fake.attach.opt.last_len, 6);
 	assert_int_equal(seen.peer_pd_len, 4);
-	assert_int_equal(seen.ird, 7); /* the peer's */
+	assert_int_equal(seen.ird, 7); /* the peer's value */
 	assert_int_equal(seen.taken, 28);
 	assert_memory_equal(peer_pd, "may?", 4);
 	assert_int_equal(fake.attach.accept_cnt, 1);
@@ -163,7 +163,7 @@ static void responder_accepts(void **state)
 	assert_memory_equal(fake.attach.pd, "yes", 3);
 	assert_int_equal(fake.attach.ird, 4);
 	assert_int_equal(fake.attach.finish_cnt, 1);
-	assert_int_equal(result.ird, 3); /* ours to use */
+	assert_int_equal(result.ird, 3); /* the value for this side */
 	assert_int_equal(result.ord, 2);
 	assert_int_equal(result.peer_pd_len, 4);
 }
@@ -226,7 +226,7 @@ static void private_data_too_long_is_emsgsize(void **state)
 		assert_int_equal(attach(w, &attr), EMSGSIZE);
 		assert_int_equal(result.peer_pd_len, 3);
 		assert_string_equal(peer_pd, "ab");
-		attr.peer_pd = NULL; /* not wanted */
+		attr.peer_pd = NULL; /* not requested */
 		attr.peer_pd_size = 0;
 		assert_int_equal(attach(w, &attr), 0);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ibv_wr_*: the same entries as ibv_post_send(), all of a batch or none. */
+/* ibv_wr_*: makes the same entries as ibv_post_send(), and posts a whole batch
+ * or nothing. */
 #include "test.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ static const struct {
 	{ IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW },
 };
 
-/* All that the encoder looks at of a window and its region. */
+/* All fields of a window and its region that the encoder reads. */
 static struct ibv_mr bind_mr = { .lkey = 0x55 };
 static struct ibv_mw bind_mw = { .rkey = RKEY, .type = IBV_MW_TYPE_2 };
 static const struct ibv_mw_bind_info bind_info = { &bind_mr, ADDR, 7,
@@ -219,7 +220,7 @@ static void plain_payload(struct ibv_send_wr *wr, enum payload payload, int cnt)
 	wr->num_sge = payload == INLINE ? 1 : 3;
 }
 
-/* The encoder of ibv_post_send() is the oracle. */
+/* Compares with the encoder of ibv_post_send(). */
 static void like_post_send(struct ibv_qp_ex *qpx, enum ibv_wr_opcode opcode,
 			   enum payload payload, unsigned int flags)
 {
@@ -273,7 +274,7 @@ static void each_operation_equals_post_send(void **state)
 	for (i = 0; i < OP_CNT; i++) {
 		if (!is_offered(ops[i].opcode))
 			continue;
-		/* What takes no data is told so by the setters only. */
+		/* An opcode without data: only the setters report an error. */
 		for (payload = NONE;
 		     payload <
 		     (usiw_wr_kinds[ops[i].opcode].traits & USIW_WR_NO_DATA
@@ -344,14 +345,14 @@ static void batch_is_published_at_once(void **state)
 		assert_int_equal(sqe->sge_cnt, i >> 1);
 	}
 	usiw_ring_consume(sq_of(qpx), 4);
-	/* nothing at all is a success, and rings no bell */
+	/* an empty batch succeeds and rings no bell */
 	ibv_wr_start(qpx);
 	assert_int_equal(ibv_wr_complete(qpx), 0);
 	assert_int_equal(fake.ring_sq_cnt, 1);
 	qpx_free(qpx);
 }
 
-/* Each wrong thing between two right ones. */
+/* Each invalid request between two valid ones. */
 static void no_builder(struct ibv_qp_ex *qpx)
 {
 	ibv_wr_abort(qpx);
@@ -436,10 +437,10 @@ static void full_queue(struct ibv_qp_ex *qpx)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		ibv_wr_send(qpx); /* the fifth in all */
+		ibv_wr_send(qpx); /* the fifth in total */
 }
 
-/* The first error counts, whatever comes after. */
+/* The first error is reported, whatever follows. */
 static void two_errors(struct ibv_qp_ex *qpx)
 {
 	ibv_wr_set_ud_addr(qpx, NULL, 1, 2);
@@ -471,14 +472,14 @@ static void error_drops_the_batch(void **state)
 		ibv_wr_start(qpx);
 		ibv_wr_send(qpx);
 		rows[i].wrong(qpx);
-		ibv_wr_send(qpx); /* right, and too late */
+		ibv_wr_send(qpx); /* valid, but too late */
 		ibv_wr_set_sge(qpx, 1, 2, 3);
 		errno = 0;
 		assert_int_equal(ibv_wr_complete(qpx), rows[i].err);
 		assert_int_equal(errno, rows[i].err);
 		assert_int_equal(usiw_ring_used(sq_of(qpx)), 0);
 		assert_int_equal(fake.ring_sq_cnt, i);
-		/* and leaves nothing behind */
+		/* and does not affect later calls */
 		qpx->wr_id = i;
 		ibv_wr_start(qpx);
 		ibv_wr_send(qpx);
@@ -570,14 +571,15 @@ static void region_holds_the_lock(void **state)
 	qpx_free(qpx);
 }
 
-/* In a forked child: no ring is touched, no lock waited for. */
+/* In a forked child: no ring is accessed, and no lock is waited for. */
 static void inherited_queue_pair_is_enodev(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
 	struct usiw_qp *qp = usiw_qp(&qpx->qp_base);
 
-	assert_true(util_trylock(&qp->sq_lock)); /* by a thread left behind */
+	assert_true(util_trylock(&qp->sq_lock)); /* held by a thread that does
+						    not exist in the child */
 	fake.fork_gen++;
 	ibv_wr_start(qpx);
 	ibv_wr_send(qpx);
@@ -605,15 +607,15 @@ static int child_of(void (*work)(struct ibv_qp_ex *), struct ibv_qp_ex *qpx)
 		ibv_wr_send(qpx);
 		if (ibv_wr_complete(qpx) != ENODEV)
 			_exit(2);
-		/* a list of the child's own */
+		/* a list of the child itself */
 		_exit(ibv_destroy_qp(&qpx->qp_base) ? 3 : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return status;
 }
 
-/* No slot may be written: here the child can see that, with a real RNIC it is
- * not mapped. */
+/* No slot may be written. The test can see it here; with a real RNIC the memory
+ * is not mapped. */
 static void build_on(struct ibv_qp_ex *qpx)
 {
 	struct usiw_qp *qp = usiw_qp(&qpx->qp_base);
@@ -631,7 +633,7 @@ static void build_on(struct ibv_qp_ex *qpx)
 		_exit(5);
 }
 
-/* Amid a batch, and without one; others came and went in the list. */
+/* During a batch, and without one. Others were added and removed in between. */
 static void a_child_builds_nothing(void **state)
 {
 	struct fake_world *w = *state;
@@ -650,7 +652,7 @@ static void a_child_builds_nothing(void **state)
 		assert_int_equal(ibv_wr_complete(qpx[i]), 0);
 		(void)take_one(qpx[i]);
 	}
-	/* from the middle, the end, the front */
+	/* from the middle, the end, the beginning */
 	qpx_free(qpx[1]);
 	assert_int_equal(child_of(build_on, qpx[0]), 0);
 	assert_int_equal(child_of(build_on, qpx[2]), 0);
@@ -686,7 +688,7 @@ static void operations_not_offered_are_refused(void **state)
 	attr = ex_attr(w, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO);
 	assert_null(ibv_create_qp_ex(w->context, &attr));
 	assert_int_equal(errno, EOPNOTSUPP);
-	/* none: nothing can be built, but it is a QP for ibv_wr_* */
+	/* no flags: nothing can be built, but ibv_wr_* accepts the QP */
 	qpx_free(qpx_new(w, 0));
 }
 

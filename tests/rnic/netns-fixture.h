@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A network of the test's own, and what happens in it.  Whoever includes this
- * defines _GNU_SOURCE for unshare().
+ * A separate network namespace, and changes in it. The including file defines
+ * _GNU_SOURCE for unshare().
  */
 #ifndef NETNS_FIXTURE_H
 #define NETNS_FIXTURE_H
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 /*
- * Root has no need of a user namespace, which a process of many threads, as
- * under TSan, may not make.
+ * Root needs no user namespace, which a process with several threads, as under
+ * TSan, may not create.
  */
 static inline bool netns_enter(void)
 {
 	if (unshare(CLONE_NEWNET) == 0 ||
 	    unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0)
 		return true;
-	print_error("no network of our own: %s\n", strerror(errno));
+	print_error("no separate network namespace: %s\n", strerror(errno));
 	return false;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * port.c: contexts are told what becomes of the network, which is made up
- * here: netif.c is replaced, its socket by a pipe of changes.
+ * port.c: contexts get events for changes of the network. The network is
+ * simulated: netif.c is replaced, and its socket is a pipe of changes.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -28,7 +28,7 @@
 #define ETH 2
 #define OTHER_IFINDEX 9
 
-/* ---- the network -------------------------------------------------------- */
+/* ---- the network ---- */
 
 static pthread_mutex_t net_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_netif netifs[] = {
@@ -41,10 +41,10 @@ static struct rnic_netif_addr addrs[] = {
 	{ ETH, AF_INET, { 192, 0, 2, 2 }, false },
 };
 static size_t netif_cnt, addr_cnt;
-static int look_err;	  /* what the next looks answer */
-static uint32_t look_cnt; /* looks so far, failed ones, too */
+static int look_err;	  /* result of the next queries */
+static uint32_t look_cnt; /* number of queries so far, including failed ones */
 static int open_err, next_err;
-static int news_fd = -1; /* where messages are written */
+static int news_fd = -1; /* to write messages */
 static int watch_fd = -1;
 
 static void *copy(const void *from, size_t size)
@@ -133,7 +133,7 @@ static void say_change(const struct rnic_netif_change *change, size_t cnt)
 			 cnt * sizeof(*change));
 }
 
-/* The kernel says something about the interface. */
+/* The kernel sends a message about the interface. */
 static void say(uint32_t ifindex)
 {
 	say_change(&(struct rnic_netif_change){ .ifindex = ifindex }, 1);
@@ -142,12 +142,12 @@ static void say(uint32_t ifindex)
 static void wait_looks(uint32_t cnt)
 {
 	wait_until(looks() >= cnt);
-	/* And what follows from the look is done, too. */
+	/* The results of the query were processed too. */
 	util_lock(&rnic_loop.lock);
 	util_unlock(&rnic_loop.lock);
 }
 
-/* ... and it has been looked at. */
+/* ... and waits until it was processed. */
 static void say_and_wait(uint32_t ifindex)
 {
 	uint32_t before = looks();
@@ -163,7 +163,7 @@ static void set_up(uint32_t ifindex, bool is_up)
 	pthread_mutex_unlock(&net_mutex);
 }
 
-/* ---- events ------------------------------------------------------------- */
+/* ---- events ---- */
 
 static struct rnic_context *open_device(const char *name)
 {
@@ -196,7 +196,7 @@ static void expect_nothing(struct rnic_context *ctx)
 	assert_int_equal(poll(&pfd, 1, 0), 0);
 }
 
-/* The interface goes, and so do its addresses. */
+/* The interface is removed with its addresses. */
 static void eth_goes(struct rnic_context *ctx)
 {
 	pthread_mutex_lock(&net_mutex);
@@ -212,7 +212,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* ---- tests -------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static int setup(void **state)
 {
@@ -255,7 +255,7 @@ static void order_is_kept_unread(void **state)
 		expect(ctx,
 		       i % 2 ? USIW_EVENT_PORT_ACTIVE : USIW_EVENT_PORT_ERR);
 	expect_nothing(ctx);
-	/* Unread ones die with the context. */
+	/* Unread events are freed with the context. */
 	set_up(ETH, false);
 	say_and_wait(ETH);
 	rnic_context_close(ctx);
@@ -307,10 +307,10 @@ static void what_is_over_is_told(void **state)
 	expect(ctx, USIW_EVENT_PORT_ACTIVE);
 	expect(ctx, USIW_EVENT_GID_CHANGE);
 	before = looks();
-	say_change(&removed, 1); /* it was not seen to come */
+	say_change(&removed, 1); /* its arrival was not seen */
 	wait_looks(before + 1);
 	expect_nothing(ctx);
-	/* A context opened after it gets no event of it. */
+	/* A context that is opened afterwards gets no event of it. */
 	util_lock(&rnic_loop.lock);
 	say_change(flap, 4);
 	util_unlock(&rnic_loop.lock);
@@ -360,8 +360,8 @@ static void what_was_before_is_not_told(void **state)
 	rnic_context_close(late);
 }
 
-/* A change of another interface makes no query of the kernel.  After an
- * overrun, all interfaces are queried. */
+/* A change of another interface causes no query of the kernel. After an overrun
+ * all interfaces are queried. */
 static void only_own_interfaces_are_looked_at(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
@@ -396,7 +396,7 @@ static void a_kernel_that_does_not_answer_is_asked_again(void **state)
 	rnic_context_close(ctx);
 }
 
-/* It opens all the same, and the next one may have more luck. */
+/* The context opens nevertheless, and the next one may get a socket. */
 static void without_a_socket_there_are_no_events(void **state)
 {
 	struct rnic_context *unwatched, *ctx;
@@ -413,7 +413,7 @@ static void without_a_socket_there_are_no_events(void **state)
 	rnic_context_close(unwatched);
 }
 
-/* A broken socket is closed rather than asked for ever. */
+/* A broken socket is closed instead of being read for ever. */
 static void a_broken_socket_is_given_up(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""scripts/apps-table: a row for each test, whatever became of it."""
+"""scripts/apps-table: a row for each test, whatever its result."""
 import os
 import subprocess
 import tempfile

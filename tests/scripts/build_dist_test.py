@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""scripts/build-dist: one source, one archive, wherever it is made."""
+"""scripts/build-dist: the archive of one source is the same wherever it is
+made."""
 import hashlib
 import os
 import re
@@ -54,7 +55,7 @@ class BuildDist(unittest.TestCase):
         with tarfile.open(first) as archive:
             archive.extractall(self.work)
         tree = first.rpartition("/")[2][:-len(".tar.gz")]
-        # What a build leaves there is no source.
+        # The files of a build are not part of the source.
         os.makedirs(os.path.join(self.work, tree, "build", "bin"))
         second = build(os.path.join(self.work, tree), self.target("b"),
                        GIT_CEILING_DIRECTORIES=self.work)

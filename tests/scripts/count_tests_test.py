@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""scripts/count-tests: what each kind of test contributes to the last line."""
+"""scripts/count-tests: what each kind of test adds to the last line."""
 import os
 import subprocess
 import tempfile

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""scripts/demo with a stand-in for usiw: what it takes for a failure, and what
-it says then."""
+"""scripts/demo with a stand-in for usiw: what is a failure, and what is
+printed then."""
 import os
 import subprocess
 import sys
@@ -11,12 +11,14 @@ import unittest
 ROOT = os.environ.get("USIW_SOURCE_DIR") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DEMO = os.path.join(ROOT, "scripts", "demo")
-# Seconds without progress, by what the stand-in does: short where they are to
-# pass, and where its start on a loaded machine must not last as long.
+# Seconds without progress, by what the stand-in does: short where they have to
+# pass, and longer than the start of the stand-in on a loaded machine
+# elsewhere.
 LIMIT_S = {"stuck": 5, "slow": 20}
 LONG_S = 250
 
-# `usiw run -- PROGRAM...`: the server listens and ends when the client says so.
+# `usiw run -- PROGRAM...`: the server listens, and exits when the client says
+# so.
 STAND_IN = r"""#!{python}
 import os, signal, socket, sys, time
 words = sys.argv[3:]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""scripts/install-deps, with a dpkg-query that says what the test wants."""
+"""scripts/install-deps, with a dpkg-query whose output the test sets."""
 import os
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ import unittest
 ROOT = os.environ.get("USIW_SOURCE_DIR") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SCRIPT = os.path.join(ROOT, "scripts", "install-deps")
-# The last word is the package; what dpkg knows of it is in its file.
+# The last word is the package. A file with its name has the output for it.
 DPKG_QUERY = """#!/bin/sh
 for name; do :; done
 file=$USIW_TEST_STATES/$name

@@ -3,8 +3,8 @@
 """lto_test.py CMAKE CC: libsdp.so works as distributions compile it.
 
 Fedora, openSUSE and Ubuntu optimise at link time and define _FORTIFY_SOURCE by
--Wp.  The calls of the library itself must not come to its own stubs then
-either: two programs exchange octets with a libsdp.so that is built so.
+-Wp. The library's own calls must not reach its stubs then either. Two programs
+exchange octets with a libsdp.so that is built like this.
 """
 import os
 import re
@@ -48,13 +48,14 @@ def own_calls(library):
 
 
 def place(test, library):
-    """usiw run with that library; the rest is that of the build."""
+    """A copy of usiw run with that library. All other files are those of the
+    build."""
     for name in ("bin", "lib"):
         os.mkdir(os.path.join(test.directory, name), 0o755)
     for entry in os.listdir(os.path.join(BUILD, "lib")):
         os.symlink(os.path.join(BUILD, "lib", entry),
                    os.path.join(test.directory, "lib", entry))
-    # It looks beside itself for the direct verbs.
+    # It looks for the direct verbs in its own directory.
     os.replace(library, os.path.join(test.directory, "lib", "libsdp.so"))
     return shutil.copy(harness.USIW, os.path.join(test.directory, "bin"))
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""completion_test.py USIW SCRIPT: what bash completes is what the tool takes."""
+"""completion_test.py USIW SCRIPT: bash completes exactly the words that the
+tool accepts."""
 import re
 import shlex
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""usiw(1): its words, its exit codes, the environment it gives a program."""
+"""usiw(1): its arguments, its exit codes, the environment that it gives a
+program."""
 import glob
 import os
 import shutil
@@ -19,7 +20,7 @@ def clean_env(**more):
     env = {k: v for k, v in os.environ.items()
            if k not in ("LD_PRELOAD", "RDMAV_DRIVERS")
            and not (k.startswith("USIW_") and not k.endswith("_DIR"))}
-    if SANITIZER:  # usiw itself under a foreign LD_PRELOAD
+    if SANITIZER:  # usiw itself, with a LD_PRELOAD that is not its own
         env.setdefault("ASAN_OPTIONS",
                        "verify_asan_link_order=0:detect_leaks=0")
     env.update(more)
@@ -74,7 +75,8 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, "[-x][--][a b][]")
 
     def test_not_found_is_127(self):
-        # A directory that may not be searched would make it 126, as of env(1).
+        # A directory without search permission would make it 126, as with
+        # env(1).
         done = usiw("run", "no-such-command-here",
                     env=clean_env() | {"PATH": "/usr/bin:/bin"})
         self.assertEqual(done.returncode, 127)
@@ -102,7 +104,7 @@ class Run(unittest.TestCase):
                 self.assertEqual(done.stderr,
                                  f"usiw: environment: {name} is not a setting "
                                  f"and has no effect; is {meant} meant?\n")
-        # A setting, and names that programs around usiw may have.
+        # A setting, and names that programs around usiw may use.
         for name in "USIW_CRC", "USIW_BUILD_DIR", "USIW_TOOL", "USIW":
             done = usiw("run", "true", env=clean_env(**{name: "on"}))
             self.assertEqual(done.stderr, "")
@@ -114,7 +116,7 @@ class Run(unittest.TestCase):
         self.assertIn(why, done.stderr)
 
     def elf_file(self, path, word_class):
-        """It has no program headers."""
+        """A file without program headers."""
         head = b"\x7fELF" + bytes([word_class, 1, 1]) + bytes(9)
         with open(path, "wb") as stream:
             stream.write(head + bytes(38) + bytes([56, 0]) + bytes(64))
@@ -137,7 +139,7 @@ class Run(unittest.TestCase):
                 self.sees_no_device(path, "set-user-ID")
                 os.chmod(path, 0o2755)
                 self.sees_no_device(path, "set-group-ID")
-                # One that may be executed and not read.
+                # A file that may be executed but not read.
                 os.chmod(place, 0o755)
                 os.chmod(path, 0o4711)
                 self.sees_no_device(path, "set-user-ID", user=65534)
@@ -145,7 +147,8 @@ class Run(unittest.TestCase):
                 self.sees_no_device(shutil.which("su"), "set-user-ID")
 
     def test_a_program_with_file_capabilities_is_told(self):
-        """As the kernel starts it, the loader drops what is preloaded."""
+        """The kernel starts such a program in secure mode, and the loader
+        ignores LD_PRELOAD."""
         if os.geteuid() != 0:
             self.skipTest("file capabilities are root's to give")
         with tempfile.TemporaryDirectory() as place:
@@ -181,7 +184,7 @@ class Run(unittest.TestCase):
     def test_programs_are_looked_up_as_exec_does(self):
         with tempfile.TemporaryDirectory() as place:
             first, second = (os.path.join(place, n) for n in ("1", "2"))
-            # A directory, and in another case a file that is no program.
+            # "one" is a directory there, and "other" is not executable.
             os.makedirs(os.path.join(first, "one"))
             os.mkdir(second)
             self.elf_file(os.path.join(first, "other"), 2)
@@ -192,7 +195,7 @@ class Run(unittest.TestCase):
                 done = usiw("run", name,
                             env=clean_env(PATH=f"{first}:{second}"))
                 self.assertIn(f"{path} sees no device of usiw: ", done.stderr)
-            # Without PATH exec looks in the system's directories.
+            # Without PATH, exec searches the system's directories.
             env = clean_env()
             del env["PATH"]
             done = usiw("run", "other", env=env, cwd=second)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A piece of a test in a child process: settings are parsed once per
- * process, and broken locks abort it. */
+/* Runs a part of a test in a child process: settings are parsed once per
+ * process, and a lock error aborts it. */
 #ifndef CHILD_H
 #define CHILD_H
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /*
- * Run @fn in a child; @ret_err gets what it wrote to stderr.  Return: its exit
+ * Runs @fn in a child; @ret_err gets what it wrote to stderr. Return: its exit
  * code, or minus the signal that ended it.
  */
 static inline int child_run(int (*fn)(void *arg), void *arg, char *ret_err,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Settings: defaults, environment over file, complaints that help. */
+/* Settings: defaults, precedence of environment over file, error messages. */
 #include "test.h"
 
 #include <sys/stat.h>
@@ -11,7 +11,7 @@ struct setting_case {
 	const char *conf;	  /* NULL: no file */
 	const char *name, *value; /* environment; NULL: nothing */
 	int (*check)(const struct util_settings *settings);
-	const char *err; /* must be part of stderr; NULL: stderr is empty */
+	const char *err; /* expected part of stderr; NULL: stderr is empty */
 };
 
 static int has_defaults(const struct util_settings *s)
@@ -120,7 +120,7 @@ static const struct setting_case cases[] = {
 	{ "USIW_TYPO=1\n", NULL, NULL, has_defaults,
 	  "env_test.conf: USIW_TYPO: not a setting" },
 	{ "nonsense\n", NULL, NULL, has_defaults, "nonsense: not a setting" },
-	/* none: not even complaints */
+	/* No log at all, not even errors. */
 	{ "USIW_TYPO=1\nUSIW_CRC=maybe\n", "USIW_LOG", "none", logs_none,
 	  NULL },
 	{ "USIW_LOG=none\nUSIW_TYPO=1\n", NULL, NULL, logs_none, NULL },
@@ -175,7 +175,8 @@ static int unreadable_run(void *arg)
 	return util_settings()->crc == UTIL_CRC_ON ? 0 : 1;
 }
 
-/* Root reads every file, but neither a directory nor a link to itself. */
+/* Root can read every file, but not a directory or a symbolic link to
+ * itself. */
 static void unreadable_file_is_told(void **state)
 {
 	char err[1024];

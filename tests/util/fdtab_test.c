@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The fd table: numbers at every border, kinds never joined with a foreign
- * object. */
+/* The fd table: numbers at its limits, and a kind never read with the object of
+ * another entry. */
 #include "test.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static int objects[4];
 
-/* Tables live until exit: leak checkers must find them. */
+/* Tables live until exit, so leak checkers must find them. */
 static struct util_fdtab *table_new(void)
 {
 	static struct util_fdtab *tables[8];
@@ -39,7 +39,7 @@ static void answers_none_for_every_number_it_was_not_told(void **state)
 		assert_int_equal(util_fdtab_remove(tab, numbers[i]),
 				 UTIL_FD_NONE);
 	}
-	/* outputs are set on success only */
+	/* outputs are set only on success */
 	assert_ptr_equal(object, &objects[3]);
 }
 
@@ -110,7 +110,7 @@ static void each_visits_all_and_may_remove(void **state)
 	assert_int_equal(each_cnt, 2);
 }
 
-/* One thread replaces kind and object in turn, the other must only ever see
+/* One thread replaces kind and object in turn. The other thread must see only
  * pairs that were added. */
 static _Atomic int is_done;
 
@@ -170,7 +170,7 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 			 -EMFILE);
 	assert_int_equal(util_fdtab_install(tab, 7, UTIL_FD_CHAN, &c.file), 0);
 	assert_int_equal(util_fdtab_install(tab, 8, UTIL_FD_CHAN, &c.file), 0);
-	util_file_put(&c.file); /* its maker's */
+	util_file_put(&c.file); /* the reference of its maker */
 	assert_null(util_fdtab_get(tab, 7, UTIL_FD_UCM));
 	assert_null(util_fdtab_get(tab, 9, UTIL_FD_CHAN));
 	assert_ptr_equal(util_fdtab_get(tab, 8, UTIL_FD_CHAN), &c.file);
@@ -184,7 +184,7 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 	assert_int_equal(c.free_cnt, 0); /* a call is in progress */
 	util_file_put(&c.file);
 	assert_int_equal(c.free_cnt, 1);
-	/* What has no file goes without. */
+	/* An entry without a file. */
 	assert_int_equal(util_fdtab_add(tab, 7, UTIL_FD_DEAD, NULL), 0);
 	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), UTIL_FD_DEAD);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The real functions behind stubs, and the door back to errno. */
+/* Finding the real functions behind stubs, and returning errors through
+ * errno. */
 #include "test.h"
 
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ static struct util_reals table = { .pointers = &pointers,
 				   .names = names,
 				   .cnt = 3 };
 
-/* A stub of our own: the table must look behind it. */
+/* A stub in this program: the table must find the function behind it. */
 pid_t getpid(void)
 {
 	return -4711;
@@ -45,7 +46,7 @@ static void leaves_unknown_names_null_and_errno_alone(void **state)
 	assert_int_equal(pointers.close(-1), -1);
 }
 
-/* The work of a stub: it leaves an errno behind, whatever its result. */
+/* The work of a stub. It changes errno, whatever its result. */
 static long work(long ret)
 {
 	errno = EAGAIN;

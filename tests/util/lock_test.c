@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Ranked locks: they exclude, and a wrong order ends a debug build. */
+/* Ranked locks: mutual exclusion, and an abort of debug builds on a wrong
+ * order. */
 #include "test.h"
 
 #include <pthread.h>
@@ -8,7 +9,7 @@
 #include "lock.h"
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
-static long counter; /* guarded by lock; not atomic on purpose */
+static long counter; /* protected by lock; deliberately not atomic */
 
 static void *count_up(void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The words of USIW_LOG. */
+/* The syntax of USIW_LOG. */
 #include "test.h"
 
 #include <string.h>

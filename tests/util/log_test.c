@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Log lines: what is printed, how, and that errno survives. */
+/* Log lines: what is printed and how, and that errno is preserved. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -110,7 +110,7 @@ static void follows_a_route(void **state)
 		{ { UTIL_LOG_INFO, UTIL_LOG_STDERR, NULL },
 		  SDP_E SDP_I CM_W,
 		  "" },
-		/* USIW_LOG asks for errors and warnings of every part. */
+		/* USIW_LOG requests errors and warnings of every part. */
 		{ { UTIL_LOG_NONE, UTIL_LOG_STDERR, NULL }, SDP_E CM_W, "" },
 		{ { UTIL_LOG_INFO, UTIL_LOG_FILE, log_path },
 		  CM_W,
@@ -138,7 +138,7 @@ static void follows_a_route(void **state)
 	unlink(log_path);
 }
 
-/* In a shared directory the name may be a trap. */
+/* In a shared directory an attacker may have made the name a link. */
 static void writes_to_no_link(void **state)
 {
 	struct routed routed = { UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Counter pages in memfds and files.  Each case runs in a process of its own,
- * since settings are read once.
+ * Counter pages in memfds and files. Each case runs in its own process, because
+ * settings are read once.
  */
 #define _GNU_SOURCE
 #include "statdir.h"
@@ -48,7 +48,7 @@ static int check_file(void)
 	uint8_t octet;
 	int fd;
 
-	/* What has the name already is not written to. */
+	/* An existing file of that name is not overwritten. */
 	snprintf(path, sizeof(path), "%s/test.%d", dir, (int)getpid());
 	snprintf(other, sizeof(other), "%s.trap", path);
 	fd = open(other, O_RDWR | O_CREAT, 0600);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A thread of the library's own: its signals, its stack, its end. */
+/* A thread of the library: its signals, its stack, its end. */
 #include "test.h"
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void *look(void *arg)
 	return NULL;
 }
 
-/* What a fault makes is not to be blocked. */
+/* Signals that a fault causes must not be blocked. */
 static bool is_blockable(int sig)
 {
 	return sig != SIGKILL && sig != SIGSTOP && sig != SIGSEGV &&
@@ -51,12 +51,12 @@ static void runs_without_signals(void **state)
 	for (int sig = 1; sig <= SIGSYS; sig++) {
 		assert_int_equal(sigismember(&seen.mask, sig),
 				 is_blockable(sig));
-		/* The caller's own mask is as it was. */
+		/* The caller's mask is unchanged. */
 		assert_int_equal(sigismember(&mask, sig),
 				 sigismember(&before, sig));
 	}
 	assert_true(seen.stack_size >= UTIL_THREAD_STACK);
-#ifndef __SANITIZE_THREAD__ /* which makes all stacks larger */
+#ifndef __SANITIZE_THREAD__ /* it makes all stacks larger */
 	assert_true(seen.stack_size < 2 * UTIL_THREAD_STACK);
 #endif
 	assert_int_equal(seen.detach_state, PTHREAD_CREATE_DETACHED);

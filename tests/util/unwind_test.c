@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What is pushed runs when its frame is left otherwise than by a return. */
+/* A pushed function runs if its frame is left other than by a return. */
 #include "test.h"
 
 #include <pthread.h>
@@ -9,10 +9,10 @@
 
 #include "unwind.h"
 
-/* ASan believes in the frames of a thread that has ended inside them. */
+/* ASan considers the frames of a thread valid that has ended inside them. */
 #define NOT_POISONED __attribute__((noinline, no_sanitize("address")))
 
-/* TSan does not want libc to allocate in a handler that ends its thread. */
+/* TSan reports allocations by libc in a handler that ends its thread. */
 #ifdef __SANITIZE_THREAD__
 #define HAS_TSAN 1
 #else
@@ -20,7 +20,7 @@
 #endif
 
 static sigjmp_buf back;
-static char left[8]; /* what has run, in order */
+static char left[8]; /* the functions that have run, in order */
 static bool was_blocked;
 
 static void note(void *arg)
@@ -37,7 +37,7 @@ static void leave(int sig)
 	sigjmp_buf here;
 
 	(void)sig;
-	/* A jump that stays inside leaves no frame. */
+	/* A jump inside the frame does not leave it. */
 	if (sigsetjmp(here, 0) == 0)
 		siglongjmp(here, 1);
 	assert_string_equal(left, "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Copies from and to memory that is good, bad, and half of both. */
+/* Copies from and to memory that is accessible, inaccessible, or partly
+ * accessible. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -17,8 +18,8 @@ enum memory {
 	MEMORY_NONE,
 	MEMORY_GOOD,
 	MEMORY_END,  /* the last octets before a hole */
-	MEMORY_HALF, /* and some of the hole */
-	MEMORY_WRAP, /* beyond the end of all addresses */
+	MEMORY_HALF, /* the same, and a part of the hole */
+	MEMORY_WRAP, /* beyond the end of the address space */
 };
 
 static const struct user_case {
@@ -38,7 +39,7 @@ static const struct user_case {
 
 #define LEN 100
 
-static char *area; /* two pages, and one that is not there */
+static char *area; /* two pages, and an inaccessible one */
 static size_t page;
 
 static char *memory_of(enum memory memory)
@@ -72,7 +73,8 @@ static int teardown(void **state)
 	return munmap(area, 2 * page);
 }
 
-/* Both orders: what is remembered as readable is not writable for that. */
+/* Both orders: memory that is recorded as readable is not therefore
+ * writable. */
 static void copies(const struct user_case *c, bool is_put_first)
 {
 	int prot = c->memory == MEMORY_READ_ONLY ? PROT_READ
@@ -99,7 +101,7 @@ static void copies(const struct user_case *c, bool is_put_first)
 	assert_int_equal(teardown(NULL), 0);
 }
 
-/* Each mapping has addresses of its own: nothing of it is remembered. */
+/* Each mapping has its own addresses, so nothing about it is recorded. */
 static void test_copies(void **state)
 {
 	char *kept;
@@ -108,7 +110,7 @@ static void test_copies(void **state)
 		print_message("%s\n", user_cases[i].name);
 		for (int first = 0; first < 2; first++) {
 			copies(&user_cases[i], first);
-			/* The next area stands elsewhere. */
+			/* The next area must have another address. */
 			kept = mmap(area, 3 * page, PROT_NONE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			assert_ptr_not_equal(kept, MAP_FAILED);
@@ -123,7 +125,7 @@ static void test_nothing(void **state)
 	assert_true(util_user_is_readable(NULL, 0));
 }
 
-/* Memory that goes is noticed after a number of calls. */
+/* Memory that was unmapped is noticed after a number of calls. */
 static void test_forgets(void **state)
 {
 	char *good, ours[4] = "abc", last[4];
@@ -142,7 +144,7 @@ static void test_forgets(void **state)
 	assert_int_equal(teardown(NULL), 0);
 }
 
-/* Ages come round without an old page looking new. */
+/* When ages wrap, an old page must not look new. */
 static void test_long_use(void **state)
 {
 	char octet = 'x', back = 0;

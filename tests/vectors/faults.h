@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a scripted Initiator sends, and the TERMINATE it must get.
+ * What a scripted Initiator sends, and the TERMINATE that it must receive.
  *
  * Origin: computed by a separate program from RFC 5041 4, 7 and RFC 5040 4.8
- * (tables 6.1 to 6.4 and choices D-1 to D-12, D-31 of the notes); FPDUs with
- * CRC and without markers.
+ * (tables 6.1 to 6.4 and choices D-1 to D-12, D-31 of doc/spec/ddp-rdmap.md).
+ * The FPDUs have a CRC and no markers.
  */
 #ifndef TEST_VECTORS_FAULTS_H
 #define TEST_VECTORS_FAULTS_H
@@ -13,11 +13,12 @@
 
 struct fault_vector {
 	const char *name;
-	const char *peer; /* FPDUs behind a valid empty Write */
+	const char *peer; /* FPDUs after a valid empty Write */
 	uint16_t fault;
-	enum smpa_event_type refuse; /* NONE: the engine finds it itself,
-					else the owner refuses this one */
-	const char *terminate;	     /* the FPDU */
+	/* NONE: the engine detects the fault itself. Otherwise the owner
+	 * refuses this event. */
+	enum smpa_event_type refuse;
+	const char *terminate; /* the FPDU */
 };
 
 static const struct fault_vector fault_vectors[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MPA Request and Reply frames: V-16 to V-21 and X-21 to X-24 of the notes,
+ * MPA Request and Reply frames: V-16 to V-21 and X-21 to X-24 of doc/spec/,
  * computed from RFC 5044 7.1.1 and RFC 6581 9.
  */
 #ifndef TEST_VECTORS_FRAMES_H
@@ -16,7 +16,7 @@ struct frame_vector {
 	const char *hex;
 	struct start_frame f; /* without pd */
 	const char *pd;
-	bool is_canonical; /* an encoder must yield just this */
+	bool is_canonical; /* an encoder must produce exactly this */
 };
 
 static const struct frame_vector frame_vectors[] = {
@@ -106,7 +106,7 @@ static const struct frame_vector frame_vectors[] = {
 	    .ord = 16 },
 	  "4142",
 	  true },
-	/* received as if clean */
+	/* Decoded as if the bits were clear. */
 	{ "reserved bits and R in a Request",
 	  KEY_REQUEST "6f010000",
 	  { .has_crc = true, .rev = 1 },
@@ -133,7 +133,7 @@ static const struct frame_vector frame_vectors[] = {
 	  true },
 };
 
-/* Never a frame, whatever follows. */
+/* Invalid, whatever follows. */
 static const struct {
 	const char *name;
 	bool is_reply;

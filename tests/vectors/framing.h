@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * FPDUs as octets: RFC 5044's figures, the draft's, and computed ones (9.1 to
- * 9.3 of the notes).
+ * FPDUs: those of the figures in RFC 5044 and in the draft, and computed ones
+ * (doc/spec/mpa.md 9.1 to 9.3).
  */
 #ifndef TEST_VECTORS_FRAMING_H
 #define TEST_VECTORS_FRAMING_H
@@ -18,7 +18,7 @@ struct framing_vector {
 	uint32_t phase;	   /* stream offset modulo 512 of hex[0] */
 	bool has_markers;
 	bool has_crc;
-	bool is_canonical; /* an encoder must yield just this */
+	bool is_canonical; /* an encoder must produce exactly this */
 	enum framing_result result;
 };
 
@@ -116,7 +116,7 @@ static const struct framing_vector framing_vectors[] = {
 	  true, true, FRAMING_OK },
 };
 
-/* V-12: ULPDU of so many zero octets, first of a marked stream. */
+/* V-12: ULPDU of this many zero octets, first in a stream with markers. */
 #define FRAMING_V12_LEN 1442u
 #define FRAMING_V12_SIZE 1460u
 #define FRAMING_V12_CRC "3f549c7a"

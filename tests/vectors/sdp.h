@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * SDP Messages as octets: those of doc/spec/sdp.md 1.10, and one of each
- * other kind, made by hand from 1.3 to 1.9.
+ * SDP Messages: those of doc/spec/sdp.md 1.10, and one of each other kind, made
+ * by hand from 1.3 to 1.9.
  */
 #ifndef TEST_VECTORS_SDP_H
 #define TEST_VECTORS_SDP_H
@@ -36,7 +36,7 @@ struct sdp_vector {
 		   .rcv_sz = 16384,                                            \
 		   .ird = 4,                                                   \
 		   .ord = 4 }
-/* Every field different, so that exchanged ones show. */
+/* Every field has a different value, so that a test detects swapped fields. */
 #define HELLO_APART                                                            \
 	.hello = { .max_adverts = 0x0102,                                      \
 		   .min_v = 2,                                                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * FPDUs with DDP and RDMAP contents: X-1 to X-20 of the notes, computed from
- * RFC 5040, 5041, 7306; CRC in use, no markers.
+ * FPDUs with DDP and RDMAP contents: X-1 to X-20 of doc/spec/ddp-rdmap.md,
+ * computed from RFC 5040, 5041 and 7306, with CRC, without markers.
  */
 #ifndef TEST_VECTORS_SEGMENTS_H
 #define TEST_VECTORS_SEGMENTS_H
@@ -11,10 +11,10 @@
 struct segment_vector {
 	const char *name;
 	const char *hex;
-	struct smpa_msg msg; /* submitted, it gives hex; TERMINATE: no */
+	struct smpa_msg msg; /* its submission gives hex; not for TERMINATE */
 	const char *payload;
-	/* what the receiver sees: SEGMENT first if there is payload or the
-	 * message is untagged on QN 0; then */
+	/* What the receiver sees. If there is payload, or the message is
+	 * untagged on QN 0, SEGMENT comes first, then this. */
 	enum smpa_event_type type;
 	uint32_t msn;	    /* untagged */
 	const char *before; /* FPDU that must come first; NULL: none */

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A second, deliberately plain decoder of MPA, DDP and RDMAP.
+"""A second, deliberately simple decoder of MPA, DDP and RDMAP.
 
-It has whole streams at hand, keeps no state across calls and is as slow as it
-likes; it was written from the RFCs and the choices in doc/spec, not from the
-engine.  What it says about a connection is a list of lines for each receiving
-side, "R" (Responder, gets what the Initiator sent) and "I", in the form that
-replay.c prints.
+It reads whole streams, keeps no state across calls and need not be fast. It
+was written from the RFCs and the choices in doc/spec, not from the engine. Its
+result for a connection is a list of lines for each receiving side, "R"
+(Responder, receives what the Initiator sent) and "I", in the format of
+replay.c.
 """
 import struct
 
@@ -22,7 +22,8 @@ PRIVATE_MAX = 512
 
 
 class Fault(Exception):
-    """The sender broke the protocol; args[0] as a Terminate tells it."""
+    """The sender broke the protocol; args[0] is the error as in a
+    Terminate."""
 
 
 class NeedMore(Exception):
@@ -49,7 +50,7 @@ def crc32c(octets):
 
 
 def fnv(octets):
-    """FNV-1a, 32 bits: payload as one word of a line."""
+    """FNV-1a, 32 bits: a payload as one word of a line."""
     value = 0x811c9dc5
     for octet in octets:
         value = (value ^ octet) * 0x01000193 & 0xffffffff
@@ -101,7 +102,7 @@ class Start:
 
 
 class Sender:
-    """All that one side sent, and what became of its half."""
+    """All that one side sent, and the state of its half."""
 
     def __init__(self):
         self.octets = b""
@@ -125,7 +126,7 @@ def text_pd(pd):
 
 
 def fpdu(octets, at, has_crc):
-    """(ULPDU, offset behind the FPDU)."""
+    """(ULPDU, offset after the FPDU)."""
     if len(octets) - at < 2:
         raise NeedMore
     size = struct.unpack_from(">H", octets, at)[0]
@@ -141,10 +142,11 @@ def fpdu(octets, at, has_crc):
 
 
 def marked_fpdu(octets, at, has_crc):
-    """The same in a half with markers: one wherever the offset from the first
-    FPDU's begin is a multiple of 512, pointing back to the ULPDU_Length of
-    the FPDU it is in, or 0 in front of that.  Those inside are covered by the
-    CRC; one behind the CRC belongs to the next FPDU."""
+    """The same in a half with markers. There is one wherever the offset from
+    the start of the first FPDU is a multiple of 512. It points back to the
+    ULPDU_Length of the FPDU that contains it, or is 0 if it is in front of
+    one. The CRC covers the markers inside of an FPDU. A marker after the CRC
+    belongs to the next FPDU."""
     begin, size, length_at, body = at, 2, None, b""
     while True:
         if at % 512 == 0:
@@ -177,12 +179,12 @@ def marked_fpdu(octets, at, has_crc):
 
 
 class Untagged:
-    """Where each queue stands."""
+    """The state of each queue."""
 
     def __init__(self):
         self.msn = [1, 1, 1, 1]  # RFC 7306 has added queue 3
         self.mo = [0, 0, 0, 0]
-        self.opcode = None  # of the Send under way
+        self.opcode = None  # of the unfinished Send
 
     def check(self, opcode, qn, msn, mo):
         if qn > 3:
@@ -242,7 +244,7 @@ def send(opcode, head, payload, is_last, queues, lines):
 
 
 def untagged(ulpdu, rtr, queues, lines):
-    """True: the stream is over."""
+    """True: the stream has ended."""
     if len(ulpdu) < 18:
         raise Fault(0x2003)
     if ulpdu[0] & 3 != 1:
@@ -277,11 +279,11 @@ def untagged(ulpdu, rtr, queues, lines):
 
 
 def fpdus(octets, has_crc, has_markers):
-    """(ULPDU, offset of the FPDU, offset behind it) of one direction."""
+    """(ULPDU, offset of the FPDU, offset after it) of one direction."""
     at = 0
     while at < len(octets):
         begin = at
-        # A lone marker in front of the end belongs to no FPDU.
+        # A single marker before the end belongs to no FPDU.
         if has_markers and at % 512 == 0 and octets[at:] == bytes(4):
             return
         ulpdu, at = (marked_fpdu if has_markers else fpdu)(octets, at,
@@ -290,7 +292,7 @@ def fpdus(octets, has_crc, has_markers):
 
 
 def rdma(octets, has_fin, has_crc, has_markers, rtr, lines):
-    """What the FPDUs say.  @rtr: kinds that the first one may be."""
+    """The contents of the FPDUs. @rtr: kinds that the first one may be."""
     queues = Untagged()
     for ulpdu, _, _ in fpdus(octets, has_crc, has_markers):
         if len(ulpdu) < 2:
@@ -305,7 +307,7 @@ def rdma(octets, has_fin, has_crc, has_markers, rtr, lines):
 
 
 def guarded(function, has_fin, lines, *args):
-    """What it returns, or None when the stream breaks; lines say how."""
+    """Its result, or None if the stream breaks; lines then have the reason."""
     try:
         return function(*args)
     except Fault as e:
@@ -345,7 +347,7 @@ def established(request, reply, markers):
 
 
 def responder(initiator, request, reply, lines):
-    """What the Responder gets to see."""
+    """What the Responder receives."""
     lines.append(f"request rev={request.rev} "
                  f"enhanced={int(request.is_enhanced)} ird={request.ird} "
                  f"ord={request.ord} pd={text_pd(request.pd)}")
@@ -363,7 +365,7 @@ def responder(initiator, request, reply, lines):
 
 
 def initiator(sender, request, reply, lines):
-    """What the Initiator gets to see.  @sender: the Responder's half."""
+    """What the Initiator receives. @sender: the Responder's half."""
     if reply.has(R):
         lines.append(f"rejected ird={reply.ird} ord={reply.ord} "
                      f"pd={text_pd(reply.pd)}")
@@ -373,16 +375,16 @@ def initiator(sender, request, reply, lines):
     markers = f"{int(request.has(M))}{int(reply.has(M))}"
     lines.append(established(request, reply, markers) +
                  f" pd={text_pd(reply.pd)}")
-    # siw does not wait for the Initiator's first FPDU (MPA-134); what it sends
-    # is taken all the same.
+    # siw does not wait for the Initiator's first FPDU (MPA-134). What it sends
+    # is accepted nevertheless.
     guarded(rdma, sender.has_fin, lines, sender.octets[reply.size:],
             sender.has_fin, request.has(C) or reply.has(C), request.has(M), 0,
             lines)
 
 
 class Story:
-    """A connection as read: both start frames as sent (None: none that could
-    be read) and the lines of each receiving side."""
+    """A decoded connection: both start frames as sent (None if unreadable),
+    and the lines of each receiving side."""
 
     def __init__(self, connection):
         self.active, self.passive = senders(connection)

@@ -13,7 +13,7 @@ LINKTYPE_ETHERNET = 1
 
 
 class Error(Exception):
-    """The file is not what it should be; the text says how."""
+    """The file is not as expected; the text says how."""
 
 
 def packets(path):
@@ -46,7 +46,7 @@ def tcp_segment(frame):
     if ethertype == ETHERTYPE_IPV4:
         head, total = (ip[0] & 15) * 4, struct.unpack_from(">H", ip, 2)[0]
         protocol, source, destination = ip[9], ip[12:16], ip[16:20]
-        # A length of 0 is what segmentation offload leaves for the driver.
+        # Segmentation offload leaves a length of 0 for the driver to fill in.
         tcp = ip[head:total or len(ip)]
     elif ethertype == ETHERTYPE_IPV6:
         size, protocol = struct.unpack_from(">HB", ip, 4)
@@ -73,7 +73,7 @@ class Direction:
         self.is_ended = False
 
     def take(self, sequence, payload, is_fin):
-        """What becomes deliverable: (octets, did the stream end)."""
+        """What becomes deliverable: (octets, whether the stream ended)."""
         ahead = (sequence - self.next) & 0xffffffff
         if ahead >= 1 << 31:
             ahead -= 1 << 32
@@ -100,8 +100,9 @@ class Connection:
     """What crossed the wire, in order: steps of (kind, is_active, octets).
 
     Kind is "data", "fin" or "rst"; is_active: the side that sent the SYN.
+
     frames: (number of the packet in the file, from 1, is_active, offset of its
-    payload in that side's octets, length) of each that came in order.
+    payload in that side's octets, length) of each packet that came in order.
     """
 
     def __init__(self, active, sequence):

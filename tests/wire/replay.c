@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Plays both receiving sides of a captured connection: one engine is the
- * Responder and gets what the Initiator sent, one is the Initiator and gets
- * what the Responder sent.  What either sends itself is thrown away; it is
- * there so that its state is what it was when the capture was made.
+ * Replays both receiving sides of a captured connection. One engine is the
+ * Responder and gets what the Initiator sent. The other is the Initiator and
+ * gets what the Responder sent. What they send is dropped: it only keeps their
+ * state as it was during the capture.
  *
- * Reads a script, prints what each side sees, a line per event, with "R " or
- * "I " in front.  Commands, one a line, fields separated by a blank:
+ *
+ * Reads a script and prints what each side sees, one line per event, with "R "
+ * or "I " in front. Commands, one per line, with fields separated by a space:
  *
  *   cut MAX SEED DIRECT_MIN
  *   initiator REV NO_CRC MARKERS RTR IRD ORD PD    begin; prints the Request
@@ -17,7 +18,7 @@
  *   data SIDE HEX           octets for that side
  *   fin SIDE                the stream to that side ends
  *
- * Hex of no octets is "-".
+ * An empty octet string is "-".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ struct side {
 	char name;
 	struct smpa_conn *conn;
 	uint8_t *rx, *tx;
-	uint8_t *in; /* octets that came, not yet taken */
+	uint8_t *in; /* octets received, not taken yet */
 	size_t in_len;
 	uint8_t sink[SINK_SIZE];
 	char segment[160]; /* its line, until the payload is placed */
@@ -96,7 +97,7 @@ static uint32_t fnv(const uint8_t *buf, size_t len)
 	return value;
 }
 
-/* Everything that wants out goes nowhere. */
+/* Drops everything that the engine sends. */
 static void side_drain(struct side *s, bool is_printed)
 {
 	const struct iovec *iov;
@@ -114,9 +115,9 @@ static void side_drain(struct side *s, bool is_printed)
 	}
 }
 
-/* ---- events ------------------------------------------------------------ */
+/* ---- events ---- */
 
-/* The payload of the last segment is where it belongs: the line is whole. */
+/* The payload of the last segment was placed, so the line is complete. */
 static void segment_done(struct side *s)
 {
 	if (!s->segment[0])
@@ -234,9 +235,9 @@ static void side_pull(struct side *s)
 		segment_done(s);
 }
 
-/* ---- input --------------------------------------------------------------- */
+/* ---- input ---- */
 
-/* As much of what came as the engine wants now; the rest waits in TCP. */
+/* Reads as much as the engine accepts now. The rest waits, as in TCP. */
 static void side_take(struct side *s)
 {
 	struct iovec iov[SMPA_IOV_MAX + 1];
@@ -312,7 +313,7 @@ static void side_send(struct side *s)
 	const struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .quiet = true };
 	int ret = smpa_conn_submit(s->conn, &msg);
 
-	/* Broken streams send nothing; held ones take it and wait. */
+	/* A broken stream sends nothing. A held one accepts it and waits. */
 	if (ret < 0 && ret != -EPIPE && ret != -EAGAIN)
 		fail("submit");
 	side_drain(s, false);
@@ -338,7 +339,7 @@ static void answer(const char *line)
 		fail("bad answer");
 	}
 	if (ret < 0) {
-		/* The Request was no good: there is nothing to answer. */
+		/* The Request was invalid: there is nothing to answer. */
 		return;
 	}
 	printf("reply ");
@@ -373,7 +374,7 @@ static void command(const char *line)
 	} else if (!strncmp(line, "data ", 5)) {
 		side_data(s, line + 7);
 	} else if (!strncmp(line, "fin ", 4)) {
-		/* Octets that were not read precede it. */
+		/* Unread octets come before it. */
 		if (s->in_len == 0) {
 			smpa_conn_rx_eof(s->conn);
 			side_pull(s);

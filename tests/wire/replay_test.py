@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """replay_test.py REPLAY DIRECTORY: captures of kernel siw, replayed.
 
-Every connection of every capture is played to two engines (replay.c), as it
-was cut on the wire, octet by octet, in random pieces, and with payload going
-straight to its sink.  What they see must be, line by line, what a second
-decoder (decode.py) reads in the capture; the start frames they make must be
-the octets that siw sent.
+Every connection of every capture is replayed to two engines (replay.c): as it
+was cut on the wire, octet by octet, in random pieces, and with payload that
+goes directly to its sink. Their output must be the same, line by line, as that
+of a second decoder (decode.py) for the capture. The start frames that they
+make must be the octets that siw sent.
 """
 import difflib
 import glob
@@ -17,14 +17,14 @@ import sys
 import decode
 import pcap
 
-# Largest piece (0: as captured), seed, least length to go straight to a sink.
+# Largest piece (0: as captured), seed, least length to go directly to a sink.
 CUTS = ((0, 0, 0), (1, 0, 0), (97, 1, 64), (3000, 2, 64), (0, 0, 64))
 # siw's own flag: "FPDUs may be longer than a segment".
 SIW_GSO = 0x08
-# Not two kernels talking: a script that broke the rules on purpose.
+# Not two kernels, but a script that broke the rules on purpose.
 PROBE = "mpa-probe.pcap"
-# What must be in a file at least, or the captures prove nothing: (file,
-# side, a line that begins so, how often).
+# What a file must contain at least, so that the captures prove something:
+# (file, side, a line that begins so, how often).
 KNOWN = (
     ("rping-3.pcap", "R", "message op=3", 6),
     ("rping-3.pcap", "I", "read ", 3),
@@ -32,8 +32,8 @@ KNOWN = (
     ("rping-3-p2p.pcap", "R", "established crc=0 markers=00 rtr=1", 1),
     ("rping-3-crc-required.pcap", "I", "established crc=1", 1),
     ("ib_read_bw-8192-mtu1500.pcap", "I", "segment op=2", 30),
-    # README: the Sends that follow the Reply at once made siw reset the
-    # connection; our Initiator takes them.
+    # README: siw reset the connection because Sends followed the Reply at
+    # once. Our Initiator accepts them.
     ("ucmatose.pcap", "I", "message op=3", 10),
     ("ucmatose.pcap", "R", "message", 0),
     # README: the server cannot read with ORD 0 and closes.
@@ -112,7 +112,7 @@ def without_gso(octets):
 
 
 def check_starts(script, is_probe, printed):
-    """The frames of our engines against siw's."""
+    """Compares the frames of our engines with siw's."""
     found = []
     for what, frame in (("request", script.request),
                         ("reply", script.reply)):

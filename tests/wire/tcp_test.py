@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""FPDUs and TCP segments (doc/spec/mpa.md, 12.4): alignment as long as nothing
-disturbs it, a path MTU that shrinks under a stream, and a proxy that cuts and
-joins segments at any place.
+"""FPDUs and TCP segments (doc/spec/mpa.md, 12.4): alignment without
+disturbance, a path MTU that shrinks during a transfer, and a proxy that cuts
+and joins segments at any place.
 
 The script runs itself in a network namespace of its own.
 """
@@ -36,7 +36,7 @@ def run(*words):
 
 
 def link(mtu):
-    """lo as a plain link: segments leave as TCP cut them."""
+    """Makes lo a plain link: segments are sent as TCP cut them."""
     run("ip", "link", "set", "lo", "up", "mtu", str(mtu))
     run("ethtool", "-K", "lo", "tso", "off", "gso", "off", "gro", "off")
 
@@ -44,7 +44,7 @@ def link(mtu):
 # ---- captures -------------------------------------------------------------
 
 class Capture:
-    """tcpdump on lo while it lasts."""
+    """tcpdump on lo, while the block runs."""
 
     def __init__(self, test):
         self.path = os.path.join(test.directory, "wire.pcap")
@@ -74,8 +74,8 @@ class Capture:
 
 
 class Stream:
-    """One direction of a connection without markers: where FPDUs begin and
-    how long they are, and where segments begin."""
+    """One direction of a connection without markers: offset and length of
+    FPDUs, and offset of segments."""
 
     def __init__(self):
         self.segments = {}  # stream offset -> longest payload seen there
@@ -107,7 +107,7 @@ class Stream:
 
 
 def streams(path):
-    """The directions in which MPA was spoken, the largest first."""
+    """The directions with MPA, the largest first."""
     found = collections.defaultdict(Stream)
     for frame in pcap.packets(path):
         segment = pcap.tcp_segment(frame)
@@ -128,11 +128,12 @@ def streams(path):
 # ---- T-70 -----------------------------------------------------------------
 
 def aligned(mtu, crc):
-    """MPA-73, MPA-188: segments of a bulk transfer begin with FPDUs.  No
-    message has a tail, which would shift all behind it (MPA-192).
+    """MPA-73, MPA-188: segments of a bulk transfer begin with FPDUs. No
+    message has a short last FPDU, which would shift all FPDUs after it
+    (MPA-192).
 
-    If TCP takes only a part because its send buffer is full, the alignment
-    shifts, too.  That depends on scheduling (MPA-76), so one of several
+    If TCP accepts only a part because its send buffer is full, the alignment
+    shifts, too. That depends on scheduling (MPA-76), so one of several
     transfers must be undisturbed.
     """
     link(mtu)
@@ -165,8 +166,8 @@ def transfer(test, mulpdu, crc):
 # ---- short FPDUs ------------------------------------------------------------
 
 def cut_reads(path):
-    """(READ Requests of the stream with most of them, those that lie in more
-    than one segment)"""
+    """(READ Requests of the stream with most of them, those in more than one
+    segment)"""
     best = (0, 0)
     for stream in streams(path):
         whole, borders = stream.octets(), sorted(stream.segments)
@@ -180,8 +181,9 @@ def cut_reads(path):
 
 
 def reads_are_whole(options):
-    """MPA-73, MPA-74: whatever waits while TCP sends, no READ Request lies in
-    two segments; Linux's siw does not stand that (kernel-lab/FINDINGS.md)."""
+    """MPA-73, MPA-74: no READ Request is divided between two segments,
+    whatever is queued while TCP sends. Linux's siw fails if one is
+    (kernel-lab/FINDINGS.md)."""
     link(1500)
     with Test(f"READ Requests, {options}") as test:
         with Capture(test) as capture:
@@ -222,7 +224,7 @@ def mtu_shrinks(markers):
         client.wait(100)
         server.wait(20, codes=None)
         check(tail.longest > 0, "nothing was captured")
-        # what the smaller MTU leaves, retransmissions of old FPDUs aside
+        # segments after the smaller MTU, without retransmissions of old FPDUs
         fpdu = size / tail_fpdus(before, test.counters.sum(), size)
         print(f"segments up to {tail.longest} octets, {fpdu:.0f} octets of "
               "payload in an FPDU")
@@ -231,14 +233,14 @@ def mtu_shrinks(markers):
 
 
 def tail_fpdus(before, after, size):
-    """FPDUs in which `size` octets of payload went, on the average."""
+    """The average number of FPDUs for `size` octets of payload."""
     octets = after["tx_payload"] - before["tx_payload"]
     fpdus = after["tx_fpdu"] - before["tx_fpdu"]
     return fpdus * size / octets
 
 
 class Tail:
-    """Looks at segments while it lasts."""
+    """Reads the segments on lo, while the block runs."""
 
     def __init__(self, test):
         self.longest = 0
@@ -271,7 +273,8 @@ class Tail:
 # ---- T-72 -----------------------------------------------------------------
 
 class Relay:
-    """Two TCP connections, and octets in pieces of 1 to 1460 between them."""
+    """Two TCP connections. Octets are forwarded between them in pieces of 1 to
+    1460."""
 
     def __init__(self, port):
         self.port = port
@@ -313,7 +316,7 @@ class Relay:
 
 
 def relayed(markers, crc):
-    """MPA-77, MPA-88: boundaries of segments mean nothing."""
+    """MPA-77, MPA-88: boundaries of segments have no meaning."""
     link(65536)
     size, count = 5001, 60
     env = {"USIW_CRC": crc, "USIW_MARKERS": markers}
@@ -335,7 +338,7 @@ def relayed(markers, crc):
         relay.listener.close()
 
 
-# ---- the whole ------------------------------------------------------------
+# ---- all tests ------------------------------------------------------------
 
 harness.confine(__file__, "ethtool", "tcpdump", "rping", "ib_write_bw",
                 is_root=False)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What usiw puts on the wire, read by others: captured with tcpdump in a
-network namespace, decoded by Wireshark's iWARP dissectors and by decode.py.
-No packet may be malformed, every CRC must be good, and both must find the same
+"""usiw's packets as other programs read them: captured with tcpdump in a
+network namespace, decoded by Wireshark's iWARP dissectors and by decode.py. No
+packet may be malformed, every CRC must be right, and both must find the same
 FPDUs.
 
-With markers tshark 4.0 is half blind: it takes for granted that a TCP segment
-holds one FPDU, and where an FPDU ends on a marker's place it counts that
-marker, which is the next FPDU's (RFC 5044 4.3), as this one's.  There it is
-asked about the other segments only; decode.py checks all of them.
+tshark 4.0 decodes only some segments with markers. It assumes that a TCP
+segment contains one FPDU. If an FPDU ends where a marker is due, tshark counts
+that marker as part of this FPDU, although it belongs to the next one (RFC 5044
+4.3). With markers tshark is used for the other segments only; decode.py checks
+all of them.
 """
 import collections
 import functools
@@ -31,7 +32,7 @@ ADDRESS = "127.0.0.1"
 PINGS, PING_SIZE = 20, 5000
 # With this MTU an FPDU of rping is one segment.
 LONE_MTU = 65536
-# What tshark's iWARP decoding looks like.
+# The output format of tshark for iWARP.
 COUNTED = {
     "fpdu": re.compile(r"^ +ULPDU length: ", re.M),
     "good": re.compile(r"\(Good CRC32\)"),
@@ -41,19 +42,20 @@ COUNTED = {
 }
 ULPDU_LENGTH = re.compile(r"^ +ULPDU length: (\d+)", re.M)
 MARKER_POINTER = re.compile(r"^ +FPDU back pointer: (\d+)", re.M)
-# Guesses about what our payload might be are none of our business.
+# tshark must not guess a protocol in our payload.
 NOT_ASKED = ("rpcordma", "smb_direct", "iser")
 
 
 class Capture:
-    """tcpdump on lo while it lasts."""
+    """tcpdump on lo, while the block runs."""
 
     def __init__(self, test):
         self.path = os.path.join(test.directory, "wire.pcap")
         self.test = test
 
     def __enter__(self):
-        # --immediate-mode: a packet is in the file soon after it came, and
+        # --immediate-mode: a packet is in the file soon after it came, and not
+        # only when a buffer is full.
         # not only when a buffer is full.
         self.process = subprocess.Popen(
             ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode",
@@ -64,7 +66,7 @@ class Capture:
         return self
 
     def stop(self):
-        """What it said in the end; it never outlives the test."""
+        """Ends tcpdump in any case. Returns its output."""
         self.process.send_signal(signal.SIGINT)
         try:
             return self.process.communicate(timeout=20)[1]
@@ -83,7 +85,7 @@ class Capture:
                   f"tcpdump: {said.strip()}")
 
     def wait_all(self):
-        """Until every connection in the file has ended, both ways."""
+        """Waits until every connection in the file has ended, both ways."""
         def is_all():
             try:
                 found = pcap.connections(self.path)
@@ -96,7 +98,7 @@ class Capture:
 
 
 def tshark(path):
-    """What it has to say."""
+    """The lines of tshark for the file."""
     words = ["tshark", "-r", path, "-O", "iwarp_mpa,iwarp_ddp_rdmap",
              # Two processors may hand packets to the capture in any order.
              "-o", "tcp.reassemble_out_of_order:TRUE"]
@@ -114,7 +116,8 @@ def count(text):
 
 
 def our_count(path, has_markers):
-    """FPDUs by decode.py, which must find nothing wrong; and by kind."""
+    """FPDUs by decode.py, which must find nothing wrong; in all, and by
+    kind."""
     fpdus, kinds = 0, collections.Counter()
     for number, connection in enumerate(pcap.connections(path)):
         story = decode.Story(connection)
@@ -130,7 +133,7 @@ def our_count(path, has_markers):
         kinds.update(line.split()[1] for line in lines
                      if line.startswith("segment"))
         fpdus += sum(line.startswith(("segment", "read ")) for line in lines)
-        # Empty Writes: the one in front, and those to a silent peer.
+        # Empty Writes: the first FPDU, and those to a peer that sends nothing.
         fpdus += sum(line.endswith("rtr=1") for line in story.lines["R"])
         fpdus += sum(line.startswith("message op=0 len=0 ") for line in lines)
     return fpdus, kinds
@@ -164,7 +167,8 @@ def over(mtu, env):
         try:
             return once(mtu, env)
         except harness.Failure as e:
-            # A busy machine's capture may lack a packet: nothing to check.
+            # On a busy machine the capture may lack a packet: nothing to
+            # check.
             if "capture to be whole" not in str(e) or attempt == 2:
                 raise
 
@@ -198,8 +202,8 @@ def check_found(found, path, env):
 
 
 def lone_fpdus(connection):
-    """Packet number -> (length of the ULPDU, pointers of its markers), for
-    the segments that hold one FPDU, whole, and that tshark can read."""
+    """Packet number -> (length of the ULPDU, pointers of its markers), for the
+    segments that contain exactly one FPDU, and that tshark can read."""
     story, found = decode.Story(connection), {}
     has_crc = story.request.has(decode.C) or story.reply.has(decode.C)
     for is_active, sender, frame in ((True, story.active, story.request),
@@ -228,7 +232,7 @@ def check_marked(text, path, env, are_lone):
         return
     frames = {int(part.split(":")[0]): part for part in
               re.split(r"^Frame ", text, flags=re.M)[1:]}
-    # rping; each of its messages waits for the one before.
+    # rping waits for each message before it sends the next.
     wanted = lone_fpdus(pcap.connections(path)[0])
     for number, (size, pointers) in wanted.items():
         part = frames[number]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """compare_lists.py DEB_DIR RPM_DIR: the Debian packages, the rpm packages and
-`make install` bring the same files.
+`make install` contain the same files.
 
-Each may have what its kind of package has besides: licences, changelogs,
-debugging information.  Directories of libraries and of examples have other
+Files that only one kind of package has are allowed: licences, changelogs,
+debugging information. Directories of libraries and of examples have other
 names.
 """
 import glob
@@ -16,7 +16,8 @@ import tempfile
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "..")
-# Pattern of a path -> what it is here; None: of this kind of package alone.
+# Pattern of a path -> name for the comparison. None: only this kind of package
+# has it.
 DIRECTORIES = (
     (r"/usr/lib/(?:[a-z0-9_]+-linux-gnu[a-z0-9]*|debug)/", "LIB/"),
     (r"/usr/lib64/", "LIB/"),
@@ -28,13 +29,14 @@ DIRECTORIES = (
 )
 OF_PACKAGES = re.compile(
     r"/usr/share/(doc|licenses|lintian|doc-base)/"
-    # a link leads there, so that no configuration file outlives the package
+    # a link points there, so that no configuration file remains after the
+    # package is removed
     r"|/usr/share/usiw/usiw\.driver$"
     r"|/usr/lib/\.build-id/|/usr/lib/debug/|/usr/src/debug/")
 
 
 def canonical(paths):
-    """What is installed, in the words of no distribution."""
+    """The installed paths, with the same names for all distributions."""
     found = set()
     for path in paths:
         for pattern, name in DIRECTORIES:

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# A throw-away Debian root for tests: made by debootstrap from the mirror this
-# machine is configured with, entered in namespaces of its own so that mounts
-# and processes end with the test, and removed afterwards.
+# A temporary Debian root for tests. debootstrap makes it from the mirror that
+# this machine is configured with. It is entered in separate namespaces, so
+# that mounts and processes end with the test, and removed afterwards.
 #
-# To be sourced.  root_begin must be called before anything else: it re-runs
-# the calling script inside the namespaces.
+# To be sourced. root_begin must be called before anything else: it runs the
+# calling script again inside the namespaces.
 #
-# Where the machine cannot have such a root at all, the script prints
-# "skipped: REASON" and exits with 77.
+# If the machine cannot have such a root, the script prints "skipped: REASON"
+# and exits with 77.
 
 root_die() {
 	echo "$(basename "$0"): $*" >&2
@@ -40,15 +40,15 @@ root_begin() {
 	local status=0
 	unshare --mount --pid --fork --kill-child --propagation private \
 		"$@" </dev/null || status=$?
-	# The mounts went with the namespace: what is left are plain files.
+	# The mounts ended with the namespace: only plain files are left.
 	if [[ ${USIW_ROOT_KEEP-} != yes ]]; then
 		rm -rf --one-file-system "$USIW_ROOT"
 	fi
 	exit "$status"
 }
 
-# "URI SUITE" lines of the Debian archives apt is configured with here, from
-# both formats of source list.
+# "URI SUITE" lines of the Debian archives that apt is configured with here,
+# from both formats of source list.
 root_sources() {
 	local file
 	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
@@ -71,8 +71,8 @@ root_sources() {
 	done
 }
 
-# Runs a command with the root as /.  pivot_root, not chroot: who is in a
-# chroot may not make user namespaces, and tests do.
+# Runs a command with the root as /. Uses pivot_root, not chroot: a process in
+# a chroot may not make user namespaces, and tests do.
 root_chroot() {
 	# shellcheck disable=SC2016
 	unshare --mount --propagation private sh -c '
@@ -82,7 +82,7 @@ root_chroot() {
 		DEBIAN_FRONTEND=noninteractive "$@" </dev/null
 }
 
-# As nobody, with the memlock limit that people have by default.
+# As nobody, with the default memlock limit.
 root_unprivileged() {
 	root_chroot prlimit --memlock=65536:65536 \
 		setpriv --reuid=65534 --regid=65534 --clear-groups \
@@ -90,21 +90,21 @@ root_unprivileged() {
 		env HOME=/nonexistent "$@"
 }
 
-# root_release: the release this machine runs, by its code name.
+# root_release: the code name of the release that this machine runs.
 root_release() {
 	(. /etc/os-release && echo "${VERSION_CODENAME:?}")
 }
 
-# root_lists RELEASE: "URI SUITE" lines for that release: this machine's own
-# archives of its own suite family, so that a foreign list does not end in the
-# test, with the release's name in place of this machine's.
+# root_lists RELEASE: "URI SUITE" lines for that release: those of this machine
+# with the release's name in place of its own. Lists of other suites are left
+# out.
 root_lists() {
 	root_sources | awk -v own="$(root_release)" -v wanted="$1" '
 		$2 == own || index($2, own "-") == 1 {
 			print $1, wanted substr($2, length(own) + 1) }'
 }
 
-# root_has_suite URI SUITE: can it be fetched from here?
+# root_has_suite URI SUITE: whether it can be fetched from here.
 root_has_suite() {
 	local status=0
 	/usr/lib/apt/apt-helper -o Acquire::http::Timeout=10 \
@@ -120,7 +120,7 @@ root_make() {
 	read -r uri suite < <(root_lists "$release" |
 		awk -v c="$release" '$2 == c') || true
 	[[ -n ${uri-} ]] ||
-		root_skip "apt knows no archive of this machine's own release"
+		root_skip "apt is configured with no archive of this machine's release"
 	eval "$(apt-config shell proxy Acquire::http::Proxy)"
 	if [[ -n ${proxy-} ]]; then
 		export http_proxy=$proxy
@@ -135,11 +135,11 @@ root_make() {
 	"$USIW_ROOT/true" 2>/dev/null ||
 		root_skip "programs in $USIW_ROOT do not run"
 	rm "$USIW_ROOT/null" "$USIW_ROOT/true"
-	# A debootstrap older than the release has no script of that name; the
+	# A debootstrap older than the release has no script of that name. All
 	# Debian releases share one.
 	[[ -e /usr/share/debootstrap/scripts/$suite ]] || script=sid
 
-	# mktemp made it for root alone, and it becomes everybody's /.
+	# mktemp made it for root only, but it becomes / of all users.
 	chmod 755 "$USIW_ROOT"
 	echo "root: debootstrap $suite into $USIW_ROOT"
 	# shellcheck disable=SC2086
@@ -151,12 +151,12 @@ root_make() {
 	}
 	rm -f "$USIW_ROOT.log"
 	root_lists "$release" | while read -r uri suite; do
-		# A release has its last suite from the day it is out.
+		# A release may not have all suites before it is published.
 		if root_has_suite "$uri" "$suite"; then
 			echo "deb $uri $suite main"
 		fi
 	done >"$USIW_ROOT/etc/apt/sources.list"
-	# A mirror that is a picture of an earlier day is as good.
+	# A mirror that is a snapshot of an earlier day is accepted.
 	echo 'Acquire::Check-Valid-Until "false";' \
 		>"$USIW_ROOT/etc/apt/apt.conf.d/90mirror"
 	if [[ -n ${proxy-} ]]; then

@@ -3,8 +3,8 @@
 """rpm_check.py RPM_DIR: what can be checked of the rpm packages without
 installing them.
 
-What they require and provide, what is a configuration file, what they do when
-they are installed, and what rpmlint says.
+Checks what they require and provide, the configuration files, the scripts that
+run at installation, and the output of rpmlint.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The active side: what comes of a connect. */
+/* The active side: results of a connect. */
 #include "fixture.h"
 #include "lists.h"
 
@@ -21,7 +21,7 @@ static void closed_port_is_refused(void **state)
 	cm_qp_close(&q);
 }
 
-/* A server that binds first and listens late, as one does that listens anew
+/* A server that binds first and listens later, as one does that listens again
  * for each connection. */
 static void listener_that_comes_soon_is_found(void **state)
 {
@@ -86,7 +86,7 @@ static void no_reply_to_revision_2_means_one_try_with_1(void **state)
 	assert_false(cm_is_readable(a->side.chan, 50));
 }
 
-/* What a peer does with the first Request. */
+/* The peer's reaction to the first Request. */
 static const struct {
 	const char *name;
 	const char *says;
@@ -109,7 +109,7 @@ static const struct {
 	  RNIC_CM_CONNECT_ERROR, -EPROTO },
 };
 
-/* D-27: where a Reply came there is no second try, and never a third. */
+/* D-27: there is no second try if a Reply came, and never a third. */
 static void only_silence_is_tried_again(void **state)
 {
 	bool has_rev_2 = util_settings()->mpa_rev == 2;
@@ -133,7 +133,7 @@ static void only_silence_is_tried_again(void **state)
 				close(fd);
 		}
 		cm_expect(a.side.chan, ends[i].type, ends[i].status, &ev);
-		/* What was dialled before the event is in the backlog. */
+		/* Connections from before the event are in the backlog. */
 		assert_int_equal(fcntl(a.listener, F_SETFL, O_NONBLOCK), 0);
 		assert_int_equal(accept(a.listener, NULL, NULL), -1);
 		assert_int_equal(errno, EAGAIN);
@@ -141,7 +141,7 @@ static void only_silence_is_tried_again(void **state)
 	}
 }
 
-/* The connect() to @port with the number @fail_at fails at once. */
+/* The connect() number @fail_at to @port fails at once. */
 static struct {
 	uint16_t port;
 	int fail_at, cnt;
@@ -153,7 +153,7 @@ static bool is_dial(int fd, const struct sockaddr *addr)
 	int type = 0;
 	socklen_t len = sizeof(type);
 
-	/* Routing is asked with datagram sockets. */
+	/* Routes are looked up with datagram sockets. */
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
 	       type == SOCK_STREAM &&
 	       ((const struct sockaddr_in *)addr)->sin_port ==
@@ -168,7 +168,7 @@ static int dial_or_fail(int fd, const struct sockaddr *addr, socklen_t len)
 	return -1;
 }
 
-/* D-27: what connect() says at once ends the first try, and the retry. */
+/* D-27: an immediate error of connect() ends the first try, or the retry. */
 static void no_way_to_the_peer_is_told_at_once(void **state)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
@@ -219,7 +219,7 @@ static const struct {
 	uint8_t reply[24];
 	enum rnic_cm_event_type type;
 	int status;
-	uint8_t ird, ord; /* of the event; we ask for IRD 4 and ORD 3 */
+	uint8_t ird, ord; /* of the event; this side requests IRD 4 and ORD 3 */
 } depth_rows[] = {
 	{ "accept: IRD 8, ORD 6",
 	  "MPA ID Rep Frame\x50\x02\x00\x04\x80\x08\x80\x06",
@@ -238,7 +238,8 @@ static const struct {
 	  -ECONNREFUSED, 32, 2 },
 };
 
-/* MPA2-11: what the peer initiates we respond to, and the other way round. */
+/* MPA2-11: IRD and ORD are swapped: what the peer initiates, this side
+ * answers. */
 static void depths_of_the_reply_are_passed_up(void **state)
 {
 	for (size_t i = 0; i < sizeof(depth_rows) / sizeof(depth_rows[0]);
@@ -260,8 +261,8 @@ static void depths_of_the_reply_are_passed_up(void **state)
 	}
 }
 
-/* MPA2-16, D-22: our IRD would have to be 256; a Terminate instead of the
- * RTR, and the end. */
+/* MPA2-16, D-22: this side's IRD would have to be 256. It sends a TERMINATE
+ * instead of the RTR, and the connection ends. */
 static void too_large_an_ord_is_terminated(void **state)
 {
 	static const uint8_t reply[24] =
@@ -310,7 +311,7 @@ static void silent_peer_is_unreachable_in_time(void **state)
 	close(fd);
 }
 
-/* The peer's program may be busy when the Request comes. */
+/* The peer's program may be busy when the Request arrives. */
 static void a_reply_has_six_times_as_long_as_a_connection(void **state)
 {
 	uint64_t limit_ns = 6 * 400 * NS_PER_MS, begin_ns, deadline_ns;
@@ -386,7 +387,7 @@ static void connect_checks_the_qp(void **state)
 	close(listener);
 }
 
-/* The application moves the QP itself, and says when it has. */
+/* The application moves the QP itself, and confirms it. */
 static void response_pair_open(struct cm_pair *p)
 {
 	struct rnic_cm_event ev;

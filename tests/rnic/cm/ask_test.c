@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Unexpected peers beside a port: whoever is there and does not say that it is
- * the port's listener must not keep us from the port.
+ * Unexpected peers beside a port: a listener there that does not identify
+ * itself as the port's listener must not prevent a connection to the port.
  */
 #include "fixture.h"
 
 #include "cm/port.h"
 
-/* A plain listener beside @port. */
+/* A listener of plain TCP beside @port. */
 static int beside_listen(uint16_t port)
 {
 	struct sockaddr_storage ss =
@@ -22,7 +22,8 @@ static int beside_listen(uint16_t port)
 	return fd;
 }
 
-/* Somebody else listens beside the port: of another port, of MPA, silent. */
+/* Another program listens beside the port: for another port, with MPA, or
+ * without an answer. */
 static void unexpected_peer_beside_the_port_is_passed_by(void **state)
 {
 	static const char *const words[] = {
@@ -50,7 +51,7 @@ static void unexpected_peer_beside_the_port_is_passed_by(void **state)
 	}
 }
 
-/* It says nothing at all: it had its time. */
+/* It sends nothing until the time limit. */
 static void silence_beside_the_port_ends(void **state)
 {
 	struct cm_side listener, active;
@@ -68,8 +69,8 @@ static void silence_beside_the_port_ends(void **state)
 	cm_qp_close(&q);
 }
 
-/* A port is asked about once, for a while: the second connection finds the
- * unexpected peer's queue as it was. */
+/* The result for a port is stored for a while: the second connection leaves the
+ * unexpected peer's queue unchanged. */
 static void the_answer_is_remembered(void **state)
 {
 	struct cm_side listener, active[2];
@@ -81,7 +82,8 @@ static void the_answer_is_remembered(void **state)
 	for (int i = 0; i < 2; i++) {
 		cm_qp_open(&q[i]);
 		cm_qp_open(&passive[i]);
-		/* The test must not be slower than a second's memory. */
+		/* Prolongs the time for which the result is stored, so the test
+		 * does not depend on speed. */
 		util_lock(&rnic_loop.lock);
 		for (size_t k = 0; k < CM_KNOWN_CNT; k++)
 			if (cm.known[k].until_ns)

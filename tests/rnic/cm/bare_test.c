@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections of numbers that are no QP's, between both personas' steps. */
+/* Connections whose numbers are not those of a QP, between the steps of both
+ * personas. */
 #include "fixture.h"
 
 #include "cm/object.h"
 
 #define NO_QP 0xdead
 
-/* Up to the request; the side that connects has no QP. */
+/* Up to the request. The connecting side has no QP. */
 static void ask(struct cm_side *listener, struct cm_side *active,
 		bool wants_response, uint32_t *ret_child)
 {
@@ -32,7 +33,7 @@ static void answer(struct cm_side *listener, uint32_t child, uint32_t qp_num)
 	assert_int_equal(rnic_cm_accept(listener->chan, child, &param), 0);
 }
 
-/* Whatever the persona, both sides are established then. */
+/* With either persona both sides are established afterwards. */
 static void establish(struct cm_side *listener, struct cm_side *active,
 		      bool wants_response)
 {
@@ -78,7 +79,7 @@ static void neither_side_has_a_qp(void **state)
 	}
 }
 
-/* A peer with a QP finds nothing odd. */
+/* A peer with a QP sees no difference. */
 static void the_other_side_has_a_qp(void **state)
 {
 	struct cm_side listener, active;
@@ -144,7 +145,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(closing_a_channel_ends_it),
 	};
 
-	/* Settings are read once: the other persona has a run of its own. */
+	/* Settings are read once, so the other persona runs in its own
+	 * process. */
 	setenv("USIW_DRAIN_MS", "300", 1);
 	if (argc == 1) {
 		setenv("USIW_PERSONA", "ca", 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unexpected peers in number and size: what they can make us keep is bounded.
- */
+/* Limits on the number of unexpected peers and on their data. */
 #include "fixture.h"
 
 #include <sys/resource.h>
@@ -11,8 +10,8 @@
 #define PEERS 500
 
 /*
- * T-50, MPA-142: rdma_cm counts Private Data in one octet; what exceeds that
- * is cut (C-23), and nothing behind the event's field is written.
+ * T-50, MPA-142: rdma_cm has one octet for the length of Private Data. Longer
+ * data is cut (C-23), and nothing beyond the event's field is written.
  */
 static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 {
@@ -45,7 +44,7 @@ static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 	}
 }
 
-/* MPA-117, T-47: 513 octets are too many and are not waited for. */
+/* MPA-117, T-47: 513 octets are too many, and are not waited for. */
 static void private_data_beyond_512_closes(void **state)
 {
 	uint8_t frame[20], buf[32];
@@ -78,7 +77,8 @@ static void silent_peers_are_few_and_leave(void **state)
 		fd[i] = cm_rawpeer(port);
 		assert_true(cm_half_open_cnt(&s) <= HALF_OPEN_MAX);
 	}
-	/* All are let go: the surplus at once, the rest by the limit. */
+	/* All are closed: those over the limit at once, the others after the
+	 * time limit. */
 	for (int i = 0; i < PEERS; i++) {
 		struct pollfd pfd = { .fd = fd[i], .events = POLLIN };
 
@@ -88,7 +88,7 @@ static void silent_peers_are_few_and_leave(void **state)
 	}
 	assert_int_equal(cm_half_open_cnt(&s), 0);
 	assert_false(cm_is_readable(s.chan, 0));
-	/* A later peer is served. */
+	/* A later peer is accepted. */
 	last = cm_rawpeer(port);
 	cm_say(last, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Persona ca: InfiniBand's three steps.  The side that connects gets
- * CONNECT_RESPONSE and says when it is ready; the other's ESTABLISHED waits
- * for that.
+ * Persona ca: InfiniBand's three steps. The connecting side gets
+ * CONNECT_RESPONSE and confirms when it is ready. The other side's ESTABLISHED
+ * waits for that.
  */
 #include "fixture.h"
 
@@ -14,10 +14,10 @@
 #define RNR_MS 900
 #define RNR_STR "900"
 
-/* Reject reasons of InfiniBand: no listener, and an application's own. */
+/* Reject reasons of InfiniBand: no listener, and one of the application. */
 enum { REJ_INVALID_SERVICE = 8, REJ_CONSUMER = 28 };
 
-/* Up to the peer's Reply: one side accepted, the other was told. */
+/* Up to the peer's Reply: one side has accepted, the other has the event. */
 static void answered(struct cm_pair *p)
 {
 	struct rnic_cm_event ev;
@@ -65,9 +65,9 @@ static void established_comes_with_the_last_step(void **state)
 	cm_expect(p->listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(ev.id, p->child);
 	assert_int_equal(ev.ird, 3);
-	assert_int_equal(ev.ord, 3); /* it wants no more */
+	assert_int_equal(ev.ord, 3); /* it requests no more */
 	assert_int_equal(rnic_qp_state(p->passive_qp.qp), RNIC_QPS_RTS);
-	/* The connecting side has its event already. */
+	/* The connecting side already has its event. */
 	assert_false(cm_is_readable(p->active.chan, PENDING_MS));
 	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id),
 			 -EINVAL);
@@ -76,7 +76,7 @@ static void established_comes_with_the_last_step(void **state)
 	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
-/* What a program asks for before it moves its QP. */
+/* What a program reads before it moves its QP. */
 static void the_peer_has_a_number_from_its_start_frame_on(void **state)
 {
 	struct rnic_cm_info info;
@@ -86,7 +86,7 @@ static void the_peer_has_a_number_from_its_start_frame_on(void **state)
 	assert_int_equal(info.peer_num, 0);
 	query(&p->listener, p->child, &info);
 	assert_true(info.peer_num > 1 && rnic_qp_num_is_cm(info.peer_num));
-	assert_int_equal(info.ird, 3); /* as the peer wants */
+	assert_int_equal(info.ird, 3); /* as the peer requests */
 	assert_int_equal(info.ord, 4);
 	assert_int_equal(rnic_cm_establish(p->active.chan, p->active.id),
 			 -EINVAL);
@@ -103,11 +103,11 @@ static void peer_that_leaves_before_the_last_step(void **state)
 	assert_int_equal(rnic_cm_destroy(p->active.chan, p->active.id, &cnt),
 			 0);
 	cm_expect(p->listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
-	/* What it had posted ends as if the peer did not answer. */
+	/* Its posted work fails as if the peer did not answer. */
 	assert_int_equal(rnic_qp_state(p->passive_qp.qp), RNIC_QPS_ERROR);
 }
 
-/* It has accepted: the connection stands, and is over then. */
+/* It has accepted: the connection is established, and ends then. */
 static void passive_side_that_leaves_before_the_last_step(void **state)
 {
 	struct rnic_cm_event ev;
@@ -128,7 +128,7 @@ static void either_side_may_disconnect_before_the_last_step(void **state)
 	answered(&p);
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	cm_expect(p.listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
-	/* librdmacm, whose last step is refused, tells of no event more. */
+	/* If the last step is refused, librdmacm reports no further event. */
 	assert_int_equal(rnic_cm_establish(p.active.chan, p.active.id),
 			 -ECONNRESET);
 	assert_false(cm_is_readable(p.active.chan, PENDING_MS));
@@ -163,7 +163,7 @@ static void reasons_are_those_of_infiniband(void **state)
 	cm_qp_close(&qp);
 }
 
-/* The QP that was named is not the one any more when the stream comes. */
+/* When the stream arrives, the named QP has been reset. */
 static void a_qp_that_was_reset_gets_no_old_stream(void **state)
 {
 	struct rnic_cm_event ev;
@@ -177,7 +177,7 @@ static void a_qp_that_was_reset_gets_no_old_stream(void **state)
 	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	assert_int_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_IDLE);
 	cm_pair_close(&p);
-	/* Or is no more. */
+	/* Or destroyed. */
 	answered(&p);
 	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &p.child), 0);
 	p.passive_qp.qp = NULL;
@@ -197,7 +197,7 @@ static void the_last_step_checks_the_qp(void **state)
 	cm_expect(p->listener.chan, RNIC_CM_REJECTED, REJ_CONSUMER, &ev);
 }
 
-/* A peer of revision 1 has no RTR that could be waited for. */
+/* A peer of revision 1 sends no RTR to wait for. */
 static void without_rtr_established_comes_at_once(void **state)
 {
 	struct cm_side listener;
@@ -216,8 +216,8 @@ static void without_rtr_established_comes_at_once(void **state)
 	cm_qp_close(&q);
 }
 
-/* Each application says how often its peer's Sends are tried again, so it is
- * the QP of that application which holds them. */
+/* Each application says how often its peer's Sends are retried, so the QP of
+ * that application holds them. */
 static void rnr_retry_count_is_for_the_peers_sends(void **state)
 {
 	static const struct {
@@ -250,7 +250,7 @@ static void rnr_retry_count_is_for_the_peers_sends(void **state)
 	}
 }
 
-/* Programs give their last reference back there. */
+/* Programs drop their last reference with that event. */
 static void timewait_ends_behind_disconnected(void **state)
 {
 	struct rnic_cm_event ev;
@@ -263,7 +263,7 @@ static void timewait_ends_behind_disconnected(void **state)
 	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_expect(p->active.chan, RNIC_CM_TIMEWAIT_EXIT, 0, &ev);
 	assert_int_equal(ev.id, p->active.id);
-	/* The other side answers by a disconnect of its own, and once. */
+	/* The other side disconnects too, and only once. */
 	cm_expect(p->listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	assert_false(cm_is_readable(p->listener.chan, PENDING_MS));
 	assert_int_equal(rnic_cm_disconnect(p->listener.chan, p->child), 0);
@@ -294,7 +294,7 @@ static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
 	util_unlock(&rnic_loop.lock);
 }
 
-/* What never was a connection has no timewait. */
+/* A connection that was never established has no timewait. */
 static void no_timewait_exit_after_a_rejection(void **state)
 {
 	struct rnic_cm_event ev;
@@ -308,7 +308,7 @@ static void no_timewait_exit_after_a_rejection(void **state)
 	util_unlock(&rnic_loop.lock);
 }
 
-/* Its connecting application is stopped, say: time is not without end. */
+/* For example the connecting application is stopped: the wait is limited. */
 static void an_answer_is_awaited_for_a_while(void **state)
 {
 	struct rnic_cm_event ev;
@@ -322,8 +322,8 @@ static void an_answer_is_awaited_for_a_while(void **state)
 	cm_expect(p->listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 }
 
-/* The thread sleeps until the deadline of the answer, a minute ahead: it must
- * be told of an earlier one. */
+/* The thread sleeps until the deadline of the answer, one minute ahead. It must
+ * be woken for an earlier one. */
 static bool thread_is_asleep(void)
 {
 	bool is_asleep;
@@ -335,7 +335,7 @@ static bool thread_is_asleep(void)
 	return is_asleep;
 }
 
-/* What a helper does may have a time limit, which the thread must know. */
+/* A helper may set a time limit, and the thread must wake for it. */
 static void a_helper_tells_the_thread_of_deadlines(void **state)
 {
 	struct rnic_cm_event ev;

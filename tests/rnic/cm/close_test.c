@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Rejected connections end in order, and end. */
+/* Rejected connections are closed in order, within a time limit. */
 #include "fixture.h"
 #include "fork.h"
 
@@ -8,7 +8,7 @@
 
 #include <sys/wait.h>
 
-/* Closing with unread input would send RST, and the Reply might be lost. */
+/* Closing with unread input sends RST, and the Reply might be lost. */
 static void reply_survives_unread_input(void **state)
 {
 	static const uint8_t early[4096];
@@ -20,7 +20,7 @@ static void reply_survives_unread_input(void **state)
 	fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
 	cm_say(fd, early, sizeof(early));
 	assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
-	/* Closed, with the Reply and what was not read still on the way. */
+	/* Closed while the Reply and the unread data are in transit. */
 	cm_wait_none_unowned();
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 23);
 	assert_memory_equal(reply + 20, "why", 3);
@@ -28,8 +28,8 @@ static void reply_survives_unread_input(void **state)
 	cm_side_close(&s);
 }
 
-/* To a peer that was rejected after @begin_ns.  A polite one closes first;
- * another is given the time to. */
+/* For a peer that was rejected after @begin_ns. A peer that closes first is
+ * @is_polite; otherwise it gets time to close. */
 static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
 {
 	uint8_t reply[64];
@@ -43,8 +43,8 @@ static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
 		assert_true(rnic_now_ns() - begin_ns >= 150000000);
 }
 
-/* Our FIN comes behind the peer's, or by itself, but not on the heels of the
- * Reply. */
+/* The FIN follows the peer's, or is sent after a time, but not directly after
+ * the Reply. */
 static void fin_waits_for_the_peer(void **state)
 {
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
@@ -98,7 +98,7 @@ static void rejecting_process(int port_fd)
 	_exit(0);
 }
 
-/* Neither the Reply nor the time to read it is lost to the exit. */
+/* At exit the Reply is sent, and the peer has time to read it. */
 static void exit_waits_for_the_peer(void **state)
 {
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
@@ -129,7 +129,8 @@ static void exit_waits_for_the_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: it forks, and that before there are threads. */
+		/* Runs first, because it forks, which must happen before there
+		 * are threads. */
 		cmocka_unit_test(exit_waits_for_the_peer),
 		cmocka_unit_test(reply_survives_unread_input),
 		cmocka_unit_test(fin_waits_for_the_peer),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections from end to end, over loopback, with real QPs. */
+/* Connections between both ends over loopback, with real QPs. */
 #include "fixture.h"
 
 #include "cm/object.h"
@@ -32,7 +32,7 @@ static void connects_and_disconnects(int family)
 	cm_expect(p.active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	assert_int_equal(ev.id, p.child);
-	/* Once is enough, and another request changes nothing. */
+	/* A second call changes nothing. */
 	assert_int_equal(rnic_cm_disconnect(p.active.chan, p.active.id), 0);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
 	assert_false(cm_is_readable(p.active.chan, 50));
@@ -50,7 +50,7 @@ static void connects_and_disconnects_ipv6(void **state)
 	connects_and_disconnects(AF_INET6);
 }
 
-/* A kernel's iWARP manager does not look at it. */
+/* A kernel's iWARP manager ignores it. */
 static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
 {
 	uint64_t rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
@@ -98,8 +98,8 @@ static void post_send(struct rnic_qp *qp)
 	rnic_qp_ring_sq(qp);
 }
 
-/* The peer sends a message and disconnects; both are here, and the message is
- * not polled. */
+/* The peer sends a message and disconnects. Both have arrived, and the message
+ * is not polled. */
 static void pair_leave_behind_message(struct cm_pair *p)
 {
 	cm_pair_open(p, AF_INET);
@@ -111,7 +111,7 @@ static void pair_leave_behind_message(struct cm_pair *p)
 		rnic_cq_progress(p->passive_qp.cq);
 }
 
-/* Programs destroy the QP at DISCONNECTED, and with it what they have not
+/* Programs destroy the QP at DISCONNECTED, and lose what they have not
  * polled. */
 static void disconnected_waits_for_the_last_message(void **state)
 {
@@ -122,7 +122,7 @@ static void disconnected_waits_for_the_last_message(void **state)
 	bool is_early;
 	struct cm_pair p;
 
-	/* It does not wait long: on a slow machine one look comes late. */
+	/* It does not wait long. On a slow machine a check may come late. */
 	for (int i = 0; i < 100; i++) {
 		begin_ns = rnic_now_ns();
 		pair_leave_behind_message(&p);
@@ -152,25 +152,25 @@ static void disconnected_comes_without_a_poll(void **state)
 	pair_leave_behind_message(&p);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_pair_close(&p);
-	/* With the QP goes the reason to wait. */
+	/* Without the QP there is no reason to wait. */
 	pair_leave_behind_message(&p);
 	assert_int_equal(rnic_qp_destroy(p.passive_qp.qp, &events), 0);
 	p.passive_qp.qp = NULL;
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_pair_close(&p);
-	/* The application's own disconnect does not wait. */
+	/* A disconnect by the application does not wait. */
 	pair_leave_behind_message(&p);
 	assert_int_equal(rnic_cm_disconnect(p.listener.chan, p.child), 0);
 	cm_expect(p.listener.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 	cm_pair_close(&p);
-	/* Whoever waits may go. */
+	/* The waiting identity may be destroyed. */
 	pair_leave_behind_message(&p);
 	assert_int_equal(rnic_cm_destroy(p.listener.chan, p.child, &cnt), 0);
 	cm_pair_close(&p);
 }
 
-/* The identity may go before its QP: the event just never comes, and the
- * connection goes with it, in order, as with a kernel. */
+/* The identity may be destroyed before its QP: then the event never comes, and
+ * the connection is closed in order, as by a kernel. */
 static void a_connection_goes_with_its_identity(void **state)
 {
 	struct rnic_cm_event ev;
@@ -185,7 +185,7 @@ static void a_connection_goes_with_its_identity(void **state)
 	assert_int_not_equal(rnic_qp_state(p.passive_qp.qp), RNIC_QPS_RTS);
 	assert_false(cm_is_readable(p.listener.chan, 50));
 	cm_pair_close(&p);
-	/* So it does with the channel of the identity. */
+	/* The same holds if the channel of the identity is closed. */
 	cm_pair_open(&p, AF_INET);
 	cm_pair_accept(&p);
 	rnic_cm_chan_free(p.active.chan);
@@ -194,7 +194,7 @@ static void a_connection_goes_with_its_identity(void **state)
 	cm_pair_close(&p);
 }
 
-/* The number it knew its QP by may be another's, with another stream. */
+/* The number of its former QP may belong to another QP with another stream. */
 static void a_qp_of_another_identity_stays(void **state)
 {
 	struct rnic_qp *qp;
@@ -226,7 +226,7 @@ static void calls_out_of_order_are_refused(void **state)
 	ss.ss_family = AF_UNIX;
 	assert_int_equal(rnic_cm_bind(s.chan, s.id, (struct sockaddr *)&ss),
 			 -EAFNOSUPPORT);
-	/* Another channel's number is no number. */
+	/* A number of another channel is invalid. */
 	assert_int_equal(rnic_cm_query(s.chan, t.id, &info), -ENOENT);
 	assert_int_equal(rnic_cm_destroy(s.chan, t.id, &cnt), -ENOENT);
 	assert_int_equal(rnic_cm_destroy(s.chan, UINT32_MAX, &cnt), -ENOENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Event queues: order, counts, readers that wait. */
+/* Event queues: order, counts, waiting readers. */
 #include "fixture.h"
 
 #include "cm/object.h"
@@ -88,7 +88,7 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-/* Events that a destroy takes away meanwhile are not handed out. */
+/* Events that a destroy removes meanwhile are not returned. */
 static void a_waiting_reader_gets_the_next_event(void **state)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
@@ -99,7 +99,7 @@ static void a_waiting_reader_gets_the_next_event(void **state)
 
 	cm_side_open(&s, 1);
 	r.chan = s.chan;
-	/* A count whose event is gone again when the reader looks for it. */
+	/* A count whose event is removed before the reader gets it. */
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(rnic_cm_create(s.chan, 7, &other), 0);
 		assert_int_equal(rnic_cm_resolve_addr(s.chan, other, NULL,
@@ -128,7 +128,7 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 	struct cm_side s;
 
 #ifdef __SANITIZE_ADDRESS__
-	skip_because("ASan takes a cancelled thread's stack for a broken one");
+	skip_because("ASan reports errors on the stack of a cancelled thread");
 #endif
 	cm_side_open(&s, 1);
 	r.chan = s.chan;
@@ -143,7 +143,7 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 	cm_side_close(&s);
 }
 
-/* As the preload library closes the last number. */
+/* As the preload library does when the last number is closed. */
 static void a_reader_waits_on_when_the_channel_closes(void **state)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
@@ -160,7 +160,7 @@ static void a_reader_waits_on_when_the_channel_closes(void **state)
 	fcntl(rnic_cm_chan_fd(s.chan), F_SETFL, O_NONBLOCK);
 	reader_main(&r);
 	assert_false(is_closing);
-	/* Neither EBADF nor an event of an identity that is no more. */
+	/* Neither EBADF nor an event of a destroyed identity. */
 	assert_int_equal(r.ret, -EAGAIN);
 	rnic_cm_chan_free(s.chan);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * For tests of the connection manager: real loopback sockets, real QPs, and
- * unexpected peers that speak (or do not speak) MPA over plain sockets.
+ * unexpected peers that send (or do not send) MPA over plain sockets.
  */
 #ifndef CM_FIXTURE_H
 #define CM_FIXTURE_H
@@ -21,7 +21,7 @@
 
 #include "rnic.h"
 
-/* Longer than any event may take, short enough for a failing run. */
+/* Longer than any event takes, short enough for a failing run. */
 #define CM_LIMIT_MS 8000
 
 struct cm_side {
@@ -145,7 +145,7 @@ static inline void cm_resolve(struct cm_side *s, int family, uint16_t port)
 	cm_expect(s->chan, RNIC_CM_ROUTE_RESOLVED, 0, &ev);
 }
 
-/* What cm_param() says; 0 unless the test sets it. */
+/* The rnr_retry_count of cm_param(); 0 unless the test sets it. */
 static uint8_t cm_rnr_retry;
 
 static inline void cm_param(struct rnic_cm_conn_param *param,
@@ -160,7 +160,7 @@ static inline void cm_param(struct rnic_cm_conn_param *param,
 	memcpy(param->pd, pd, strlen(pd));
 }
 
-/* A request waits to be accepted. */
+/* Accepts a pending request. */
 static inline void cm_accept(struct cm_side *s, uint32_t child,
 			     const struct cm_qp *q, const char *pd)
 {
@@ -185,7 +185,7 @@ static inline void cm_side_close(struct cm_side *s)
 	rnic_cm_chan_free(s->chan);
 }
 
-/* ---- two sides ---------------------------------------------------------- */
+/* ---- pairs ---- */
 
 struct cm_pair {
 	struct cm_side listener, active;
@@ -215,7 +215,8 @@ static inline void cm_pair_ask(struct cm_pair *p, int family,
 	assert_int_equal(ev.listen_id, p->listener.id);
 	assert_int_equal(ev.pd_len, 3);
 	assert_memory_equal(ev.pd, "ask", 3);
-	/* What the peer initiates we respond to, and the other way round. */
+	/* IRD and ORD are swapped: what the peer initiates, this side
+	 * answers. */
 	assert_int_equal(ev.ird, 3);
 	assert_int_equal(ev.ord, 4);
 	p->child = ev.id;
@@ -231,7 +232,7 @@ static inline void cm_pair_answer(struct cm_pair *p)
 	cm_accept(&p->listener, p->child, &p->passive_qp, "answer");
 }
 
-/* The answer's arrival at the active side, by an event of this type. */
+/* The answer has arrived at the active side, as an event of this type. */
 static inline void cm_pair_expect_answer(struct cm_pair *p,
 					 enum rnic_cm_event_type type,
 					 struct rnic_cm_event *ev)
@@ -239,8 +240,8 @@ static inline void cm_pair_expect_answer(struct cm_pair *p,
 	cm_expect(p->active.chan, type, 0, ev);
 	assert_int_equal(ev->pd_len, 6);
 	assert_memory_equal(ev->pd, "answer", 6);
-	assert_int_equal(ev->ird, 3); /* the Reply's ORD: it wants no more */
-	assert_int_equal(ev->ord, 3); /* the Reply's IRD: as we asked */
+	assert_int_equal(ev->ird, 3); /* the Reply's ORD: it requests no more */
+	assert_int_equal(ev->ord, 3); /* the Reply's IRD: as requested */
 }
 
 static inline void cm_pair_accept(struct cm_pair *p)
@@ -263,7 +264,7 @@ static inline void cm_pair_close(struct cm_pair *p)
 	cm_qp_close(&p->passive_qp);
 }
 
-/* A case whose state is such a pair, over IPv4. */
+/* A fixture with such a pair over IPv4. */
 static inline int cm_pair_setup(void **state)
 {
 	static struct cm_pair p;
@@ -282,7 +283,7 @@ static inline int cm_pair_teardown(void **state)
 #define CM_PAIR_TEST(test)                                                     \
 	cmocka_unit_test_setup_teardown(test, cm_pair_setup, cm_pair_teardown)
 
-/* ---- unexpected peers --------------------------------------------------- */
+/* ---- unexpected peers ---- */
 
 /* An MPA Request of revision 1 without private data, CRC on (RFC 5044 7.1). */
 static const uint8_t cm_mpa_request[20] = "MPA ID Req Frame\x40\x01\x00";
@@ -304,7 +305,7 @@ static inline void cm_say(int fd, const void *octets, size_t len)
 	assert_int_equal(send(fd, octets, len, MSG_NOSIGNAL), (ssize_t)len);
 }
 
-/* Close with RST. */
+/* Closes with RST. */
 static inline void cm_slam(int fd)
 {
 	const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
@@ -313,7 +314,7 @@ static inline void cm_slam(int fd)
 	close(fd);
 }
 
-/* Read until the peer closes.  Return: octets; -1: it did not in time. */
+/* Reads until the peer closes. Return: octets; -1: it did not close in time. */
 static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -333,8 +334,8 @@ static inline ssize_t cm_read_to_end(int fd, void *buf, size_t size)
 	}
 }
 
-/* A listening identity, and an unexpected peer's request that waits to be
- * accepted. Return: the unexpected peer's socket. */
+/* A listening identity with a pending request of an unexpected peer. Return:
+ * the peer's socket. */
 static inline int cm_rawpeer_ask(struct cm_side *s, const uint8_t request[20],
 				 uint32_t *ret_child)
 {
@@ -363,7 +364,8 @@ static inline int cm_rawpeer_listen(uint16_t *ret_port)
 	return fd;
 }
 
-/* The next connection's first @len octets.  Return: the connection. */
+/* Reads the first @len octets of the next connection. Return: the
+ * connection. */
 static inline int cm_rawpeer_accept(int listener, uint8_t *buf, size_t len)
 {
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
@@ -381,7 +383,7 @@ struct cm_active {
 	struct cm_side side;
 	struct cm_qp q;
 	int listener;
-	uint8_t frame[64]; /* what the test has read last */
+	uint8_t frame[64]; /* read last by the test */
 };
 
 /* Up to the connect, which nothing has answered yet. */
@@ -394,7 +396,8 @@ static inline void cm_active_open(struct cm_active *a)
 	cm_dial(&a->side, &a->q, port, "");
 }
 
-/* Its next Request, of @len octets, into @a->frame.  Return: the connection. */
+/* Reads its next Request, of @len octets, into @a->frame. Return: the
+ * connection. */
 static inline int cm_active_request(struct cm_active *a, size_t len)
 {
 	return cm_rawpeer_accept(a->listener, a->frame, len);
@@ -407,7 +410,7 @@ static inline void cm_active_close(struct cm_active *a)
 	close(a->listener);
 }
 
-/* A case whose state is such a side. */
+/* A fixture with such a side. */
 static inline int cm_active_setup(void **state)
 {
 	static struct cm_active a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* cm-fork.c: what a forked child has of its parent's identities. */
+/* cm-fork.c: what a forked child inherits of its parent's identities. */
 #include "fixture.h"
 
 #include "cm/object.h"
@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
-/* For a process without cmocka: exits with the line. */
+/* For a process without cmocka: prints the line and exits. */
 #define MUST(what)                                                             \
 	do {                                                                   \
 		if (!(what))                                                   \
@@ -26,7 +26,8 @@ static void file_ignore(struct util_file *file)
 	(void)file;
 }
 
-/* What kernel-abi/ucm.c does: a number for the application. */
+/* Registers the channel as kernel-abi/ucm.c does: returns a number for the
+ * application. */
 static int chan_number(struct rnic_cm_chan *chan)
 {
 	static struct util_file file;
@@ -39,7 +40,7 @@ static int chan_number(struct rnic_cm_chan *chan)
 	return num;
 }
 
-/* Waits by epoll alone, as from before the channel's first use. */
+/* Waits only by epoll, set up before the channel's first use. */
 static void chan_wait(struct rnic_cm_chan *chan, int num,
 		      struct rnic_cm_event *ret_ev)
 {
@@ -59,7 +60,8 @@ static void chan_wait(struct rnic_cm_chan *chan, int num,
 	close(set);
 }
 
-/* @num: the channel's number, by which the child waits; -1: by reading. */
+/* @num: the channel's number, on which the child waits; -1: it waits by
+ *   reading. */
 static void child_serve(struct rnic_cm_chan *chan, uint32_t listener, int num)
 {
 	struct rnic_cm_event ev;
@@ -71,12 +73,12 @@ static void child_serve(struct rnic_cm_chan *chan, uint32_t listener, int num)
 	MUST(ev.type == RNIC_CM_CONNECT_REQUEST && ev.listen_id == listener);
 	MUST(ev.uid == 1);
 	MUST(rnic_cm_reject(chan, ev.id, "bye", 3) == 0);
-	/* Until the peer has that. */
+	/* Waits until the peer has received that. */
 	rnic_cm_chan_free(chan);
 	rnic_loop_stop();
 }
 
-/* A process that listens, and ends when its child is there: daemon(3). */
+/* A process that listens, and exits when its child runs: daemon(3). */
 static void daemon_main(int to, bool has_num, int fork_cnt)
 {
 	struct cm_side s;
@@ -117,7 +119,7 @@ static void daemon_run(bool has_num, int fork_cnt)
 	assert_int_equal(rnic_cm_get_event(s.chan, &ev), 0);
 	assert_int_equal(ev.type, RNIC_CM_REJECTED);
 	assert_int_equal(ev.pd_len, 3);
-	/* It has found nothing wrong. */
+	/* The child has found no error. */
 	assert_int_equal(read(via[0], &port, sizeof(port)), sizeof(port));
 	assert_int_equal(port, 0);
 	cm_side_close(&s);
@@ -133,7 +135,7 @@ static void a_daemon_goes_on_listening(void **state)
 	daemon_run(false, 1);
 }
 
-/* daemon(3) forks once, others twice; nothing uses the channel in between. */
+/* daemon(3) forks once, others twice. Nothing uses the channel in between. */
 static void a_daemon_is_woken_before_its_first_call(void **state)
 {
 #ifdef __SANITIZE_THREAD__
@@ -143,8 +145,7 @@ static void a_daemon_is_woken_before_its_first_call(void **state)
 	daemon_run(true, 2);
 }
 
-/* A child that has inherited a listener, and does nothing until it is let go.
- */
+/* A child that has inherited a listener, and waits until the test continues. */
 static pid_t child_new(int via[2])
 {
 	char octet;
@@ -213,7 +214,8 @@ static void a_child_that_closes_takes_nothing_away(void **state)
 	cm_qp_close(&q);
 }
 
-/* Connections are the parent's; what is bound is bound anew, if it can be. */
+/* Connections belong to the parent. Bound identities are bound again if
+ * possible. */
 static void a_child_has_no_connections(void **state)
 {
 	struct rnic_cm_info info;
@@ -251,7 +253,7 @@ static void a_child_has_no_connections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: this process has no thread yet. */
+		/* Runs first: this process has no thread yet. */
 		cmocka_unit_test(a_daemon_goes_on_listening),
 		cmocka_unit_test(a_daemon_is_woken_before_its_first_call),
 		cmocka_unit_test(a_destroyed_listener_frees_its_port),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Identities: binding as bind(2) has it. */
+/* Identities: binding follows bind(2). */
 #include "fixture.h"
 
 #include "lists.h"
@@ -18,7 +18,7 @@ static void two_live_listeners_never_share_a_port(void **state)
 	cm_side_close(&t);
 	cm_side_close(&s);
 
-	/* Bound is enough, it need not listen. */
+	/* The port is in use as soon as it is bound, without listening. */
 	ss = cm_loopback(AF_INET, 0);
 	cm_side_open(&s, 1);
 	assert_int_equal(rnic_cm_bind(s.chan, s.id, (struct sockaddr *)&ss), 0);
@@ -37,7 +37,7 @@ static void two_live_listeners_never_share_a_port(void **state)
 	cm_side_close(&s);
 }
 
-/* Connections that we closed first linger in TIME_WAIT on the port. */
+/* Connections that this side closed first are in TIME_WAIT on the port. */
 static void port_in_time_wait_may_be_bound_again(void **state)
 {
 	struct sockaddr_storage ss;

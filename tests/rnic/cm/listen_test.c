@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Listeners: bounds on unexpected peers, families. */
+/* Listeners: limits on unexpected peers, address families. */
 #include "fixture.h"
 
 #include "lists.h"
@@ -48,7 +48,7 @@ static void half_open_connections_are_bounded(void **state)
 	cm_side_close(&s);
 }
 
-/* Many connections that stay silent, and then a peer that sends a Request. */
+/* Many connections that send nothing, and then a peer that sends a Request. */
 static void silent_connections_keep_no_peer_away(void **state)
 {
 	enum { CROWD = 5 * HALF_OPEN_MAX };
@@ -88,7 +88,7 @@ static void backlog_bounds_unfetched_requests(void **state)
 	assert_memory_equal(reply, "MPA ID Rep Frame", 16);
 	assert_true(reply[16] & 0x20);
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
-	/* Fetched: there is space again. */
+	/* The event was fetched, so there is space again. */
 	third = cm_rawpeer(port);
 	cm_say(third, cm_mpa_request, sizeof(cm_mpa_request));
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the connection manager has in its lists. */
+/* Inspects the lists of the connection manager. */
 #ifndef TEST_CM_LISTS_H
 #define TEST_CM_LISTS_H
 
@@ -7,7 +7,7 @@
 #include "cm/fork.h"
 #include "until.h"
 
-/* The timer that expires first.  Locked. */
+/* The timer that expires first. The lock is held. */
 static inline struct rnic_timer *cm_first(enum rnic_timer_list list)
 {
 	assert_int_not_equal(rnic_timer_cnt(list), 0);
@@ -26,7 +26,7 @@ static inline uint32_t cm_half_open_cnt(const struct cm_side *s)
 	return cnt;
 }
 
-/* Connections that begin or end and are no QP's. */
+/* Number of connections that begin or end and belong to no QP. */
 static inline uint32_t cm_unowned_cnt(void)
 {
 	static const enum rnic_timer_list lists[] = { RNIC_TIMER_CM_STARTING,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Loopback where lo is no device: as the kernel has it, an address of all. */
+/* Loopback if lo is not a device: as in the kernel, its address belongs to
+ * every device. */
 #include "fixture.h"
 
 static void loopback_is_bound_without_a_device(void **state)

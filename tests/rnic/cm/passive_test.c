@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The passive side: requests, accepted, rejected or left alone. */
+/* The passive side: requests that are accepted, rejected or not answered. */
 #include "fixture.h"
 
 static void rejects_with_private_data(void **state)
@@ -64,7 +64,7 @@ static void peer_that_left_makes_accept_fail(void **state)
 	fd = cm_rawpeer_ask(&listener, cm_mpa_request, &child);
 	cm_slam(fd);
 	cm_param(&param, &q, "");
-	/* Whether or not the manager has seen it already. */
+	/* Whether the manager has seen it already or not. */
 	ret = rnic_cm_accept(listener.chan, child, &param);
 	if (ret == 0) {
 		cm_expect(listener.chan, RNIC_CM_ESTABLISHED, 0, &ev);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A program that has a plain TCP socket and an identity of rdma_cm on one port,
- * whichever of them comes first.
+ * A program with a plain TCP socket and an identity of rdma_cm on one port, in
+ * either order.
  */
 #include "fixture.h"
 
 #include "cm/port.h"
 
-/* Not bound by anybody, and the one beside it neither. */
+/* Neither this port nor the one beside it is bound. */
 static uint16_t free_port(void)
 {
 	uint16_t port;
@@ -30,7 +30,7 @@ static int plain_socket(uint16_t port,
 	return fd;
 }
 
-/* What the preload library does for the program. */
+/* Does what the preload library does for the program. */
 static int bind_again(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	assert_true(bind(fd, addr, len) < 0 && errno == EADDRINUSE);
@@ -66,7 +66,7 @@ static void ports_are(const struct cm_side *s, uint32_t id, uint16_t local,
 		assert_int_equal(cm_port(&info.peer), peer);
 }
 
-/* Connects to @port; both sides must know it by that number. */
+/* Connects to @port. Both sides must report that number. */
 static void connects(struct cm_side *listener, uint16_t port)
 {
 	struct cm_qp active_qp, passive_qp;
@@ -107,11 +107,11 @@ static void plain_socket_first(void **state)
 	listen_on(&listener);
 	connects(&listener, port);
 	assert_false(is_visited(plain));
-	/* Two identities on one port are two too many all the same. */
+	/* Two identities on one port are still refused. */
 	bind_to(&other, port, -EADDRINUSE);
 	cm_side_close(&other);
 	cm_side_close(&listener);
-	/* And gone is the first. */
+	/* Not after the first one is destroyed. */
 	bind_to(&other, port, 0);
 	cm_side_close(&other);
 	close(plain);
@@ -126,7 +126,7 @@ static void plain_socket_after_listen(void **state)
 	int waiting, plain;
 
 	connects(&listener, port);
-	/* Whoever is on the way to the old socket is served. */
+	/* Connections in progress to the old socket are accepted. */
 	waiting = cm_rawpeer(port);
 	plain = plain_socket(port, bind_again);
 	assert_int_equal(listen(plain, 8), 0);
@@ -140,7 +140,7 @@ static void plain_socket_after_listen(void **state)
 	util_unlock(&rnic_loop.lock);
 	connects(&listener, port);
 	assert_false(is_visited(plain));
-	/* It is out of the way already. */
+	/* It has moved already. */
 	ss = cm_loopback(AF_INET, port);
 	assert_false(rnic_cm_make_way((struct sockaddr *)&ss,
 				      sizeof(struct sockaddr_in)));
@@ -164,8 +164,8 @@ static void plain_socket_between_bind_and_listen(void **state)
 	close(plain);
 }
 
-/* Both are bound before either listens: SO_REUSEADDR of the one allows that,
- * and that of both lets it listen. */
+/* Both are bound before either listens: SO_REUSEADDR of one allows that, and
+ * SO_REUSEADDR of both allows it to listen. */
 static void plain_socket_listens_first(void **state)
 {
 	for (int is_shared = 0; is_shared < 2; is_shared++) {
@@ -194,7 +194,7 @@ static void plain_socket_listens_first(void **state)
 	}
 }
 
-/* No plain socket of this program: the port is in use. */
+/* Not a plain socket of this program: the port is in use. */
 static void port_of_another_identity_is_in_use(void **state)
 {
 	struct cm_side listener, other;

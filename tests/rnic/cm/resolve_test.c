@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Addresses resolved, and those that cannot be. */
+/* Address resolution, with and without success. */
 #include "fixture.h"
 
 static void unknown_network_gives_addr_error(void **state)
@@ -8,7 +8,8 @@ static void unknown_network_gives_addr_error(void **state)
 	struct rnic_cm_event ev;
 	struct cm_side s;
 
-	/* Link-local without a scope can be reached by no interface. */
+	/* A link-local address without scope cannot be reached over any
+	 * interface. */
 	inet_pton(AF_INET6, "fe80::1", &nowhere.sin6_addr);
 	nowhere.sin6_port = htons(9);
 	cm_side_open(&s, 1);

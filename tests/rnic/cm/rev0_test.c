@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * USIW_MPA_REV0=permissive and USIW_MARKERS=on reach the wire: scripted peers
- * of the RDMA Consortium's time, and one of our own kind.
+ * USIW_MPA_REV0=permissive and USIW_MARKERS=on affect the wire: scripted peers
+ * with the RDMA Consortium's protocol, and one with the present one.
  */
 #include "fixture.h"
 
@@ -14,7 +14,7 @@ static const uint8_t d00_f5[52] = {
 	0x03, [19] = 0x01, [48] = 0x4c, 0x86, 0xb3, 0x84,
 };
 
-/* MPA-184, -185: V-20, V-21 of the notes. */
+/* MPA-184, -185: V-20, V-21 of doc/spec/mpa.md. */
 static void accepts_an_rdmac_initiator(void **state)
 {
 	struct cm_side listener;
@@ -55,20 +55,21 @@ static void connects_to_an_rdmac_responder(void **state)
 	close(fd);
 }
 
-/* A marker, then the RTR: a Write of nothing to STag 1. */
+/* A marker, then the RTR: an empty Write to STag 1. */
 static const uint8_t marked_rtr[24] = {
 	0x00, 0x00, 0x00, 0x00, 0x00,	     0x0e, 0xc1, 0x40,
 	0x00, 0x00, 0x00, 0x01, [20] = 0x3f, 0x1f, 0xf9, 0xa1,
 };
 
-/* A marker, then a Write of four octets to an STag that there is not. */
+/* A marker, then a Write of four octets to an STag that does not exist. */
 static const uint8_t marked_write[28] = { 0x00, 0x00, 0x00, 0x00, 0x00, 0x12,
 					  0xc1, 0x40, 0x12, 0x34, 0x56, 0x78,
 					  0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 					  0x00, 0x00, 0xaa, 0xbb, 0xcc, 0xdd,
 					  0x53, 0xd7, 0x49, 0x9f };
 
-/* MPA-35, -39, -46, and the Responder's will, which is the direction to us. */
+/* MPA-35, -39, -46, and the Responder's request for markers in this
+ * direction. */
 static void puts_and_takes_markers(void **state)
 {
 	static const uint8_t reply[24] =
@@ -84,7 +85,8 @@ static void puts_and_takes_markers(void **state)
 	cm_expect(a.side.chan, RNIC_CM_ESTABLISHED, 0, &ev);
 	assert_int_equal(recv(fd, a.frame, 24, MSG_WAITALL), 24);
 	assert_memory_equal(a.frame, marked_rtr, 24);
-	/* Read right, it is DDP's affair: a TERMINATE says which. */
+	/* After correct framing, DDP detects the error: a TERMINATE names
+	 * it. */
 	cm_say(fd, marked_write, sizeof(marked_write));
 	assert_int_equal(recv(fd, a.frame, 22, MSG_WAITALL), 22);
 	assert_memory_equal(a.frame + 2, "\x41\x47", 2);

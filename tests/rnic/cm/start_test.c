@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The start exchange with unexpected peers that break it off. */
+/* The start exchange with unexpected peers that abort it. */
 #include "fixture.h"
 
 #include "lists.h"
@@ -26,8 +26,8 @@ static void garbage_is_closed(void **state)
 	cm_side_close(&s);
 }
 
-/* T-45, T-57: every prefix of a Request, then silence: closed after the time,
- * not before; a whole one waits for the application. */
+/* T-45, T-57: each prefix of a Request, then nothing: closed after the time
+ * limit, not before it. A complete Request waits for the application. */
 static void half_a_request_times_out(void **state)
 {
 	static const size_t cuts[] = { 0, 1, 15, 16, 17, 19 };
@@ -69,7 +69,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 			cm_say(fd, cm_mpa_request, cut);
 		cm_slam(fd);
 	}
-	/* Whoever is last is served after all of them. */
+	/* The last peer is accepted after all of them. */
 	{
 		int fd = cm_rawpeer(port);
 
@@ -83,7 +83,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 	cm_side_close(&s);
 }
 
-/* Each side's own, from the moment at which it is connected. */
+/* Each side's own value, from when it is connected. */
 static void ack_timeout_is_the_queue_pairs(void **state)
 {
 	struct rnic_qp_attr attr;

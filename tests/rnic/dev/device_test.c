@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* device.c: over made-up networks, and over the one this machine has. */
+/* device.c: on simulated networks, and on the network of this machine. */
 #include "dev/device.h"
 #include "test.h"
 
@@ -182,7 +182,7 @@ static struct rnic_device_attr attr_of(const struct rnic_device *dev,
 	return attr;
 }
 
-/* By number, whatever it is called; or else the new one of the same name. */
+/* By number, whatever its name; otherwise a new one with the same name. */
 static void follows_an_interface_renamed_or_made_anew(void **state)
 {
 	struct rnic_device_set *set = set_of(NULL);
@@ -231,7 +231,7 @@ static void caps_the_gid_table(void **state)
 	rnic_device_set_free(set);
 }
 
-/* ---- the real machine ------------------------------------------------- */
+/* ---- the real machine ---- */
 
 static struct rnic_device *by_text(int family, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* gid.c: an address keeps its index, whatever comes and goes beside it. */
+/* gid.c: an address keeps its index while other addresses come and go. */
 #include "dev/gid.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static struct rnic_gid_table gids;
 
-/* Interface ETH has IPv4 addresses 10.0.0.x, a digit each; other letters are
+/* Interface ETH has IPv4 addresses 10.0.0.x, one digit each. Other letters are
  * IPv6: a..m global, n..z link-local. */
 static struct rnic_netif_addr addr_of(char c)
 {
@@ -32,7 +32,7 @@ static struct rnic_netif_addr addr_of(char c)
 	return addr;
 }
 
-/* What the table then is, as a word; '-': empty, '*': the default GID. */
+/* Return: the resulting table as a word; '-': empty, '*': the default GID. */
 static const char *update(const char *addrs)
 {
 	static char word[RNIC_GID_MAX + 1];
@@ -67,12 +67,12 @@ static const char *update(const char *addrs)
 
 static const struct {
 	const char *name;
-	const char *step[6][2]; /* addresses; the table then */
+	const char *step[6][2]; /* addresses, and the table afterwards */
 } rows[] = {
 	{ "order at first", { { "za2b1", "21abz" } } },
-	{ "one that goes leaves a hole",
+	{ "a removed one leaves a hole",
 	  { { "12a", "12a" }, { "1a", "1-a" }, { "1", "1" } } },
-	{ "one that comes goes behind, whatever its family",
+	{ "a new one goes to the end, whatever its family",
 	  { { "1a", "1a" }, { "12a", "1a2" }, { "132a", "1a23" } } },
 	{ "a hole is filled",
 	  { { "12a", "12a" }, { "2a", "-2a" }, { "23a", "32a" } } },
@@ -99,7 +99,7 @@ static void indices_stay(void **state)
 	}
 }
 
-/* Those that have a place keep it; for the rest there is none. */
+/* Known addresses keep their place. The table has no place for the rest. */
 static void new_addresses_displace_no_known_one(void **state)
 {
 	char crowd[RNIC_GID_MAX + 2] = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * engine.c: which thread makes progress when, bells rung by many threads,
- * regions that go while they are in use, and the end of an engine.
+ * regions that are deregistered while in use, and the end of an engine.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -29,9 +29,9 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* ---- a gate before the completion threads ------------------------------- */
+/* ---- stopping the completion threads ---- */
 
-/* Closed while the test has it for writing. */
+/* Locked for writing while the completion threads must stop. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic bool is_gate_closed;
 static _Atomic uint32_t at_gate_cnt;
@@ -44,7 +44,7 @@ static bool is_completion_thread(void)
 	       strcmp(name, "usiw-engine") == 0;
 }
 
-/* A descriptor that the application has closed, so to speak. */
+/* Simulates a descriptor that the application has closed. */
 static _Atomic int broken_epfd = -1;
 
 /* epoll_wait(2) of the engine is util_sys_epoll_wait(). */
@@ -62,7 +62,7 @@ static int syscall_error(long nr, long first_arg)
 	return 0;
 }
 
-/* Both completion threads stand still from here on. */
+/* Both completion threads are stopped from here on. */
 static void gate_close(struct rnicpair *p)
 {
 	pthread_rwlock_wrlock(&gate);
@@ -70,7 +70,7 @@ static void gate_close(struct rnicpair *p)
 	atomic_store(&is_gate_closed, true);
 	for (int i = 0; i < 2; i++) {
 		rnic_engine_lead(p->side[i].ctx->engine);
-		/* One wake brings it back from where it sleeps. */
+		/* One wake ends its sleep. */
 		must(!eventfd_write(p->side[i].ctx->engine->wake_fd, 1));
 		rnic_engine_unlead(p->side[i].ctx->engine);
 		rnic_engine_unpark(p->side[i].ctx->engine);
@@ -84,7 +84,7 @@ static void gate_open(void)
 	pthread_rwlock_unlock(&gate);
 }
 
-/* ---- which thread makes progress ---------------------------------------- */
+/* ---- which thread makes progress ---- */
 
 static void polling_alone_makes_progress(void **state)
 {
@@ -106,7 +106,7 @@ static void polling_alone_makes_progress(void **state)
 	gate_open();
 }
 
-/* With the gate closed, and nothing of MPA's start left to receive. */
+/* Locks the gate after everything of the MPA start was received. */
 static void open_and_close_gate(struct rnicpair *p)
 {
 	struct rnicpair_options opt = defaults;
@@ -119,8 +119,8 @@ static void open_and_close_gate(struct rnicpair *p)
 	gate_close(p);
 }
 
-/* Closing the gate has woken the completion thread; unless it slept it took no
- * note of that.  Return: the descriptor. */
+/* Closing the gate has woken the completion thread; if it did not sleep, the
+ * wake-up is still pending. Return: the descriptor. */
 static int sleep_begin(struct rnicpair_side *s)
 {
 	eventfd_t woken;
@@ -132,7 +132,7 @@ static int sleep_begin(struct rnicpair_side *s)
 	return fd;
 }
 
-/* Side 0 sends eight octets; what waits for company goes with it. */
+/* Side 0 sends eight octets, and posts that are gathered go with them. */
 static void send_echo(struct rnicpair *p)
 {
 	rnicpair_post_echo(p, 0, 8);
@@ -146,7 +146,7 @@ static void wait_readable(int fd)
 	assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 }
 
-/* The next look at side 1 has the receive of send_echo(). */
+/* The next poll of side 1 finds the receive of send_echo(). */
 static void assert_look_finds_it(struct rnicpair *p)
 {
 	struct rnicpair_side *b = &p->side[1];
@@ -180,8 +180,8 @@ static void sleeping_alone_makes_progress(void **state)
 	rnicpair_close(&p);
 }
 
-/* If the thread has looked after its last sleep, the look just before the next
- * one costs no system call: what has come makes the descriptor readable. */
+/* If the thread has polled after its last sleep, the poll just before the next
+ * sleep costs no system call: received data makes the descriptor readable. */
 static void a_look_before_the_sleep_leaves_the_sockets(void **state)
 {
 	struct rnicpair p;
@@ -202,7 +202,7 @@ static void a_look_before_the_sleep_leaves_the_sockets(void **state)
 	rnicpair_close(&p);
 }
 
-/* So does a look after a sleep that was begun and not slept. */
+/* The same for a poll after a sleep that was begun but not slept. */
 static void a_look_after_the_sleep_finds_what_has_come(void **state)
 {
 	struct rnicpair p;
@@ -220,7 +220,7 @@ static void a_look_after_the_sleep_finds_what_has_come(void **state)
 	rnicpair_close(&p);
 }
 
-/* A thread may look only between the begin of a sleep and the sleep. */
+/* A thread may poll only between the begin of a sleep and the sleep. */
 static void a_look_before_the_sleep_may_be_the_only_one(void **state)
 {
 	struct rnicpair p;
@@ -292,7 +292,7 @@ static void polls_many_streams(void **state)
 	}
 }
 
-/* ---- bells -------------------------------------------------------------- */
+/* ---- bells ---- */
 
 #define BELL_QP_CNT 6
 #define BELL_THREAD_CNT 4
@@ -357,7 +357,7 @@ static void *bell_poll(void *arg)
 	return NULL;
 }
 
-/* Threads post on any QP while others poll: each WR goes out once. */
+/* Threads post on any QP while others poll: each WR is sent once. */
 static void no_bell_is_lost(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -369,8 +369,8 @@ static void no_bell_is_lost(void **state)
 	memset(&bells, 0, sizeof(bells));
 	rnicpair_open_idle(&bells.p, &opt);
 	for (int i = 0; i < BELL_QP_CNT; i++) {
-		/* A message never finds no receive: as many as SQ slots, and
-		 * those whose completions wait. */
+		/* A message must always find a receive: as many as SQ slots,
+		 * plus those whose completions are not polled. */
 		bells.p.opt.max_wr = 32;
 		bells.qp[i][0] = rnicpair_qp_new(&bells.p, 0);
 		bells.p.opt.max_wr = BELL_THREAD_CNT * BELL_POST_CNT + 64;
@@ -402,8 +402,8 @@ static void no_bell_is_lost(void **state)
 	rnicpair_close(&bells.p);
 }
 
-/* No thread polls or waits.  What a bell asked for is sent all the same, also
- * when the lead was taken at that moment. */
+/* No thread polls or waits. What a bell requests is sent nevertheless, also if
+ * the lead was taken at that moment. */
 static void a_bell_beside_the_leader_is_served(void **state)
 {
 	struct rnicpair *p = *state;
@@ -421,7 +421,7 @@ static void a_bell_beside_the_leader_is_served(void **state)
 	}
 }
 
-/* ---- regions that go ---------------------------------------------------- */
+/* ---- regions that are deregistered ---- */
 
 static struct {
 	struct rnicpair p;
@@ -459,7 +459,7 @@ static uint64_t received_fpdus(struct rnic_qp *qp)
 			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
 }
 
-/* When dereg returns not an octet of the region changes any more. */
+/* After dereg has returned no octet of the region changes. */
 static void a_region_is_untouched_once_it_is_gone(void **state)
 {
 	static uint8_t copy[300000];
@@ -485,8 +485,8 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
 		must(!rnic_mr_dereg(mr));
 		memset(b->buf, 0, 300000);
 		memcpy(copy, b->buf, sizeof(copy));
-		/* The writer goes on until it has heard the Terminate, which
-		 * comes behind all that could still be placed. */
+		/* The writer continues until it has received the Terminate,
+		 * which follows everything that could still be placed. */
 		rnicpair_wait_state(b, RNIC_QPS_TERMINATE);
 		pthread_join(thread, NULL);
 		assert_memory_equal(copy, b->buf, sizeof(copy));
@@ -494,8 +494,8 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
 	}
 }
 
-/* One of two regions over the same memory goes: work under the other's key
- * is none of its business. */
+/* One of two regions over the same memory is deregistered. Work with the other
+ * key is not affected. */
 static void a_region_beside_another_goes_alone(void **state)
 {
 	for (int mode = 0; mode < 2; mode++) {
@@ -513,7 +513,7 @@ static void a_region_beside_another_goes_alone(void **state)
 			a->pd, a->buf, a->buf_len, rnicpair_addr(a, 0),
 			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ,
 			&twin));
-		/* In flight under the first key, and a response as well. */
+		/* In flight with the first key, and a response too. */
 		sge = rnicpair_sge(a, 0, 1u << 20);
 		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_SEND,
 				 .flags = USIW_SQE_SIGNALED, .sge = &sge,
@@ -531,9 +531,9 @@ static void a_region_beside_another_goes_alone(void **state)
 	}
 }
 
-/* ---- bursts ------------------------------------------------------------- */
+/* ---- bursts ---- */
 
-/* A post of nothing, the way in which this test counts them. */
+/* An empty post, which this test can count. */
 static void burst_post(struct rnicpair_side *s, uint64_t wr_id)
 {
 	rnicpair_post_wr(s, .wr_id = wr_id, .opcode = USIW_WR_SEND,
@@ -562,7 +562,7 @@ static void burst_disconnect(struct rnicpair_side *s)
 	rnic_qp_disconnect(s->qp, 0);
 }
 
-/* Of @cnt posts @completed go at once; then @flush transmits the rest. */
+/* Of @cnt posts, @completed are sent at once. @flush transmits the rest. */
 static const struct burst {
 	const char *name;
 	bool is_watched;
@@ -626,10 +626,10 @@ static void a_burst_shares_transmissions(void **state)
 	}
 }
 
-/* ---- the end of an engine ----------------------------------------------- */
+/* ---- the end of an engine ---- */
 
-/* Told once; all that is posted completes; the peer sees an end; no thread
- * burns; and the context can be closed. */
+/* The error is reported once. All posted work completes, the peer sees an end,
+ * no thread uses the CPU, and the context can be closed. */
 static void an_engine_that_cannot_wait_is_fatal(void **state)
 {
 	struct rnicpair p;

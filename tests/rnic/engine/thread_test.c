@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * thread.c: progress without a polling thread, parking behind a polling one,
- * and sleep when there is nothing to do.
+ * thread.c: progress without a polling thread, parking while another thread
+ * polls, and sleep when there is nothing to do.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -50,7 +50,8 @@ static void wait_comp_event(struct rnicpair_side *s)
 	must(rnic_chan_read(s->chan, &ev, sizeof(ev)) == sizeof(ev));
 }
 
-/* No thread polls: the completion threads place, answer, complete and raise. */
+/* No thread polls: the completion threads place, answer, complete and raise
+ * events. */
 static void completion_threads_alone_make_progress(void **state)
 {
 	struct rnicpair *p = *state;
@@ -59,7 +60,7 @@ static void completion_threads_alone_make_progress(void **state)
 	for (int i = 0; i < 50; i++) {
 		struct usiw_cqe cqe;
 
-		/* A read needs both: the peer's and ours. */
+		/* A READ needs both threads: the peer's and this side's. */
 		rnic_cq_arm(a->scq, false);
 		rnicpair_post_read(p, 0, 4, 1u << 20);
 		wait_comp_event(a);
@@ -74,7 +75,7 @@ static void completion_threads_alone_make_progress(void **state)
 	}
 }
 
-/* Arming ends a run of polls: the thread is not left parked. */
+/* Arming ends a run of polls: the thread does not stay parked. */
 static void arming_unparks(void **state)
 {
 	struct rnicpair *p = *state;
@@ -102,9 +103,9 @@ static void arming_unparks(void **state)
 	}
 }
 
-/* ---- threads that sleep on the sockets ---------------------------------- */
+/* ---- threads that sleep on the sockets ---- */
 
-/* Return: whether one of both is readable in time. */
+/* Return: whether one of both becomes readable in time. */
 static bool sleep_on(int fd, struct rnicpair_side *s, int ms)
 {
 	struct pollfd pfd[] = {
@@ -146,7 +147,7 @@ static void a_sleeper_is_woken_each_time(void **state)
 	}
 }
 
-/* What was armed for the sleep makes no event later. */
+/* What was armed for the sleep causes no event later. */
 static void the_end_of_a_sleep_disarms(void **state)
 {
 	struct rnicpair *p = *state;
@@ -161,7 +162,8 @@ static void the_end_of_a_sleep_disarms(void **state)
 	}
 }
 
-/* The thread that slept has gone and polls no more: READs are answered. */
+/* The thread that slept has gone and no longer polls: READs are still
+ * answered. */
 static void a_sleeper_that_has_gone_is_replaced(void **state)
 {
 	struct rnicpair *p = *state;
@@ -183,8 +185,9 @@ static uint64_t now_us(void)
 	return rnic_now_ns() / 1000;
 }
 
-/* What comes while a thread that sleeps on the sockets is busy between two
- * polls is left to it: the completion thread would wake up for each message. */
+/* Messages that arrive while a thread that sleeps on the sockets is busy
+ * between two polls are left to that thread. Otherwise the completion thread
+ * would wake up for each message. */
 static void a_busy_sleeper_is_not_disturbed(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -209,7 +212,7 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 		while (now_us() - start_us < BUSY_US)
 			;
 		is_taken = rnicpair_peek(b, b->rcq, &cqe);
-		/* Longer than it is trusted, on a loaded machine. */
+		/* On a loaded machine: longer than the engine waits for it. */
 		if (now_us() - start_us < 5 * BUSY_US) {
 			taken_cnt += is_taken;
 			cnt++;
@@ -223,7 +226,7 @@ static void a_busy_sleeper_is_not_disturbed(void **state)
 	rnicpair_close(&p);
 }
 
-/* Over and over, as a program does it that has nothing to do. */
+/* Repeatedly, like a program that has nothing to do. */
 static void a_sleeper_rests(void **state)
 {
 	struct rnicpair *p = *state;
@@ -242,7 +245,8 @@ static void a_sleeper_rests(void **state)
 		was_asleep = fd >= 0;
 		if (fd < 0) {
 			/* The completion thread is awake, or waits for a
-			 * processor: however long, that is one wake-up. */
+			 * processor. However long this takes, it is one
+			 * wake-up. */
 			(void)sleep_on(-1, b, 1);
 			continue;
 		}
@@ -256,7 +260,7 @@ static void a_sleeper_rests(void **state)
 	assert_true(wakes < 100);
 }
 
-/* ---- bursts ------------------------------------------------------------- */
+/* ---- bursts ---- */
 
 enum { BURST_CNT = 24 };
 
@@ -266,15 +270,15 @@ static void burst_post(struct rnicpair *p)
 		rnicpair_post_echo(p, 0, 8);
 }
 
-/* The poster's completions; the peer's are left. */
+/* Takes the poster's completions; leaves the peer's. */
 static void burst_take(struct rnicpair_side *s)
 {
 	for (int i = 0; i < BURST_CNT; i++)
 		(void)rnicpair_take(s, s->scq);
 }
 
-/* The thread parks behind a program that posts in bursts and polls, although
- * nothing comes in. */
+/* The thread parks while a program posts in bursts and polls, although nothing
+ * arrives. */
 static void bursts_park(void **state)
 {
 	struct rnicpair *p = *state;
@@ -291,7 +295,7 @@ static void bursts_park(void **state)
 	}
 }
 
-/* Posts without a later poll are sent all the same. */
+/* Posts without a later poll are sent too. */
 static void what_waits_is_not_forgotten(void **state)
 {
 	struct rnicpair *p = *state;
@@ -312,7 +316,7 @@ static void what_waits_is_not_forgotten(void **state)
 		}
 		was_watched = rnic_engine_is_watched(a->ctx->engine);
 		burst_post(p);
-		/* This side does nothing any more. */
+		/* From here on this side does nothing. */
 		for (int i = 0; i < BURST_CNT; i++)
 			(void)rnicpair_take(b, b->rcq);
 		burst_take(a);
@@ -320,7 +324,7 @@ static void what_waits_is_not_forgotten(void **state)
 	}
 }
 
-/* ---- rest --------------------------------------------------------------- */
+/* ---- idle states ---- */
 
 struct rest {
 	const char *name;
@@ -342,7 +346,7 @@ static void rest_blocked(struct rnicpair *p, struct rawpeer *raw)
 			 .sge_cnt = 1);
 }
 
-/* ... and a peer that has closed its half. */
+/* ... and a peer that has closed its direction. */
 static void rest_blocked_fin(struct rnicpair *p, struct rawpeer *raw)
 {
 	rest_blocked(p, raw);
@@ -367,7 +371,7 @@ static void rest_terminated(struct rnicpair *p, struct rawpeer *raw)
 	rawpeer_write(raw, 1, 1, "x", 1);
 }
 
-/* A read without an answer, and a fence behind it. */
+/* A READ without an answer, followed by a fence. */
 static void rest_fenced(struct rnicpair *p, struct rawpeer *raw)
 {
 	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 8);
@@ -401,7 +405,7 @@ static const struct rest rests[] = {
 	{ "half an FPDU", rest_half_fpdu },
 };
 
-/* Waiting costs nothing, whatever is waited for. */
+/* Waiting uses no CPU, in every state. */
 static void waits_without_burning(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
@@ -439,7 +443,7 @@ static void closing_a_context_waits_without_burning(void **state)
 	must(!rnic_mr_dereg(p.side[0].mr));
 	must(!rnic_pd_free(p.side[0].pd));
 	start_us = rnicpair_cpu_us();
-	/* The peer is silent: the whole drain limit. */
+	/* The peer sends nothing, so the whole drain limit passes. */
 	rnic_context_close(p.side[0].ctx);
 	start_us = rnicpair_cpu_us() - start_us;
 	print_message("close: %llu us\n", (unsigned long long)start_us);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The thread: asleep when nothing is to do, not spinning when it cannot. */
+/* The thread sleeps when there is nothing to do, and does not spin when it
+ * cannot wait. */
 #include "../cm/fixture.h"
 
 #include "../cm/lists.h"
@@ -41,8 +42,8 @@ static unsigned long thread_switches(void)
 	return sum;
 }
 
-/* Of several stretches, one in which the thread has next to nothing to do: one
- * that spins has none, and one that still ends what was begun has. */
+/* Whether there is a period in which the thread does almost nothing. A thread
+ * that spins has none. A thread that still completes earlier work has one. */
 static bool becomes_quiet(void)
 {
 	unsigned long before;
@@ -56,7 +57,7 @@ static bool becomes_quiet(void)
 	return false;
 }
 
-/* Out of descriptors the thread waits and comes back, without spinning. */
+/* Without descriptors the thread waits and recovers, without spinning. */
 static void want_of_descriptors_is_survived(void **state)
 {
 	struct rlimit old, tight;
@@ -102,8 +103,8 @@ static void idle_thread_sleeps(void **state)
 	cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
 	cm_wait_none_unowned();
-	/* It looks once more a tenth of a second after the last connection:
-	 * after that there are three without a wake-up. */
+	/* It wakes once more a tenth of a second after the last connection.
+	 * After that there are three periods without a wake-up. */
 	do {
 		assert_true(rnic_now_ns() < end_ns);
 		before = thread_switches();
@@ -113,8 +114,8 @@ static void idle_thread_sleeps(void **state)
 	cm_side_close(&s);
 }
 
-/* What neither a socket nor a timer tells is looked at in each round, and
- * another round comes when the look asks for one. */
+/* Each round calls @look, for what neither a socket nor a timer reports. The
+ * next round comes at the time that it returns. */
 static _Atomic uint32_t look_cnt;
 static _Atomic bool look_again;
 
@@ -154,8 +155,8 @@ static void each_round_looks(void **state)
 	cm_side_close(&s);
 }
 
-/* Put something else in its place, and let the thread see it: before it has
- * to do with the set for a connection, which would fail by EINVAL. */
+/* Replaces the descriptor and waits until the thread notices. Otherwise it
+ * might first use the set for a connection, which would fail with EINVAL. */
 static void epoll_break(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -168,7 +169,7 @@ static void epoll_break(void)
 	util_unlock(&rnic_loop.lock);
 }
 
-/* The last test: there is no way back. */
+/* The last test, because this cannot be undone. */
 static void a_thread_that_cannot_wait_says_so(void **state)
 {
 	struct rnic_cm_conn_param param;
@@ -186,14 +187,14 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 	cm_qp_open(&qp);
 	cm_dial(&active, &qp, port, "");
 	epoll_break();
-	/* What was being made ends; */
+	/* Connections in the making end; */
 	cm_expect(active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
 	cm_expect(asked.active.chan, RNIC_CM_CONNECT_ERROR, -EIO, &ev);
 	cm_param(&param, &asked.passive_qp, "");
 	assert_int_equal(
 		rnic_cm_accept(asked.listener.chan, asked.child, &param),
 		-ECONNRESET);
-	/* what stands goes on, and its end is told; */
+	/* established ones continue, and their end is reported; */
 	assert_int_equal(rnic_qp_state(standing.active_qp.qp), RNIC_QPS_RTS);
 	assert_int_equal(
 		rnic_cm_disconnect(standing.active.chan, standing.active.id),
@@ -205,8 +206,9 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 	assert_int_equal(rnic_cm_listen(late.chan, late.id, 1), -EIO);
 	assert_true(becomes_quiet());
 	before = thread_switches();
-	/* Without the descriptor for notes it looks now and then. */
-	util_lock(&rnic_loop.lock); /* under which the thread reads it */
+	/* Without the descriptor for notes it checks periodically. */
+	util_lock(
+		&rnic_loop.lock); /* the thread reads it with this lock held */
 	assert_int_equal(close(rnic_loop.wake_fd), 0);
 	util_unlock(&rnic_loop.lock);
 	usleep(200000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Numbered references: a late one finds nothing, whoever has its slot. */
+/* Numbered references: one to a removed object finds nothing, even if its slot
+ * is reused. */
 #include "test.h"
 
 #include "cm/object.h"
@@ -78,7 +79,7 @@ static void slots_stay_where_they_are(void **state)
 	assert_null(rnic_ref_get_slot(table, CNT));
 }
 
-/* A walk meets each object once, over holes and pages, and may remove it. */
+/* A walk visits each object once, over holes and pages, and may remove it. */
 static void walk_meets_each_object_once(void **state)
 {
 	enum { CNT = 2 * RNIC_REF_PAGE };
@@ -103,7 +104,7 @@ static void walk_meets_each_object_once(void **state)
 	assert_null(rnic_ref_next(table, &slot));
 }
 
-/* The note's memory is the slot's: it must not outlive the reference. */
+/* The note is stored in the slot, so it must not outlive the reference. */
 static void removal_takes_the_note_along(void **state)
 {
 	struct rnic_ref_slot *slot;
@@ -115,7 +116,7 @@ static void removal_takes_the_note_along(void **state)
 	rnic_loop_note(ref, -1);
 	assert_ptr_equal(TAILQ_FIRST(&rnic_loop.inbox), &slot->note);
 	assert_int_equal(slot->note.status, -1);
-	rnic_loop_note(ref, -2); /* once */
+	rnic_loop_note(ref, -2); /* only once */
 	assert_int_equal(slot->note.status, -1);
 	rnic_ref_remove(&rnic_loop.noted, ref);
 	assert_true(TAILQ_EMPTY(&rnic_loop.inbox));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Timers: each expires once, in its time; expiry may start and stop others. */
+/* Timers: each expires once, at its time. Expiry may start and stop other
+ * timers. */
 #include "test.h"
 #include "loop/loop.h"
 
@@ -99,7 +100,7 @@ static void a_stopped_one_does_not_expire(void **state)
 	assert_int_equal(order[0], 1);
 }
 
-/* It goes to the end of its new list, wherever it was. */
+/* It goes to the end of its new list. */
 static void one_that_runs_starts_anew(void **state)
 {
 	rnic_timer_start(&timer[0], OTHER, 1);
@@ -139,7 +140,7 @@ static void expiry_may_start_and_stop(void **state)
 	assert_int_equal(rnic_timer_cnt(LIST), 0);
 }
 
-/* The thread is told of an earlier deadline than it knows, and of no other. */
+/* The thread is woken for an earlier deadline, and for no other. */
 static void only_an_earlier_deadline_wakes(void **state)
 {
 	rnic_loop.wakes_ns = UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * atomic.c: what the operations do to memory, alone, from both sides of a
+ * atomic.c: the effect of the operations on memory: alone, from both sides of a
  * connection, and all at once.
  */
 #define _GNU_SOURCE
@@ -33,9 +33,9 @@ static uint64_t next_random(uint64_t *seed)
 	return *seed;
 }
 
-/* ---- what they do ------------------------------------------------------- */
+/* ---- operations ---- */
 
-/* Bit by bit, as section 5.1 of RFC 7306 says it. */
+/* Bit by bit, as in section 5.1 of RFC 7306. */
 static uint64_t stupid_add(uint64_t a, uint64_t b, uint64_t mask)
 {
 	uint64_t sum = 0;
@@ -104,16 +104,16 @@ static void does_what_the_rfc_says(void **state)
 		};
 		uint64_t before = next_random(&seed);
 
-		/* Random words hardly ever compare equal. */
+		/* Random words would hardly ever compare equal. */
 		if (next_random(&seed) % 2)
 			op.compare = before ^ (op.compare & ~op.compare_mask);
 		check_one(&op, before);
-		op.add_swap = UINT64_MAX; /* carries everywhere */
+		op.add_swap = UINT64_MAX; /* carries in every bit */
 		check_one(&op, before);
 	}
 }
 
-/* ---- memory that is gone ------------------------------------------------ */
+/* ---- inaccessible memory ---- */
 
 static int child_gone(void *arg)
 {
@@ -139,7 +139,7 @@ static int child_gone(void *arg)
 	return 0;
 }
 
-/* The peer of an application that unmaps what it has registered. */
+/* The peer of an application that unmaps its registered memory. */
 static int child_gone_at_work(void *arg)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_REQUEST,
@@ -166,7 +166,7 @@ static int child_gone_at_work(void *arg)
 	return 0;
 }
 
-/* The memory of our own SGE goes while the peer works. */
+/* The memory of this side's SGE is unmapped while the peer works. */
 static int child_gone_meanwhile(void *arg)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_RESPONSE,
@@ -196,7 +196,8 @@ static int child_gone_meanwhile(void *arg)
 	return 0;
 }
 
-/* Before any other test: cmocka's handlers are in the parent, threads not. */
+/* Runs before any other test: the parent has cmocka's handlers, and no
+ * threads. */
 static void memory_that_is_gone_ends_the_stream_only(void **state)
 {
 	static int (*const children[])(void *) = { child_gone, child_gone,
@@ -210,7 +211,7 @@ static void memory_that_is_gone_ends_the_stream_only(void **state)
 			fail_msg("child %zu: %s", i, err);
 }
 
-/* ---- over a connection -------------------------------------------------- */
+/* ---- over a connection ---- */
 
 static struct usiw_cqe work(struct rnicpair_side *a, struct rnicpair_side *b,
 			    uint8_t opcode, size_t off, uint64_t compare_add,
@@ -244,7 +245,7 @@ static uint64_t word_at(const uint8_t *mem)
 	return word;
 }
 
-/* Old values come back in host order, in whatever pieces. */
+/* Old values are returned in host order, however the buffer is cut. */
 static void returns_old_values(void **state)
 {
 	static const struct {
@@ -294,8 +295,8 @@ static void returns_old_values(void **state)
 	}
 }
 
-/* RFC 7306 5.2.2, RDMAP-44: with Reads, Writes and Sends, in posting order;
- * each sees what went before it; a fence waits for atomics too. */
+/* RFC 7306 5.2.2, RDMAP-44: with Reads, Writes and Sends, in posting order.
+ * Each sees what was done before it. A fence waits for atomics too. */
 static void keeps_order_among_other_work(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -334,7 +335,7 @@ static void keeps_order_among_other_work(void **state)
 		wr.compare_add = i + 1;
 		wr.swap = i + 1;
 		assert_int_equal(rnicpair_post(a, &wr), 0);
-		/* Carries what the atomic before it has brought. */
+		/* Carries what the atomic before it has returned. */
 		wr.wr_id++;
 		wr.opcode = USIW_WR_WRITE;
 		wr.flags |= USIW_SQE_FENCE;
@@ -349,7 +350,7 @@ static void keeps_order_among_other_work(void **state)
 	}
 	for (uint64_t i = 0; i < 40; i++)
 		assert_true(word_at(a->buf + 4096 + 8 * i) == i + 1);
-	/* Behind the last Write. */
+	/* After the last Write. */
 	assert_int_equal(rnicpair_post_recv(b, 1, NULL, 0), 0);
 	rnicpair_post_wr(a, .opcode = USIW_WR_SEND);
 	assert_int_equal(rnicpair_take(b, b->rcq).wr_id, 1);
@@ -358,7 +359,7 @@ static void keeps_order_among_other_work(void **state)
 	rnicpair_close(&p);
 }
 
-/* RDMAP-51: a peer that does not answer sees ORD requests, of both kinds. */
+/* RDMAP-51: a peer that does not answer receives ORD requests of both kinds. */
 static void counts_against_ord(void **state)
 {
 	static const uint8_t opcodes[] = { USIW_WR_READ, USIW_WR_FETCH_ADD,
@@ -422,7 +423,7 @@ static void counts_against_ord(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* ---- a peer of another make --------------------------------------------- */
+/* ---- a peer of another implementation ---- */
 
 static void raw_atomic(struct rawpeer *raw, uint32_t id,
 		       const struct rnicpair_side *s, size_t off,
@@ -443,7 +444,7 @@ static void raw_atomic(struct rawpeer *raw, uint32_t id,
 	rawpeer_send(raw, &msg);
 }
 
-/* Masks, and identifiers of the requester's choice. */
+/* Masks, and identifiers that the requester chooses. */
 static void answers_masked_forms(void **state)
 {
 	struct rnicpair_side *s;
@@ -481,8 +482,8 @@ static void answers_masked_forms(void **state)
 
 /*
  * EXT-8, EXT-9: answers in the order of the requests, each executed once,
- * however little TCP takes; a Read before an atomic has what was there before
- * it, although its response leaves from the memory itself.
+ * however little TCP accepts. A Read before an atomic returns the old content,
+ * although its response is sent directly from the memory.
  */
 static void executes_in_turn_and_once(void **state)
 {
@@ -525,13 +526,14 @@ static void executes_in_turn_and_once(void **state)
 	}
 }
 
-/* Requests of the peer that are not completely answered. */
+/* Number of the peer's requests that are not completely answered. */
 static uint32_t request_cnt(struct rnicpair_side *s)
 {
 	return with_lead(s->ctx->engine, s->qp->irq.cnt);
 }
 
-/* An atomic that waits for its turn loses its region: it is not done. */
+/* The region of an atomic that waits for its turn is deregistered: the atomic
+ * is not done. */
 static void a_waiting_one_may_lose_its_region(void **state)
 {
 	const struct rnic_atomic add = { .op = RNIC_FETCH_ADD, .add_swap = 1 };
@@ -571,7 +573,7 @@ static void a_waiting_one_may_lose_its_region(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* What may not stand where the oldest request wants its answer. */
+/* Responses that do not match the oldest request. */
 static void answers_must_fit_the_request(void **state)
 {
 	static const struct {
@@ -625,8 +627,8 @@ static void answers_must_fit_the_request(void **state)
 }
 
 /*
- * EXT-20: whoever does not know whether its peer has atomics adds nothing and
- * looks what comes of it: the word, or the error of a peer without.
+ * EXT-20: a program that does not know whether its peer supports atomics adds
+ * zero and checks the result: the word, or the error of a peer without atomics.
  */
 static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 {
@@ -653,7 +655,7 @@ static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 		answer.atomic.id = ev.atomic.id;
 		if (can)
 			rawpeer_send(&raw, &answer);
-		else /* as one of RFC 5040 alone, for which 0xa is no opcode */
+		else /* a peer with RFC 5040 only, where 0xa is not an opcode */
 			smpa_conn_refuse_read(
 				raw.conn, &ev,
 				(struct smpa_fault){ SMPA_F_RDMAP_OPCODE });
@@ -668,7 +670,7 @@ static void adding_nothing_finds_out_whether_the_peer_can(void **state)
 	}
 }
 
-/* ---- all at once -------------------------------------------------------- */
+/* ---- all at once ---- */
 
 #define CROWD_PAIRS 4	 /* contexts */
 #define CROWD_QPS 4	 /* of each */
@@ -684,7 +686,8 @@ struct crowd {
 	pthread_t thread;
 };
 
-/* What QP @n / 2 does next: adds to word 0, or compares and swaps word 1. */
+/* The next operation of QP @n / 2: adds to word 0, or compares and swaps word
+ * 1. */
 static void crowd_post(struct crowd *c, uint64_t n, uint64_t guess)
 {
 	struct rnicpair_side *a = &c->p.side[0];
@@ -704,7 +707,7 @@ static void crowd_post(struct crowd *c, uint64_t n, uint64_t guess)
 	must(!rnicpair_post_qp(a, c->qp[0][n / 2], &wr));
 }
 
-/* One thread drives the QPs of one context, two requests of each at work. */
+/* One thread drives the QPs of one context, two requests of each at a time. */
 static void *crowd_run(void *arg)
 {
 	struct crowd *c = arg;
@@ -775,7 +778,7 @@ static void crowd_close(struct crowd *c)
 	rnicpair_close(&c->p);
 }
 
-/* EXT-3: 16 QPs of four contexts, and the CPU, at the same two words. */
+/* EXT-3: 16 QPs of four contexts, and the CPU, on the same two words. */
 static void no_addition_is_lost(void **state)
 {
 	const uint64_t want =

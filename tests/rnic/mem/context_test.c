@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * context.c: contexts opened and closed, what is left in them, and what
- * becomes of their streams when the process exits, is killed, or forks.
+ * context.c: contexts opened and closed, objects left in them, and their
+ * streams when the process exits, is killed, or forks.
  */
 #define _GNU_SOURCE
 
@@ -47,7 +47,7 @@ static void leaves_no_descriptor_behind(void **state)
 	unsigned before;
 
 	assert_non_null(dev);
-	/* What is made once for the process. */
+	/* What is made once per process. */
 	assert_int_equal(rnic_context_open(dev, &ctx), 0);
 	rnic_context_close(ctx);
 	rnic_context_close(NULL);
@@ -64,7 +64,7 @@ static void leaves_no_descriptor_behind(void **state)
 	assert_int_equal(fds_open(), before);
 }
 
-/* Forgotten queues are ended; the peer is told. */
+/* Queues that were not destroyed are ended, and the peer is told. */
 static void closing_ends_what_was_forgotten(void **state)
 {
 	struct rnicpair p;
@@ -78,7 +78,7 @@ static void closing_ends_what_was_forgotten(void **state)
 	rnic_context_close(p.side[1].ctx);
 }
 
-/* ---- processes ---------------------------------------------------------- */
+/* ---- processes ---- */
 
 static void fd_send(int via, int fd)
 {
@@ -113,7 +113,7 @@ static int fd_recv(int via)
 	return fd;
 }
 
-/* A process of its own, to which @fd leads. */
+/* A separate process, connected by @fd. */
 static pid_t spawn(void (*run)(int via), int *ret_via)
 {
 	int via[2];
@@ -139,7 +139,7 @@ static void connect_across(int via, struct rnicpair *p)
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rawpeer *raw = calloc(1, sizeof(*raw));
 
-	opt.rtr = 0; /* nothing is sent but what the test sends */
+	opt.rtr = 0; /* only the test sends */
 	rnicpair_open_idle(p, &opt);
 	must(raw);
 	rawpeer_join(raw, p, 0);
@@ -188,7 +188,8 @@ static void what_was_complete_arrives_after_exit(void **state)
 		char octets[65536];
 
 		assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
-		/* Late input of the exiting process: must not become a RST. */
+		/* Late input of the exiting process: it must not cause a
+		 * RST. */
 		(void)!send(fd, "x", 1, MSG_NOSIGNAL);
 		len = read(fd, octets, sizeof(octets));
 		if (len <= 0)
@@ -203,7 +204,7 @@ static void what_was_complete_arrives_after_exit(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* As when a signal handler exits in the midst of ibv_poll_cq(). */
+/* As when a signal handler exits in the middle of ibv_poll_cq(). */
 static void run_and_exit_beside_the_lead(int via)
 {
 	static struct rnicpair p;
@@ -224,7 +225,7 @@ static void exit_does_not_wait_for_the_lead_for_ever(void **state)
 
 	pid = spawn(run_and_exit_beside_the_lead, &via);
 	fd = fd_recv(via);
-	pfd.fd = via; /* the child's end closes when it exits */
+	pfd.fd = via; /* the child's end is closed when it exits */
 	if (poll(&pfd, 1, (int)util_settings()->drain_ms * 2 + 5000) != 1)
 		kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -233,7 +234,7 @@ static void exit_does_not_wait_for_the_lead_for_ever(void **state)
 	close(via);
 }
 
-/* Forks, lets the child prove that it can use a device, and waits. */
+/* Forks, lets the child check that it can use a device, and waits. */
 static void run_and_fork(int via)
 {
 	static struct rnicpair p;
@@ -274,7 +275,7 @@ static void the_parents_death_reaches_the_peer(void **state)
 	pid = spawn(run_and_fork, &via);
 	pfd.fd = fd_recv(via);
 	assert_int_equal(recv(via, &child, sizeof(child), 0), sizeof(child));
-	/* Both live: the stream stands. */
+	/* Both processes live: the stream continues. */
 	while (recv(pfd.fd, &octet, 1, MSG_DONTWAIT) == 1)
 		continue;
 	assert_int_equal(poll(&pfd, 1, 50), 0);
@@ -282,7 +283,7 @@ static void the_parents_death_reaches_the_peer(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 	assert_true(recv(pfd.fd, &octet, 1, MSG_DONTWAIT) <= 0);
-	/* ... although the child is there. */
+	/* ... although the child exists. */
 	assert_int_equal(kill(child, 0), 0);
 	close(pfd.fd);
 	close(via);

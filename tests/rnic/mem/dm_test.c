@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* dm.c: limits, copies, regions of device memory that a peer reaches. */
+/* dm.c: limits, copies, and regions of device memory that a peer accesses. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -92,7 +92,7 @@ static void shares_what_there_is(void **state)
 	assert_int_equal(rnic_dm_free(b), 0);
 	assert_int_equal(rnic_dm_free(c), 0);
 	assert_int_equal(ctx->mrs.dm_used, 0);
-	(void)dm_new(64); /* forgotten: the context frees it */
+	(void)dm_new(64); /* not freed: the context frees it */
 }
 
 static void copies_whole_words_inside(void **state)
@@ -180,7 +180,7 @@ static void registers_zero_based_only(void **state)
 
 	assert_int_equal(rnic_dm_reg(pd, dm, 0, 4, zero, &mr), 0);
 	assert_int_equal(rnic_dm_free(dm), -EBUSY);
-	/* It stays where it is, and has no address. */
+	/* It keeps its memory and has no address. */
 	assert_int_equal(
 		rnic_mr_rereg(mr,
 			      &(struct rnic_mr_change){
@@ -201,7 +201,7 @@ static void registers_zero_based_only(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-/* As a child of fork does it, which may not use the parent's own. */
+/* As a forked child does, which may not use the parent's memory. */
 static void a_child_has_memory_of_its_own(void **state)
 {
 	struct rnic_dm *dm, *own;
@@ -213,7 +213,8 @@ static void a_child_has_memory_of_its_own(void **state)
 	skip_because("no threads after a fork under TSan");
 #endif
 	dm = dm_new(64);
-	util_lock(&ctx->mrs.lock); /* by a thread that will not be there */
+	util_lock(&ctx->mrs.lock); /* held by a thread that does not exist in
+				      the child */
 	pid = fork();
 	if (pid == 0) {
 		bool is_good = rnic_dm_write(dm, 0, &word, 4) == -ENODEV &&
@@ -259,7 +260,7 @@ static void peers_reach_it(void **state)
 	wr.rkey = rnic_mr_stag(mr);
 	assert_int_equal(rnicpair_post(a, &wr), 0);
 	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
-	/* and back: behind the WRITE */
+	/* and back, after the WRITE */
 	sge = rnicpair_sge(a, 4096, 4096);
 	wr.opcode = USIW_WR_READ;
 	assert_int_equal(rnicpair_post(a, &wr), 0);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Registered memory that goes away, at the place where octets are to be read
- * or written: the stream ends, each side learns what its part was, every WR
- * completes once, and the process lives.
+ * Registered memory becomes inaccessible when octets are to be read or written:
+ * the stream ends, each side gets its error, every WR completes once, and the
+ * process continues.
  *
+ * Each case is a child process, because cmocka has handlers of its own in the
+ * parent.
  * Each case is a child process: cmocka has handlers of its own in the parent.
  */
 #define _GNU_SOURCE
@@ -19,7 +21,7 @@
 #define PAGE ((size_t)4096)
 #define AREA ((size_t)2 << 20)
 
-/* Far from where others get theirs: what is unmapped here stays so. */
+/* Far from other mappings, so that unmapped memory is not mapped again. */
 #define PLACE ((void *)0x7e9000000000)
 
 enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, TRUNCATED, KIND_CNT };
@@ -27,10 +29,11 @@ enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, TRUNCATED, KIND_CNT };
 static const char *const kind_names[] = { "unmapped", "PROT_NONE", "PROT_READ",
 					  "truncated" };
 
-/* Payload: copied, in place or through staging, and straight to the sink. */
+/* Payload: copied, in place or through staging, and directly to the sink. */
 static const uint32_t lens[] = { 64, 1500, 9000, 300000, 1500000 };
 
-/* Pinned elsewhere; on demand; and by its addresses, with all there is. */
+/* Pinned elsewhere; on demand; an implicit region of the whole address
+ * space. */
 enum how { NORMAL, ON_DEMAND, IMPLICIT, HOW_CNT };
 
 static const char *const how_names[] = { "normal", "on demand", "implicit" };
@@ -87,7 +90,7 @@ static void area_lose(struct area *a, enum kind kind, uint32_t len)
 	must(ret == 0);
 }
 
-/* The WR of the case, and what it may meet. */
+/* The WR of the case, with the inaccessible memory. */
 enum role { WRITE_TO, READ_FROM, READ_INTO, SEND_FROM, SEND_INTO, ROLE_CNT };
 
 static const char *const role_names[] = { "WRITE to it", "READ from it",
@@ -100,10 +103,10 @@ struct gone_row {
 	enum how how;
 	bool has_crc;
 	uint32_t len;
-	uint32_t poll_cnt; /* before it goes midway */
+	uint32_t poll_cnt; /* before it becomes inaccessible midway */
 };
 
-/* Side 0 posts.  Whose memory goes: side 0's when it is the local side. */
+/* Side 0 posts. True if its own memory becomes inaccessible, not the peer's. */
 static bool role_is_local(enum role role)
 {
 	return role == READ_INTO || role == SEND_FROM;
@@ -161,7 +164,8 @@ static int expect_ends(struct rnicpair *p, uint32_t local, uint32_t remote)
 	return 0;
 }
 
-/* All completions of side 0, in order; the first that failed is @first. */
+/* Takes all completions of side 0, in order. The first that failed is
+ * @first. */
 static int expect_sends(struct rnicpair *p, uint64_t last_good,
 			enum usiw_wc_status first)
 {
@@ -180,7 +184,7 @@ static int expect_sends(struct rnicpair *p, uint64_t last_good,
 	return 0;
 }
 
-/* One WR that is right, the one of the row, and two behind. */
+/* Posts a valid WR, the one of the row, and two more. */
 static int post_all(struct rnicpair *p, const struct area *a,
 		    const struct gone_row *row)
 {
@@ -195,7 +199,8 @@ static int post_all(struct rnicpair *p, const struct area *a,
 
 	CHECK(rnicpair_post(&p->side[0], &good) == 0);
 	CHECK(post(p, a, row, 2) == 0);
-	/* Behind: waits for the first, so that its end is known. */
+	/* The following ones wait for the first, so that their status is
+	 * defined. */
 	good.flags |= USIW_SQE_FENCE;
 	for (good.wr_id = 3; good.wr_id <= 4; good.wr_id++)
 		CHECK(rnicpair_post(&p->side[0], &good) == 0);
@@ -222,7 +227,7 @@ static int expect_recv(struct rnicpair *p, const struct gone_row *row)
 static int expect_row(struct rnicpair *p, const struct gone_row *row)
 {
 	switch (row->role) {
-	case WRITE_TO: /* done when TCP has it; what is behind meets its end */
+	case WRITE_TO: /* done when TCP has accepted it; the others fail */
 		rnicpair_wait_state(&p->side[0], RNIC_QPS_TERMINATE);
 		CHECK(expect_ends(p, USIW_EVENT_QP_FATAL,
 				  USIW_EVENT_QP_ACCESS_ERR) == 0);
@@ -298,7 +303,7 @@ static void ends_the_stream(enum role role)
 	struct gone_row row = { .role = role };
 
 	for (row.kind = 0; row.kind < KIND_CNT; row.kind++) {
-		/* What is only read may be read-only. */
+		/* Memory that is only read may be read-only. */
 		if (row.kind == READ_ONLY &&
 		    (role == READ_FROM || role == SEND_FROM))
 			continue;
@@ -336,7 +341,7 @@ static void send_into_what_is_gone(void **state)
 	ends_the_stream(SEND_INTO);
 }
 
-/* The response is under way, TCP is full, and then its source goes. */
+/* The response is in progress and TCP is full when its source is unmapped. */
 static int child_midway(void *arg)
 {
 	const struct gone_row *row = arg;
@@ -351,14 +356,13 @@ static int child_midway(void *arg)
 	rnicpair_open(&p, &opt);
 	area_open(&a, &p.side[1], row->how);
 	CHECK(post(&p, &a, row, 1) == 0);
-	/* A few reads of what has come, beside the engine's threads. */
+	/* A few reads of what has arrived, while the engine's threads run. */
 	for (uint32_t i = 0; i < row->poll_cnt && !is_done; i++)
 		is_done = rnicpair_poll(&p.side[0], p.side[0].scq, &cqe);
 	area_lose(&a, row->kind, 0);
 	if (!is_done)
 		cqe = rnicpair_take(&p.side[0], p.side[0].scq);
-	/* Inside an FPDU there is no place for a TERMINATE; and it may have
-	 * been too late. */
+	/* Inside an FPDU a TERMINATE cannot be sent, and it may be too late. */
 	CHECK(cqe.wr_id == 1);
 	CHECK(cqe.status == USIW_WC_REM_ACCESS_ERR ||
 	      cqe.status == USIW_WC_WR_FLUSH_ERR ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mr-table.c: STags that cannot be guessed, limits, keys. */
+/* mr-table.c: unpredictable STags, limits, keys. */
 #include "mem/mr-table.h"
 #include "test.h"
 
@@ -16,7 +16,7 @@ static int setup(void **state)
 	return rnic_mr_table_init(&table);
 }
 
-/* The regions are the tests' own, also when one fails before it removes them:
+/* The tests own the regions, also if a test fails before it removes them.
  * rnic_mr_table_fini() would free them. */
 static int teardown(void **state)
 {
@@ -58,7 +58,8 @@ static void stags_cannot_be_guessed(void **state)
 		for (int b = 0; b < 32; b++)
 			bits[b] += (stag >> b) & 1;
 	}
-	/* Each bit is a fair coin: 500 +- 16; 8 sigma off never happens. */
+	/* Each bit is equally likely: 500 +- 16; a deviation of 8 sigma does
+	 * not occur. */
 	for (int b = 0; b < 32; b++)
 		assert_in_range(bits[b], 370, 630);
 	for (int i = 1; i < 1000; i++)
@@ -79,7 +80,7 @@ static void two_tables_draw_differently(void **state)
 	assert_int_not_equal(first >> 8, second >> 8);
 }
 
-/* 150000 draws of 2^24: some come twice, never soon. */
+/* 150000 draws of 2^24: some indices come twice, but never soon. */
 static void a_used_index_rests(void **state)
 {
 	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
@@ -99,7 +100,7 @@ static void a_used_index_rests(void **state)
 	free(last_use);
 }
 
-/* ---- memory ------------------------------------------------------------- */
+/* ---- memory ---- */
 
 #define LIVE_MAX 20000
 
@@ -113,7 +114,7 @@ static size_t map_size(void)
 	return size;
 }
 
-/* What may be there for so many entries, after others have gone. */
+/* Maximum size for that many entries, after others were removed. */
 static size_t fair_size(size_t live_cnt)
 {
 	return 8 * (live_cnt + RNIC_MR_REST_CNT) * sizeof(struct rnic_mr_slot);
@@ -136,7 +137,7 @@ static void memory_is_as_large_as_what_lives(void **state)
 	assert_null(table.map->older);
 	while (live_cnt > 0) {
 		live_cnt--;
-		/* every other one from the front */
+		/* removes every second one from the front */
 		rnic_mr_table_remove(
 			&table,
 			&mr[live_cnt % 2 ? live_cnt : LIVE_MAX - 2 - live_cnt]);
@@ -152,8 +153,8 @@ struct listed {
 	bool is_live[SOME];
 };
 
-/* A region that is live is found.  By the index of one that was removed only
- * a live one that has drawn it since may be found. */
+/* A live region is found. With the index of a removed one, only a live region
+ * that has received it since may be found. */
 static void assert_found_as_listed(const struct listed *list)
 {
 	for (size_t i = 0; i < SOME; i++) {
@@ -170,7 +171,8 @@ static void assert_found_as_listed(const struct listed *list)
 	}
 }
 
-/* Against a list, in an order of chance: whatever moves is found again. */
+/* Compared with a list, in random order: everything that moves is found
+ * again. */
 static void finds_all_and_nothing_else(void **state)
 {
 	static struct listed list;
@@ -195,7 +197,7 @@ static void finds_all_and_nothing_else(void **state)
 	assert_null(rnic_mr_table_entry(&table, 0));
 }
 
-/* The holder of the lead looks regions up while others register. */
+/* The holder of the lead looks up regions while other threads register. */
 static void *read_all_along(void *arg)
 {
 	const struct rnic_mr *mr = arg;
@@ -228,7 +230,7 @@ static void readers_find_what_is_there_while_it_grows(void **state)
 		rnic_mr_table_remove(&table, &mr[i]);
 }
 
-/* Regions and windows are counted apart. */
+/* Regions and windows are counted separately. */
 static void finds_what_is_valid(void **state)
 {
 	struct rnic_mr region = { .kind = RNIC_MR_REGION };

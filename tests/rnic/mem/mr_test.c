@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * mr.c: every access check against an oracle that walks a list of regions octet
- * by octet, registration errors, registration anew.
+ * mr.c: every access check compared with a second implementation that checks a
+ * list of regions octet by octet; registration errors; registration anew.
  */
 #include "mem/mr.h"
 #include "test.h"
@@ -20,7 +20,7 @@
 
 static struct rnic_context ctx;
 
-/* The engine of these tests: notes what it was asked. */
+/* The engine of these tests records its calls. */
 static const void *gone_addr;
 static size_t gone_len;
 static struct rnic_mr *gone_mr;
@@ -55,7 +55,8 @@ void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 	assert_int_equal(lead_cnt, 1);
 	gone_addr = addr;
 	gone_len = len;
-	/* A region that goes cannot be found any more, but still exists. */
+	/* A region that is being removed can no longer be found, but still
+	 * exists. */
 	if (gone_mr) {
 		assert_int_equal(stag, gone_stag);
 		assert_int_equal(rnic_mr_resolve(&ctx.mrs, gone_pd, gone_stag,
@@ -112,7 +113,7 @@ static void *pages(size_t len, int prot)
 	return mem;
 }
 
-/* ---- the oracle ------------------------------------------------------- */
+/* ---- the oracle ---- */
 
 #define REGION_CNT 40
 
@@ -127,7 +128,7 @@ struct region {
 	bool is_invalidated;
 };
 
-/* One octet, by looking at every octet the region has. */
+/* One octet, by checking every octet of the region. */
 static uint8_t *oracle_octet(const struct region *r, uint64_t addr)
 {
 	for (size_t i = 0; i < r->len; i++) {
@@ -189,7 +190,7 @@ static void region_make(struct region *r, struct rnic_pd *const pd[2],
 	case 0:
 		r->iova = 0;
 		break;
-	case 1: /* against the end of the address space */
+	case 1: /* near the end of the address space */
 		r->iova = UINT64_MAX - r->len - rnd(4);
 		break;
 	case 2:
@@ -278,7 +279,7 @@ static void agrees_with_the_oracle(void **state)
 			region_make(r, pd, mem, 2 * PAGE);
 		}
 	}
-	/* The queries reached every check many times. */
+	/* The queries have reached every check many times. */
 	for (int v = RNIC_MR_OK; v <= RNIC_MR_BAD_BOUNDS; v++)
 		assert_true(seen[v] > 200);
 	for (int i = 0; i < REGION_CNT; i++)
@@ -288,7 +289,7 @@ static void agrees_with_the_oracle(void **state)
 	munmap(mem, 2 * PAGE);
 }
 
-/* U-5 of the list of cases in doc/spec/ddp-rdmap.md */
+/* U-5 of doc/spec/ddp-rdmap.md */
 static void holds_bounds_at_octet_granularity(void **state)
 {
 	struct rnic_pd *pd = pd_new();
@@ -315,13 +316,13 @@ static void holds_bounds_at_octet_granularity(void **state)
 	assert_int_equal(
 		rnic_mr_resolve(&ctx.mrs, pd, stag, UINT64_MAX, 1, 2, &ptr),
 		RNIC_MR_WRAP);
-	assert_ptr_equal(ptr, mem + 106); /* untouched by refusals */
+	assert_ptr_equal(ptr, mem + 106); /* unchanged by refusals */
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 	munmap(mem, PAGE);
 }
 
-/* ---- registration ----------------------------------------------------- */
+/* ---- registration ---- */
 
 static int reg_error(void *addr, size_t len, uint64_t iova, uint32_t access)
 {
@@ -457,7 +458,7 @@ static void invalidation_ends_every_use(void **state)
 	assert_int_equal(rnic_pd_free(other), 0);
 }
 
-/* ---- registration anew ------------------------------------------------ */
+/* ---- registration anew ---- */
 
 #define TRANSLATION RNIC_MR_CHANGE_TRANSLATION
 #define CHANGE_PD RNIC_MR_CHANGE_PD
@@ -473,7 +474,7 @@ static struct rnic_mr *mr_of(struct rnic_pd *pd, void *addr, size_t len,
 	return mr;
 }
 
-/* Is it exactly this region for @pd? */
+/* Checks that it is exactly this region for @pd. */
 static void assert_region(struct rnic_mr *mr, const struct rnic_pd *pd,
 			  const void *addr, size_t len, uint64_t iova,
 			  uint32_t access)
@@ -495,14 +496,14 @@ static void assert_region(struct rnic_mr *mr, const struct rnic_pd *pd,
 					      : RNIC_MR_BAD_ACCESS);
 }
 
-/* Every flag alone, and all that go together; from 64 octets at 0x1000 with
- * the right to write. */
+/* Every flag alone, and all that can be combined; from 64 octets at 0x1000 with
+ * write access. */
 static void registers_anew(void **state)
 {
 	static const struct {
 		uint32_t was, what;
-		size_t off, len; /* wanted */
-		uint32_t access; /* wanted */
+		size_t off, len; /* requested */
+		uint32_t access; /* requested */
 		size_t is_off, is_len;
 		uint32_t is_access;
 		bool is_iova_old, is_iova_zero;
@@ -516,7 +517,7 @@ static void registers_anew(void **state)
 		{ 1, TRANSLATION | CHANGE_PD, 8, 1, 9, 8, 1, 1, false, false },
 		{ 1, ACCESS | CHANGE_PD, 8, 1, 3, 0, 64, 3, true, false },
 		{ 1, RNIC_MR_CHANGE_ALL, 8, 2, 4, 8, 2, 4, false, false },
-		/* into zero-based, within it, and out of it */
+		/* to zero-based, within it, and from it */
 		{ 1, ACCESS, 0, 0, 1 | ZERO, 0, 64, 1 | ZERO, false, true },
 		{ 1 | ZERO, TRANSLATION, 8, 2, 0, 8, 2, 1 | ZERO, false, true },
 		{ 1 | ZERO, ACCESS, 0, 0, 1, 0, 64, 1, false, false },
@@ -544,7 +545,7 @@ static void registers_anew(void **state)
 			iova = 0;
 		gone_addr = NULL;
 		assert_int_equal(rnic_mr_rereg(mr, &want), 0);
-		/* what was under way with it has been looked at */
+		/* the check of work in progress has run */
 		assert_ptr_equal(gone_addr, mem);
 		assert_int_equal(gone_len, 64);
 		assert_int_equal(lead_cnt, 0);
@@ -603,7 +604,7 @@ static void refuses_to_register_anew(void **state)
 	}
 	assert_int_equal(rnic_pd_free(foreign), 0);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
-	/* Read-only memory may become a region's that is not written. */
+	/* A region without write access may move to read-only memory. */
 	mr = mr_of(pd, mem, 64, 0x1000, 1);
 	assert_int_equal(rnic_mr_rereg(mr,
 				       &(struct rnic_mr_change){
@@ -632,7 +633,7 @@ static void a_region_that_failed_to_change_is_as_it_was(void **state)
 					       .access = 1 }),
 			 -EINVAL);
 	assert_region(mr, pd, octets, 64, 0, 1);
-	assert_int_equal(rnic_pd_free(other), 0); /* counted nowhere */
+	assert_int_equal(rnic_pd_free(other), 0); /* not counted anywhere */
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
@@ -651,7 +652,8 @@ static void moves_between_domains(void **state)
 		RNIC_MR_BAD_PD);
 	assert_int_equal(rnic_pd_free(pd), 0);
 	assert_int_equal(rnic_pd_free(other), -EBUSY);
-	assert_int_equal(rnic_mr_rereg(mr, &want), 0); /* to where it is */
+	assert_int_equal(rnic_mr_rereg(mr, &want),
+			 0); /* to its present place */
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(other), 0);
 }

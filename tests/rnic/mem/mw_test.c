@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* mw.c: what may be bound, what a bound window opens to which QP, and every
- * way in which it is closed again. */
+/* mw.c: what may be bound, which access a bound window gives to which QP, and
+ * every way to close it. */
 #include "test.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define T1 RNIC_MW_TYPE_1
 #define T2 RNIC_MW_TYPE_2
 
-/* Side 0 has the windows, side 1 makes use of them. */
+/* Side 0 has the windows, side 1 uses them. */
 struct world {
 	struct rnicpair p;
 	struct rnicpair_side *a, *b;
@@ -91,7 +91,8 @@ static void post_bind(struct world *w, struct rnic_qp *qp, uint32_t stag,
 	assert_int_equal(rnicpair_post_qp(w->a, qp, &wr), 0);
 }
 
-/* After the pass in which a completion came, not in its midst. */
+/* The state after the pass in which a completion came, not in the middle of
+ * it. */
 static enum rnic_qp_state state_now(struct rnic_qp *qp)
 {
 	struct rnic_qp_attr attr;
@@ -100,7 +101,7 @@ static enum rnic_qp_state state_now(struct rnic_qp *qp)
 	return attr.state;
 }
 
-/* Bind as asked on side 0's QP; the window's new STag. */
+/* Binds as requested on side 0's QP. Return: the window's new STag. */
 static uint32_t bind_ok(struct world *w, struct rnic_mw *mw, uint64_t off,
 			uint64_t len, uint64_t access)
 {
@@ -135,8 +136,9 @@ static enum usiw_wc_status post_local_inv(struct world *w, struct rnic_qp *qp,
 }
 
 /*
- * What side 1 gets for a READ or a WRITE of the octets; a WRITE is followed by
- * a READ of nothing, which tells, or is flushed when TERMINATE was faster.
+ * The result for side 1 of a READ or a WRITE of the octets. A WRITE is followed
+ * by an empty READ, which shows the result, or is flushed if TERMINATE was
+ * faster.
  */
 static enum usiw_wc_status use_qp(struct world *w, struct rnic_qp *qp,
 				  uint8_t opcode, uint32_t stag, uint64_t addr,
@@ -173,14 +175,14 @@ static enum usiw_wc_status use(struct world *w, uint8_t opcode, uint32_t stag,
 	return use_qp(w, w->b->qp, opcode, stag, addr, len);
 }
 
-/* ---- binding ------------------------------------------------------------ */
+/* ---- binding ---- */
 
 enum which { THE_MR, NO_MR, OTHER_PD, NULL_MR, WINDOW };
 
 struct bad_bind {
 	const char *name;
 	uint32_t mr_access;
-	enum which lkey, window; /* WINDOW: as it ought to be */
+	enum which lkey, window; /* WINDOW: the correct one */
 	enum rnic_mw_type type;
 	int64_t off;
 	uint64_t len, access;
@@ -210,7 +212,7 @@ static const struct bad_bind bad_binds[] = {
 	{ "type 2 that is bound", LB, THE_MR, WINDOW, T2, 0, 64, RR, 1 },
 };
 
-/* What is not the window's, its region's or its domain's. */
+/* Objects of another window, region or domain. */
 struct foreign {
 	struct rnic_pd *pd;
 	struct rnic_mr *mr, *null_mr;
@@ -287,13 +289,13 @@ static void refuses_what_may_not_be_bound(void **state)
 	}
 }
 
-/* Every kind of window against what its peer may try. */
+/* Every kind of window against every access that its peer may try. */
 static void opens_what_it_covers_and_no_more(void **state)
 {
 	static const struct {
 		uint64_t off, len, access;
 		uint8_t opcode;
-		int64_t use; /* from where the window begins for peers */
+		int64_t use; /* offset from the beginning of the window */
 		uint32_t use_len;
 		bool is_good;
 	} rows[] = {
@@ -343,7 +345,7 @@ static void opens_what_it_covers_and_no_more(void **state)
 	}
 }
 
-/* A window opens nothing to its own side. */
+/* A window gives its own side no access. */
 static void is_no_lkey(void **state)
 {
 	struct usiw_sge sge;
@@ -365,8 +367,9 @@ static void is_no_lkey(void **state)
 	world_close(&w);
 }
 
-/* Type 1 is its domain's, type 2 the QP's that bound it. */
-/* DDP-57, RDMAP-70: by another stream nothing is read, and nothing placed. */
+/* A type 1 window belongs to its domain, a type 2 window to the QP that bound
+ * it. */
+/* DDP-57, RDMAP-70: another stream can neither read nor place through it. */
 static void type_2_is_for_one_peer(void **state)
 {
 	for (int i = 0; i < 4; i++) {
@@ -396,7 +399,7 @@ static void type_2_is_for_one_peer(void **state)
 		assert_int_equal(state_now(qp[0]),
 				 type == T1 ? RNIC_QPS_RTS
 					    : RNIC_QPS_TERMINATE);
-		/* The owner of the window goes on. */
+		/* The owner of the window continues. */
 		assert_int_equal(use(&w, opcode, stag, at(&w, 0), 64),
 				 USIW_WC_SUCCESS);
 		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
@@ -405,7 +408,7 @@ static void type_2_is_for_one_peer(void **state)
 	}
 }
 
-/* ---- closing ------------------------------------------------------------ */
+/* ---- closing ---- */
 
 static void rebinding_takes_type_1_away(void **state)
 {
@@ -461,7 +464,7 @@ static void close_window(struct world *w, enum rnic_mw_type type, uint32_t stag,
 	}
 }
 
-/* Whichever way, the peer is out, and the region is free; what can be bound
+/* In each case the peer has no access and the region is free. What can be bound
  * again is bound again. */
 static void is_closed_in_each_way(void **state)
 {
@@ -563,7 +566,7 @@ static void refuses_to_invalidate(void **state)
 	}
 }
 
-/* What the peer of @from gets on its stream: Terminate; @to is its QP. */
+/* The peer of @from receives a TERMINATE on its stream; @to is its QP. */
 static void invalidation_fails(struct rnicpair *p, struct rnic_qp *from,
 			       struct rnic_qp *to, uint32_t stag)
 {
@@ -581,9 +584,9 @@ static void invalidation_fails(struct rnicpair *p, struct rnic_qp *from,
 }
 
 /*
- * RDMAP-74: a region is its domain's.  The peer of one QP takes it neither
- * from the peer of another, in the midst of whose Read it tries, nor from the
- * application itself, whose lkey it is.
+ * RDMAP-74: a region belongs to its domain. The peer of one QP cannot
+ * invalidate it for the peer of another, not even during that peer's Read, nor
+ * for the application, whose lkey it is.
  */
 static void no_peer_takes_a_region_from_others(void **state)
 {
@@ -641,8 +644,8 @@ static void local_invalidation_ends_a_region(void **state)
 	world_close(&w);
 }
 
-/* LOCAL_INV waits for what is sent from the region before it, and, fenced, for
- * what is read into it. */
+/* LOCAL_INV waits for earlier sends from the region and, if it is fenced, for
+ * earlier READs into it. */
 static void invalidation_keeps_its_turn(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

@@ -64,8 +64,8 @@ static void checks_by_the_requester(void **state)
 
 #define LEN 200000u
 
-/* A SEND gathered around a hole and scattered around another; a READ with a
- * middle part that goes to the null region. */
+/* A SEND gathered around a hole and scattered around another hole; a READ whose
+ * middle part goes to the null region. */
 static void reads_zeroes_and_forgets(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -103,7 +103,7 @@ static void reads_zeroes_and_forgets(void **state)
 	for (size_t i = LEN; i < 2 * LEN; i++)
 		assert_int_equal(b->buf[i], 0);
 
-	/* The sink does not show: a's hole still reads as zeroes. */
+	/* The sink is not visible: a's hole still reads as zeroes. */
 	rnicpair_fill(b->buf, 3 * LEN, 2);
 	to[0] = rnicpair_sge(a, 0, LEN);
 	to[1] = (struct usiw_sge){ 0, 2 * LEN, rnic_mr_stag(null[0]) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* odp.c, and on-demand regions in mr.c: what may be registered, what advice
- * answers, and that it brings pages in. */
+/* odp.c, and on-demand regions in mr.c: what may be registered, the result of
+ * advice, and that it faults pages in. */
 #define _GNU_SOURCE
 #include "../../harness/test.h"
 
@@ -91,7 +91,7 @@ static void registers_without_a_look(void **state)
 	assert_int_equal(resident(4, 4), 0);
 }
 
-/* All there is has every address, but for the last octet of them. */
+/* The implicit region has every address except the last one. */
 static void checks_all_there_is(void **state)
 {
 	struct rnic_mr *mr;
@@ -127,7 +127,7 @@ static void advice_brings_pages_in(void **state)
 					0x1000000, 8 * PAGE),
 			 0);
 	assert_int_equal(resident(4, 4), 0);
-	/* From the middle of one page to that of the next. */
+	/* From the middle of one page to the middle of the next. */
 	assert_int_equal(rnic_mr_advise(pd, RNIC_ADVICE_PREFETCH_WRITE, stag,
 					0x1000000 + 4 * PAGE + 100, PAGE),
 			 0);
@@ -173,7 +173,8 @@ static void advice_is_checked(void **state)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
 
-/* It may become on-demand, and pinned again where all is there. */
+/* A region may become on-demand, and pinned again if all memory is
+ * accessible. */
 static void changes_by_registration_anew(void **state)
 {
 	struct rnic_mr_change want = { .what = RNIC_MR_CHANGE_TRANSLATION |

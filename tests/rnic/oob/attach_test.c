@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sockets that become streams: nothing of what the ULP exchanged is lost or
- * taken for MPA, nothing behind a start frame is read, and whatever goes wrong
- * the socket is the caller's as far as its octets go.
+ * Sockets that become streams. Nothing of what the ULP exchanged is lost or
+ * taken for MPA, and nothing after a start frame is read. After any failure the
+ * caller can use the socket and its data.
  */
 #include "test.h"
 
@@ -25,12 +25,12 @@
 #define REPLY REPLY_KEY PLAIN_END
 #define REQUEST REQUEST_KEY PLAIN_END
 #define FRAME_LEN 24u
-/* What our Initiator sends: the same, and the peer-to-peer model. */
+/* The Initiator sends the same with the peer-to-peer model. */
 #define OUR_REQUEST_LEN 24u
 
 static const struct rnicpair_options pair_options = RNICPAIR_OPTIONS_INIT;
 
-/* ---- sockets ------------------------------------------------------------ */
+/* ---- sockets ---- */
 
 /* fd[0] connected to fd[1], as an application has them: blocking. */
 static void tcp_pair(int fd[2])
@@ -62,7 +62,7 @@ static void tcp_read(int fd, void *buf, size_t len)
 	must(recv(fd, buf, len, MSG_WAITALL) == (ssize_t)len);
 }
 
-/* Exactly this comes next. */
+/* Checks that exactly this comes next. */
 static void tcp_expect(int fd, const void *want, size_t len)
 {
 	uint8_t *got = malloc(len + 1);
@@ -73,7 +73,7 @@ static void tcp_expect(int fd, const void *want, size_t len)
 	free(got);
 }
 
-/* Nothing is there to be read. */
+/* Checks that there is nothing to read. */
 static void tcp_expect_nothing(int fd)
 {
 	uint8_t octet;
@@ -82,7 +82,7 @@ static void tcp_expect_nothing(int fd)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* Streaming mode works as before, both ways. */
+/* Checks that streaming mode still works in both directions. */
 static void tcp_expect_alive(int a, int b)
 {
 	tcp_write(a, "one", 3);
@@ -97,7 +97,7 @@ static void tcp_close(int fd[2])
 	close(fd[1]);
 }
 
-/* ---- attaching ---------------------------------------------------------- */
+/* ---- attaching ---- */
 
 struct end {
 	struct rnic_qp *qp;
@@ -106,8 +106,8 @@ struct end {
 	struct rnic_attach_start start;
 	uint8_t peer_pd[512];
 	size_t taken;
-	const char *reject; /* Responder: private data to reject with */
-	const char *reply;  /* Responder: private data to accept with */
+	const char *reject; /* Responder: reject with this private data */
+	const char *reply;  /* Responder: accept with this private data */
 	int rc;
 };
 
@@ -185,7 +185,7 @@ static void expect_idle(const struct end *e)
 	assert_int_equal(rnic_qp_state(e->qp), RNIC_QPS_IDLE);
 }
 
-/* A Send from one side's buffer arrives in the other's. */
+/* Checks that a Send from one side's buffer arrives in the other's. */
 static void expect_send(struct rnicpair *p, int from, uint32_t seed)
 {
 	struct rnicpair_side *s = &p->side[from], *r = &p->side[!from];
@@ -208,7 +208,7 @@ static void expect_send(struct rnicpair *p, int from, uint32_t seed)
 	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 }
 
-/* ---- both ends ours ----------------------------------------------------- */
+/* ---- both ends attached ---- */
 
 /* T-59: Hello, answer, last message, start frames, messages. */
 static void streaming_octets_then_verbs(void **state)
@@ -238,16 +238,16 @@ static void streaming_octets_then_verbs(void **state)
 	assert_memory_equal(rsp.peer_pd, "ping", 4);
 	assert_int_equal(ini.taken, FRAME_LEN + 4);
 	assert_int_equal(rsp.taken, FRAME_LEN + 4);
-	/* The application's numbers may go now. */
+	/* The application may close its numbers now. */
 	tcp_close(fd);
 	assert_int_equal(rnic_qp_state(ini.qp), RNIC_QPS_RTS);
-	expect_send(p, 1, 1); /* the accepted side first: RTR */
+	expect_send(p, 1, 1); /* the accepted side first, because of the RTR */
 	expect_send(p, 0, 2);
 	assert_int_equal(rnic_qp_modify(ini.qp, RNIC_QPS_CLOSING), 0);
 	rnicpair_wait_state(&p->side[1], RNIC_QPS_ERROR);
 }
 
-/* More than the socket buffers take: the call waits until it is all out. */
+/* More than the socket buffers hold: the call waits until all of it is sent. */
 static void long_last_message_goes_first(void **state)
 {
 	const size_t len = 6u << 20;
@@ -298,9 +298,9 @@ static void rejection_leaves_both_streaming(void **state)
 	expect_idle(&rsp);
 	tcp_expect_alive(fd[0], fd[1]);
 	must(!getsockopt(fd[0], IPPROTO_TCP, TCP_NODELAY, &value, &len));
-	assert_int_equal(value, 0); /* as it was */
+	assert_int_equal(value, 0); /* unchanged */
 
-	/* and the second try may succeed */
+	/* a second try may succeed */
 	rsp.reject = NULL;
 	must(!pthread_create(&thread, NULL, end_run, &rsp));
 	assert_int_equal(end_attach(&ini), 0);
@@ -310,7 +310,7 @@ static void rejection_leaves_both_streaming(void **state)
 	expect_send(p, 0, 5);
 }
 
-/* MPA-138: the keys differ, so that this is noticed. */
+/* MPA-138: the keys differ, so this is detected. */
 static void two_initiators_are_eproto(void **state)
 {
 	struct rnicpair *p = *state;
@@ -330,7 +330,7 @@ static void two_initiators_are_eproto(void **state)
 	tcp_close(fd);
 }
 
-/* ---- one end a script --------------------------------------------------- */
+/* ---- scripted peers ---- */
 
 /* Reply and FPDU in one segment: the FPDU is read once, by the QP. */
 static void octets_behind_the_reply_are_the_qps(void **state)
@@ -351,7 +351,7 @@ static void octets_behind_the_reply_are_the_qps(void **state)
 
 	for (int i = 0; i < 4; i++)
 		fpdu[24 + i] = (uint8_t)(crc >> 8 * i);
-	/* A Reply of the peer-to-peer model: a Write will do. */
+	/* A Reply of the peer-to-peer model: a Write is accepted as RTR. */
 	octets[20] = 0x80;
 	octets[22] = 0x80;
 	tcp_pair(fd);
@@ -372,7 +372,7 @@ static void octets_behind_the_reply_are_the_qps(void **state)
 	close(fd[1]);
 }
 
-/* T-59: the Reply, and the end of the stream at once. */
+/* T-59: the Reply, directly followed by the end of the stream. */
 static void close_behind_the_reply_is_the_qps(void **state)
 {
 	struct rnicpair *p = *state;
@@ -400,7 +400,7 @@ static void close_behind_the_reply_is_the_qps(void **state)
 	tcp_close(fd);
 }
 
-/* R=1 and streaming octets behind it, in one segment. */
+/* A Reply with R=1 and streaming octets after it, in one segment. */
 static void octets_behind_a_rejection_are_the_callers(void **state)
 {
 	static const char reply[] = REPLY_KEY "\x70\x02\0\x06\0\x01\0\x01no"
@@ -426,7 +426,8 @@ static void octets_behind_a_rejection_are_the_callers(void **state)
 	tcp_close(fd);
 }
 
-/* The Request, and octets that the peer had no right to send: not ours. */
+/* The Request, and octets that the peer was not allowed to send: they stay for
+ * the caller. */
 static void octets_behind_a_rejected_request_are_the_callers(void **state)
 {
 	struct rnicpair *p = *state;
@@ -444,7 +445,7 @@ static void octets_behind_a_rejected_request_are_the_callers(void **state)
 	tcp_close(fd);
 }
 
-/* T-58: EOF at each octet of the start frame, either role. */
+/* T-58: EOF at each octet of the start frame, in either role. */
 static void end_at_each_octet_is_told(void **state)
 {
 	struct rnicpair *p = *state;
@@ -463,7 +464,8 @@ static void end_at_each_octet_is_told(void **state)
 			assert_int_equal(end_attach(&e), -ECONNRESET);
 			assert_int_equal(e.taken, len);
 			expect_idle(&e);
-			/* The other half is open, and the caller's. */
+			/* The other direction is open, and belongs to the
+			 * caller. */
 			if (side == 0) {
 				uint8_t request[OUR_REQUEST_LEN];
 
@@ -476,7 +478,7 @@ static void end_at_each_octet_is_told(void **state)
 	}
 }
 
-/* T-57: what came has been read, what comes later has not. */
+/* T-57: what arrived before was read, what arrives later is not. */
 static void silence_at_each_octet_times_out(void **state)
 {
 	struct rnicpair *p = *state;
@@ -501,7 +503,7 @@ static void silence_at_each_octet_times_out(void **state)
 	}
 }
 
-/* Streaming octets that the caller had not read yet are no start frame. */
+/* Streaming octets that the caller has not read yet are not a start frame. */
 static void other_octets_are_eproto(void **state)
 {
 	static const char line[] = "GET / HTTP/1.1\r\nHost: somebody\r\n\r\n";
@@ -541,12 +543,12 @@ static void reset_is_told(void **state)
 	must(!pthread_join(thread, NULL));
 	assert_int_equal(e.rc, -ECONNRESET);
 	expect_idle(&e);
-	/* and from here it is no connected socket any more */
+	/* from here on it is not a connected socket */
 	assert_int_equal(end_attach(&e), -EINVAL);
 	close(fd[0]);
 }
 
-/* ---- arguments ---------------------------------------------------------- */
+/* ---- arguments ---- */
 
 static int attach_to(struct rnicpair *p, int side, int fd)
 {
@@ -577,7 +579,7 @@ static void refuses_what_is_no_connected_tcp_socket(void **state)
 	tcp_close(pipes);
 }
 
-/* A connection that has failed says how, also before the first octet. */
+/* A failed connection reports its error, also before the first octet. */
 static void a_connection_that_was_reset_says_so(void **state)
 {
 	struct linger at_once = { .l_onoff = 1 };
@@ -603,7 +605,7 @@ static void refuses_bad_options_before_it_sends(void **state)
 	tcp_pair(fd);
 	e = end_of(p, 0, fd[0]);
 	e.opt.pd = long_pd;
-	e.opt.pd_len = 509; /* 508 with IRD and ORD */
+	e.opt.pd_len = 509; /* 508 is the maximum with IRD and ORD */
 	assert_int_equal(end_attach(&e), -EMSGSIZE);
 	e.opt.rev = 1;
 	e.opt.pd_len = 513;
@@ -623,7 +625,8 @@ static void refuses_bad_options_before_it_sends(void **state)
 	tcp_close(fd);
 }
 
-/* Two at once for one QP: the second finds it taken, and says so. */
+/* Two attachments at once to one QP: the second finds the QP in use and
+ * fails. */
 static void second_attachment_is_einval(void **state)
 {
 	struct rnicpair *p = *state;

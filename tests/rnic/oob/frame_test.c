@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Private data of a connection out of band: octets there and back, and what is
- * no frame. */
+/* Private data of a connection out of band: encoding, decoding, and invalid
+ * frames. */
 #include <errno.h>
 #include <string.h>
 

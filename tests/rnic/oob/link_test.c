@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unexpected peers at the port: refused, bounded, and not in the way. */
+/* Unexpected peers at the port: they are refused, limited, and do not delay
+ * other peers. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -31,8 +32,8 @@ static int tcp_dial(const char *from, uint32_t num)
 	return fd;
 }
 
-/* A Request with that private data.  Return: how it was answered; NONE: not
- * within @retry_ms. */
+/* Sends a Request with that private data. Return: the answer; NONE: none within
+ * @retry_ms. */
 static enum smpa_event_type probe_port(int fd, const void *pd, size_t pd_len,
 				       int retry_ms)
 {
@@ -73,7 +74,7 @@ static enum smpa_event_type probe_port(int fd, const void *pd, size_t pd_len,
 	return ev.type;
 }
 
-/* Two QPs that find each other, whoever else is there. */
+/* Two QPs connect to each other, whatever other peers there are. */
 static void meet(struct rnicpair *p)
 {
 	rnicpair_rtr_both(p);
@@ -98,7 +99,7 @@ static void unexpected_peers_are_refused(void **state)
 			.dst_num = what == NUMBERS ? num ^ 0x80 : num,
 			.nonce = 1,
 		};
-		/* 127.0.0.2 is not the address that the QP was told. */
+		/* 127.0.0.2 is not the address that the QP was given. */
 		int fd = tcp_dial(what == FOREIGN ? "127.0.0.2" : "127.0.0.1",
 				  num);
 		uint8_t pd[OOB_FRAME_LEN];
@@ -116,13 +117,13 @@ static void unexpected_peers_are_refused(void **state)
 		close(fd);
 		assert_int_equal(rnic_qp_state(qp), RNIC_QPS_CONNECTING);
 	}
-	/* And the expected peer still connects. */
+	/* The expected peer still connects. */
 	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
 	rnicpair_wait_rts(p);
 }
 
-/* A Request that comes before the QP waits is kept.  It is dropped when its
- * peer leaves or sends another. */
+/* A Request that arrives before the QP waits is kept. It is dropped if its peer
+ * closes or sends another. */
 static void an_early_request_waits(void **state)
 {
 	struct rnicpair p, q;
@@ -132,13 +133,13 @@ static void an_early_request_waits(void **state)
 	int fd[3];
 
 	rnicpair_open_idle(&q, &defaults);
-	meet(&q); /* so that the port of the block listens */
+	meet(&q); /* makes the port of the block listen */
 	rnicpair_open_idle(&p, &defaults);
 	num = rnic_qp_num(rnicpair_acceptor(&p));
 	peer = rnic_qp_num(rnicpair_dialler(&p));
 	if (rnic_qp_num_port(num) !=
 	    rnic_qp_num_port(rnic_qp_num(rnicpair_acceptor(&q))))
-		fail_msg("two QPs of one process stand in one block");
+		fail_msg("two QPs of one process are in one block");
 	frame.src_num = peer;
 	frame.dst_num = num;
 	oob_frame_encode(&frame, pd);
@@ -147,7 +148,7 @@ static void an_early_request_waits(void **state)
 		assert_int_equal(probe_port(fd[i], pd, sizeof(pd), 50),
 				 SMPA_EV_NONE);
 	}
-	/* 0 and 1 are over since 2 came: closed by us. */
+	/* 0 and 1 were closed by this side when 2 came. */
 	for (int i = 0; i < 2; i++) {
 		char octet;
 
@@ -161,7 +162,8 @@ static void an_early_request_waits(void **state)
 	rnicpair_close(&q);
 }
 
-/* The dialler was reset while its Request was under way: its QP comes again. */
+/* The dialler was reset while its Request was in transit: its QP dials
+ * again. */
 static void a_peer_that_leaves_after_the_reply_costs_nothing(void **state)
 {
 	struct oob_frame frame = { .rnr_retry = 7 };
@@ -186,7 +188,7 @@ static void a_peer_that_leaves_after_the_reply_costs_nothing(void **state)
 	rnicpair_wait_rts(p);
 }
 
-/* Peers that send nothing, or no MPA, do not keep others away. */
+/* Peers that send nothing, or no MPA, do not delay other peers. */
 static void silent_and_noisy_peers_delay_no_other(void **state)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -208,7 +210,7 @@ static void silent_and_noisy_peers_delay_no_other(void **state)
 		close(fd[i]);
 }
 
-/* Somebody else listens where the peer should: another try, for ever. */
+/* Another program listens at the peer's address: the QP keeps trying. */
 static void an_unexpected_answer_is_left(void **state)
 {
 	struct sockaddr_in addr = {
@@ -236,7 +238,7 @@ static void an_unexpected_answer_is_left(void **state)
 		fd = accept(listener, NULL, NULL);
 		must(fd >= 0);
 		must(recv(fd, frame, sizeof(frame), 0) > 0);
-		/* Its own Request is no Reply. */
+		/* Its own Request is not a Reply. */
 		must(send(fd, frame, 20, MSG_NOSIGNAL) == 20);
 		close(fd);
 		assert_int_equal(rnic_qp_state(p.side[0].qp),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connection by address and number: any order, again, to oneself, in vain. */
+/* Connection by address and number: in any order, repeatedly, to itself, and
+ * without a peer. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static void take_ok(struct rnicpair_side *s, struct rnic_cq *cq)
 	assert_int_equal(rnicpair_take(s, cq).status, USIW_WC_SUCCESS);
 }
 
-/* Of send_from(..., 0) and recv_at(..., 4096): both done, nothing lost. */
+/* Completions of send_from(..., 0) and recv_at(..., 4096): both succeed, and
+ * the data is complete. */
 static void take_message(struct rnicpair_side *from, struct rnicpair_side *to)
 {
 	take_ok(from, from->scq);
@@ -65,7 +67,7 @@ static void take_message(struct rnicpair_side *from, struct rnicpair_side *to)
 	memset(to->buf + 4096, 0, 100);
 }
 
-/* A message each way. */
+/* Sends one message in each direction. */
 static void talk(struct rnicpair *p)
 {
 	for (int i = 0; i < 2; i++) {
@@ -76,7 +78,8 @@ static void talk(struct rnicpair *p)
 		take_message(&p->side[i], &p->side[!i]);
 }
 
-/* One thread moves both, either first; with pauses, the Request waits. */
+/* One thread moves both QPs, in either order. With pauses, the Request
+ * waits. */
 static void either_may_be_first(void **state)
 {
 	for (int round = 0; round < 8; round++) {
@@ -101,7 +104,8 @@ static void either_may_be_first(void **state)
 	}
 }
 
-/* The greater number dials: which of the two that is must not matter. */
+/* The greater number dials. The result must not depend on which of the two that
+ * is. */
 static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 {
 	for (int early = 0; early < 2; early++) {
@@ -162,8 +166,8 @@ static void after_reset_both_connect_again(void **state)
 	}
 }
 
-/* The other is still in its former life: it is waited for, and neither takes
- * the former stream for the new one. */
+/* The other QP is still in its previous life: it is waited for, and neither
+ * takes the old stream for the new one. */
 static void one_end_may_reset_alone(void **state)
 {
 	for (int i = 0; i < 2; i++) {
@@ -182,7 +186,7 @@ static void one_end_may_reset_alone(void **state)
 		rts(a, 1, 0);
 		wait_dialled(a);
 		assert_int_equal(rnic_qp_state(a), RNIC_QPS_CONNECTING);
-		/* It was not changed; its peer has gone. */
+		/* It was not changed, but its peer has gone. */
 		assert_int_equal(rnic_qp_state(b), RNIC_QPS_RTS);
 		reset(b);
 		rnicpair_rtr_to(b, a);
@@ -192,8 +196,8 @@ static void one_end_may_reset_alone(void **state)
 	}
 }
 
-/* A QP waits for one number.  A peer with a new number connects once the QP has
- * been given it.  The former number is not used again meanwhile. */
+/* A QP waits for one number. A peer with a new number connects once the QP has
+ * been given it. The former number is not used again meanwhile. */
 static void a_peer_may_come_back_as_another(void **state)
 {
 	for (int i = 0; i < 2; i++) {
@@ -227,8 +231,8 @@ static void a_peer_may_come_back_as_another(void **state)
 	}
 }
 
-/* A try that was given up leaves nothing that a later one could take for
- * its own. */
+/* An abandoned attempt leaves nothing that a later one could take for its
+ * own. */
 static void what_was_given_up_is_not_taken_later(void **state)
 {
 	struct rnicpair p;
@@ -304,7 +308,7 @@ static void the_first_message_establishes(void **state)
 		t = &p.side[!early];
 		rnicpair_rtr_both(&p);
 		rnicpair_wait_rts(&p);
-		/* The start frames are no message. */
+		/* The start frames do not count as a message. */
 		assert_false(rnicpair_has_async(t));
 		rts(s->qp, 4, 0);
 		for (int i = 0; i < 2; i++) {
@@ -322,7 +326,7 @@ static void the_first_message_establishes(void **state)
 	}
 }
 
-/* Both said RTS before: nothing is new to them. */
+/* Both moved to RTS before, so there is nothing to report. */
 static void a_qp_in_rts_gets_no_event(void **state)
 {
 	struct rnicpair *p = *state;
@@ -336,7 +340,7 @@ static void a_qp_in_rts_gets_no_event(void **state)
 		assert_false(rnicpair_has_async(&p->side[i]));
 }
 
-/* The start frames went before the applications said rnr_retry. */
+/* The start frames were sent before the applications set rnr_retry. */
 static void a_send_waits_where_rnr_retry_was_set_late(void **state)
 {
 	struct rnicpair *p = *state;
@@ -359,7 +363,7 @@ static void a_send_waits_where_rnr_retry_was_set_late(void **state)
 	}
 }
 
-/* ---- in vain ------------------------------------------------------------ */
+/* ---- without a peer ---- */
 
 static void a_peer_that_never_comes_exhausts_retries(void **state)
 {
@@ -372,7 +376,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		s = &p.side[i];
 		rnicpair_rtr_to(s->qp, p.side[!i].qp);
 		rts(s->qp, 1, 200 * NS_PER_MS);
-		/* Without work it waits beyond the 200 ms. */
+		/* Without work it waits longer than the 200 ms. */
 		poll(NULL, 0, 500);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_CONNECTING);
 		recv_at(&p, i, 4096);
@@ -387,7 +391,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 		assert_int_equal(rnicpair_take(s, s->rcq).status,
 				 USIW_WC_WR_FLUSH_ERR);
 		assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
-		/* Too late now. */
+		/* It is too late now. */
 		rnicpair_rtr_to(p.side[!i].qp, s->qp);
 		wait_dialled(p.side[!i].qp);
 		assert_int_equal(rnic_qp_state(p.side[!i].qp),
@@ -429,7 +433,7 @@ static void bad_arguments_change_nothing(void **state)
 	opt = good;
 	opt.dest_num = 0x1000000;
 	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
-	opt.dest_num = 0x12; /* no port in it */
+	opt.dest_num = 0x12; /* it contains no port */
 	assert_int_equal(rnic_qp_oob(qp, &opt), -EINVAL);
 	assert_int_equal(rnic_qp_state(qp), RNIC_QPS_IDLE);
 	assert_int_equal(rnic_qp_oob(qp, &good), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How often a QP has dialled its peer. */
+/* Number of times that a QP has dialled its peer. */
 #ifndef TEST_OOB_TRIES_H
 #define TEST_OOB_TRIES_H
 
@@ -8,8 +8,8 @@
 #include "qp/object.h"
 #include "rnicpair.h"
 
-/* With the try under way.  UINT32_MAX: it does not dial, or does not wait any
- * more. */
+/* Including the current attempt. UINT32_MAX: it does not dial, or no longer
+ * waits. */
 static inline uint32_t oob_tries(uint32_t num)
 {
 	const struct oob *oob;
@@ -23,7 +23,8 @@ static inline uint32_t oob_tries(uint32_t num)
 	return cnt;
 }
 
-/* Until it has dialled for the first time, if it is the one that dials. */
+/* Waits until it has dialled for the first time, if it is the side that
+ * dials. */
 static inline void wait_dialled(struct rnic_qp *qp)
 {
 	wait_until(oob_tries(rnic_qp_num(qp)) > 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Many unexpected peers, and a shortage of descriptors: whatever comes to the
- * port, two QPs that connect out of band do so soon. */
+/* Many unexpected peers, and a shortage of descriptors: in each case two QPs
+ * connect out of band without a long delay. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -29,17 +29,17 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define HALF_OPEN_MAX 16
 #define HALF_OPEN_STR "16"
-/* A peer waits so long where it has to wait for the time limit of an
- * unexpected one. */
+/* A peer that had to wait for the time limit of an unexpected one would wait
+ * this long. */
 #define START_STR "30000"
-/* No peer may wait so long for any other reason: less than the 10 s after which
+/* No peer may wait this long for another reason. Less than the 10 s after which
  * a parked connection is dropped. */
 #define SOON_MS 9000
-/* Connections of the flood that wait to be accepted: each is served before
- * whoever comes after it, at the pace of a slow machine. */
+/* Connections of the flood that wait to be accepted. Each is accepted before
+ * later ones, at the speed of a slow machine. */
 #define FLOOD_QUEUE_MAX 256
 
-/* ---- peers -------------------------------------------------------------- */
+/* ---- peers ---- */
 
 static int tcp_dial(uint32_t num)
 {
@@ -55,7 +55,7 @@ static int tcp_dial(uint32_t num)
 	return fd;
 }
 
-/* Octets of a Request as the QP's peer would send it. */
+/* The octets of a Request as the QP's peer would send it. */
 static size_t request(uint32_t from, uint32_t to, uint8_t buf[64])
 {
 	static const uint8_t head[] = "MPA ID Req Frame\x50\x02\x00\x1c"
@@ -72,7 +72,7 @@ static size_t request(uint32_t from, uint32_t to, uint8_t buf[64])
 	return 24 + OOB_FRAME_LEN;
 }
 
-/* Not in the midst of accepting one and dropping another for it. */
+/* Not while one connection is accepted and another is dropped for it. */
 static size_t fd_cnt(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -98,13 +98,14 @@ static bool has_links(void)
 	return ret;
 }
 
-/* Until what an earlier test has left is closed: descriptors are counted. */
+/* Waits until everything of an earlier test is closed, because descriptors are
+ * counted. */
 static void wait_alone(void)
 {
 	wait_until(!has_links());
 }
 
-/* ---- two that look for each other --------------------------------------- */
+/* ---- two QPs that connect ---- */
 
 static void wait_accept(struct rnicpair *p)
 {
@@ -122,16 +123,18 @@ static void meet_soon(struct rnicpair *p, uint64_t begin_ms)
 	assert_true(until_ms() - begin_ms < SOON_MS);
 }
 
-/* Until that many connections are kept, of those whose other ends are among
- * the @others. */
+/* Waits until that many connections are kept, of those whose other ends are
+ * among the
+ * @others. */
 static void wait_kept(size_t others, size_t cnt)
 {
 	wait_until(fd_cnt() >= others + cnt);
 }
 
-/* ---- tests -------------------------------------------------------------- */
+/* ---- tests ---- */
 
-/* More connections than may be half open, with no Request or a part of one. */
+/* More connections than may be half open, with no Request or with a part of
+ * one. */
 static void silent_connections_keep_no_peer_away(void **state)
 {
 	enum { CROWD = 200 };
@@ -175,7 +178,7 @@ static int listener_of(uint32_t num)
 	return fd;
 }
 
-/* How many wait to be accepted. */
+/* Number of connections that wait to be accepted. */
 static uint32_t queue_len(int listener)
 {
 	struct tcp_info info = { 0 };
@@ -205,16 +208,17 @@ static void *flood(void *arg)
 	return NULL;
 }
 
-/* They come as fast as they are taken while others connect, one after
+/* They arrive as fast as they are accepted, while other peers connect one after
  * another. */
 static void a_flood_of_connections_keeps_no_peer_away(void **state)
 {
-	static uint32_t num; /* the thread's, too, if this fails */
+	static uint32_t
+		num; /* static, because the thread uses it too if this fails */
 	struct rnicpair p, q;
 	pthread_t thread;
 
 	rnicpair_open_idle(&q, &defaults);
-	wait_accept(&q); /* the port stays */
+	wait_accept(&q); /* the port stays open */
 	num = rnic_qp_num(rnicpair_acceptor(&q));
 	assert_int_equal(pthread_create(&thread, NULL, flood, &num), 0);
 	while (flood_cnt < 200)
@@ -234,8 +238,8 @@ static void a_flood_of_connections_keeps_no_peer_away(void **state)
 	rnicpair_close(&q);
 }
 
-/* Requests for a QP that is not as far, each from another number: they are
- * kept, as far as descriptors are plenty. */
+/* Requests for a QP that is not ready, each from another number. They are kept
+ * while there are enough descriptors. */
 static void waiting_peers_leave_descriptors(void **state)
 {
 	enum { CROWD = 120, LIMIT = 400 };
@@ -248,7 +252,7 @@ static void waiting_peers_leave_descriptors(void **state)
 
 	wait_alone();
 	rnicpair_open_idle(&q, &defaults);
-	wait_accept(&q); /* so that the port listens */
+	wait_accept(&q); /* makes the port listen */
 	rnicpair_open_idle(&p, &defaults);
 	num = rnic_qp_num(rnicpair_acceptor(&p));
 	must(!getrlimit(RLIMIT_NOFILE, &old));
@@ -264,7 +268,7 @@ static void waiting_peers_leave_descriptors(void **state)
 		must(send(fd[i], octets, len, MSG_NOSIGNAL) == (ssize_t)len);
 	}
 	wait_kept(before + CROWD, LIMIT / 8);
-	/* A quarter of what there is, and some that are being heard. */
+	/* A quarter of the limit, and some whose Request is being read. */
 	assert_in_range(fd_cnt() - before - CROWD, LIMIT / 8,
 			LIMIT / 4 + HALF_OPEN_MAX);
 	come(&p);
@@ -278,7 +282,7 @@ static void waiting_peers_leave_descriptors(void **state)
 	rnicpair_close(&q);
 }
 
-/* The limit becomes what is in use, and @more. */
+/* Sets the limit to the descriptors in use plus @more. */
 static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 {
 	struct rlimit few;
@@ -294,7 +298,7 @@ static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 	must(!setrlimit(RLIMIT_NOFILE, &few));
 }
 
-/* Without a descriptor for the GID table the call fails; else the QP dials
+/* Without a descriptor for the GID table the call fails. Otherwise the QP dials
  * later. */
 static void a_dialler_without_descriptors_tries_later(void **state)
 {
@@ -325,15 +329,15 @@ static void a_dialler_without_descriptors_tries_later(void **state)
 	meet_soon(p, until_ms());
 }
 
-/* The dialler has its socket, the acceptor has none for it until later: no
- * other connection need come to remind it. */
+/* The dialler has its socket. The acceptor gets a descriptor only later: no
+ * further connection is needed to trigger it. */
 static void a_missed_connection_is_taken_later(void **state)
 {
 	struct rlimit old;
 	struct rnicpair *p = *state;
 
 	wait_accept(p);
-	limit_descriptors(&old, 1); /* the dialler's */
+	limit_descriptors(&old, 1); /* the dialler's socket */
 	come(p);
 	wait_until(queue_len(listener_of(rnic_qp_num(rnicpair_acceptor(p)))) >
 		   0);

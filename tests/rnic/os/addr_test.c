@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Addresses: mapped, any, own; the source the kernel would take. */
+/* Addresses: IPv4-mapped, wildcard, local; the source address that the kernel
+ * would choose. */
 #include "../cm/fixture.h"
 
 #include <netinet/tcp.h>
@@ -110,7 +111,7 @@ static void source_is_the_kernels_choice(void **state)
 			 -EADDRNOTAVAIL);
 }
 
-/* 8 tries of 4.096 us * 2^value, and a second at least. */
+/* 8 tries of 4.096 us * 2^value, and at least one second. */
 static void ack_timeout_bounds_tcp(void **state)
 {
 	static const struct {

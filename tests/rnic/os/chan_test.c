@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* chan.c: records in order, tokens that match them, purge without blocking. */
+/* chan.c: records in order, matching tokens, and a purge that does not
+ * block. */
 #include "os/chan.h"
 
 #include "os/fd.h"
@@ -78,7 +79,7 @@ static void yields_each_post_once_and_in_turn(void **state)
 	post(&a, 1);
 	post(&b, 2);
 	assert_int_equal(read_one(), 1);
-	assert_int_equal(read_one(), 2); /* b does not starve behind a */
+	assert_int_equal(read_one(), 2); /* a does not starve b */
 	assert_true(is_readable());
 	assert_int_equal(read_one(), 1);
 	assert_false(is_readable());
@@ -97,7 +98,7 @@ static void refuses_a_small_buffer_and_loses_nothing(void **state)
 	assert_int_equal(read_one(), 7);
 }
 
-/* As a kernel's file: EFAULT, and the event is gone. */
+/* As with a file of the kernel: EFAULT, and the event is lost. */
 static void survives_a_bad_buffer(void **state)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -147,7 +148,8 @@ static void purge_keeps_a_blocking_fd_blocking(void **state)
 	assert_int_equal(fcntl(rnic_chan_fd(chan), F_GETFL) & O_NONBLOCK, 0);
 }
 
-/* Takes a token natively, as a reader that was overtaken by the purge has. */
+/* Takes a token with a plain read(), as a reader does that the purge has
+ * overtaken. */
 static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
@@ -159,7 +161,7 @@ static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 	assert_int_equal(read(rnic_chan_fd(chan), &token, 8), 8);
 	assert_int_equal(rnic_chan_purge(chan, &a), 0);
 	assert_false(is_readable());
-	/* That reader now finds b's record; here no thread has its token. */
+	/* That reader now finds b's record. Here no thread has its token. */
 	assert_int_equal(rnic_chan_read(chan, &token, 8), -EAGAIN);
 	post(&b, 2);
 	assert_int_equal(read_one(), 2);
@@ -191,7 +193,7 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 	void *result;
 
 #ifdef __SANITIZE_ADDRESS__
-	skip_because("ASan takes a cancelled thread's stack for a broken one");
+	skip_because("ASan reports errors on the stack of a cancelled thread");
 #endif
 	assert_int_equal(pthread_create(&thread, NULL, blocked_reader, &value),
 			 0);
@@ -202,7 +204,7 @@ static void a_blocked_reader_can_be_cancelled(void **state)
 	post(&(struct rnic_chan_node){ 0 }, 1);
 }
 
-/* As close(2) under the preload library. */
+/* As close(2) does under the preload library. */
 static void number_close(int fd)
 {
 	util_fdtab_uninstall(rnic_fdtab(), fd, NULL);
@@ -210,8 +212,8 @@ static void number_close(int fd)
 }
 
 /*
- * The thread is inside, just in front of its read(): here the number of the
- * channel is closed and becomes another file's.
+ * The thread is directly before its read(). Here the number of the channel is
+ * closed and gets another file.
  */
 static int stolen_fd = -1;
 
@@ -241,7 +243,7 @@ static void a_reader_keeps_its_file_when_the_number_goes(void **state)
 	stolen_fd = fd;
 	assert_int_equal(rnic_chan_read(mine, &value, 8), 8);
 	assert_int_equal(value, 7);
-	/* Nothing was taken of what has the number now, nor is it closed. */
+	/* The file that has the number now was neither read nor closed. */
 	assert_int_equal(read(fd, &value, 8), 8);
 	assert_int_equal(value, 5);
 	assert_int_equal(rnic_chan_purge(mine, &a), 1);
@@ -257,12 +259,12 @@ static void a_closed_channel_swallows_posts(void **state)
 
 	assert_int_equal(rnic_chan_new(8, &mine), 0);
 	fd = rnic_chan_fd(mine);
-	rnic_chan_get(mine); /* as a CQ does */
+	rnic_chan_get(mine); /* a CQ holds such a reference */
 	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
 	number_close(fd);
 	assert_null(rnic_chan_get_fd(fd));
 	rnic_chan_post(mine, &a, &(uint64_t){ 1 }, 8);
-	rnic_chan_close(mine); /* the context's close after the program's */
+	rnic_chan_close(mine); /* the context closes it after the program */
 	assert_int_equal(rnic_chan_purge(mine, &a), 0);
 	rnic_chan_put(mine);
 }
@@ -289,8 +291,8 @@ static void refuses_odd_record_sizes(void **state)
 	assert_null(odd);
 }
 
-/* Two posters, two readers, one that purges: what is posted is read or
- * purged, and at the end no token is left over. */
+/* Two posters, two readers, and one thread that purges: everything posted is
+ * read or purged, and in the end no token is left. */
 #define STRESS_CNT 20000
 
 static struct rnic_chan_node stress_node[2];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* evfd.c: one file under two numbers; what happens on old kernels is shown by
- * chan_test.c. */
+/* evfd.c: one file with two numbers. chan_test.c covers old kernels. */
 #define _GNU_SOURCE
 #include "os/evfd.h"
 #include "test.h"

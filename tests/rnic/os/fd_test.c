@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* fd.c: what a forked child finds, and that the parent notices nothing. */
+/* fd.c: what a forked child finds, without an effect on the parent. */
 #include "os/fd.h"
 
 #include "os/chan.h"
@@ -21,7 +21,7 @@ static int spare_fd(void)
 	return fd;
 }
 
-/* Runs @check in a forked child; its return is the first check that failed. */
+/* Runs @check in a forked child. Return: the first check that failed. */
 static int in_child(int (*check)(void *arg), void *arg)
 {
 	int status;
@@ -40,7 +40,7 @@ int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 			  void (*child)(void));
 
-/* TSan's pthread_once() does not start anew in a child. */
+/* TSan's pthread_once() does not restart in a child. */
 #ifdef __SANITIZE_THREAD__
 #define STARTS_ANEW false
 #else
@@ -48,7 +48,8 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 #endif
 
 static int watched_cnt;
-static int during_start = -1; /* what the child inside the start returned */
+static int during_start =
+	-1; /* result of the child that was forked inside the start */
 
 static int check_second_start(void *arg)
 {
@@ -56,7 +57,7 @@ static int check_second_start(void *arg)
 	return rnic_fdtab() ? watched_cnt : 0;
 }
 
-/* Forks where another thread may: inside the start of the table. */
+/* Forks where another thread may fork: inside the start of the table. */
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 			  void (*child)(void))
 {
@@ -68,7 +69,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 	return err;
 }
 
-/* The child starts anew, and its forks are watched once. */
+/* The child starts again, and its forks are watched once. */
 static void a_fork_during_the_start_is_watched_once(void **state)
 {
 	assert_non_null(rnic_fdtab());
@@ -92,14 +93,15 @@ static void registers_and_closes(void **state)
 	rnic_fd_close(-1);
 }
 
-/* What cannot be owned is closed, and a call that failed is told. */
+/* A descriptor that cannot be owned is closed. The error of a failed call is
+ * returned. */
 static void a_failure_leaves_no_descriptor(void **state)
 {
 	int spare = spare_fd();
 	int fd = fcntl(spare, F_DUPFD_CLOEXEC, (int)UTIL_FD_MAX);
 
 	close(spare);
-	if (fd >= 0) { /* as many as the process may have, or fewer */
+	if (fd >= 0) { /* only if the limit allows it */
 		assert_int_equal(rnic_fd_own(fd), -EMFILE);
 		assert_int_equal(fcntl(fd, F_GETFD), -1);
 	} else {
@@ -109,7 +111,7 @@ static void a_failure_leaves_no_descriptor(void **state)
 	assert_int_equal(rnic_fd_own(-1), -ENFILE);
 }
 
-/* Programs choose low numbers, by dup2(), and must find them free. */
+/* Programs use low numbers with dup2(), so these must stay free. */
 static void keeps_out_of_the_way(void **state)
 {
 	struct rlimit old, now;
@@ -120,7 +122,7 @@ static void keeps_out_of_the_way(void **state)
 	assert_int_equal(fcntl(low, F_GETFD), -1);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	rnic_fd_close(fd);
-	/* No number is free up there. */
+	/* No high number is free. */
 	low = spare_fd();
 	now = old;
 	now.rlim_cur = (rlim_t)low + 1;
@@ -160,7 +162,7 @@ static int check_inherited(void *arg)
 		return 5;
 	if (rnic_chan_read(in->chan, &value, sizeof(value)) != -ENODEV)
 		return 6;
-	/* Taking events back here must not take the parent's token. */
+	/* Removing events here must not take the parent's token. */
 	rnic_chan_purge(in->chan, &(struct rnic_chan_node){ 0 });
 	rnic_chan_close(in->chan);
 	return fcntl(in->chan_fd, F_GETFD) == -1 ? 0 : 7;

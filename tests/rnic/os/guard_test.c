@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * guard.c: guarded accesses that fault answer -EFAULT; all other faults and
- * signals are the application's, as without the guard.
+ * guard.c: a guarded access that faults returns -EFAULT. All other faults and
+ * signals go to the application, as without the guard.
  *
- * Each case is a child process: cmocka has handlers of its own in the parent.
+ * Each case is a child process, because cmocka has handlers of its own in the
+ * parent.
  */
 #define _GNU_SOURCE
 #include "../../harness/child.h"
@@ -19,7 +20,7 @@
 
 #define PAGE ((size_t)4096)
 
-/* Never mapped; nothing that a compiler or sanitizer knows as NULL. */
+/* Never mapped. A compiler or sanitizer cannot recognise it as NULL. */
 static volatile uintptr_t nowhere = 64;
 
 /* SSE control word: all exceptions masked, rounding upwards. */
@@ -34,7 +35,7 @@ static void run(int (*fn)(void *arg), void *arg, int expected)
 		fail_msg("%d, not %d: %s", ret, expected, err);
 }
 
-/* ---- memory that is not there -------------------------------------------- */
+/* ---- inaccessible memory ---- */
 
 static void read_one(void *arg)
 {
@@ -51,7 +52,11 @@ static void copy_from(void *arg)
 	uint8_t to[2 * PAGE];
 
 	memcpy(to, (uint8_t *)arg - PAGE, sizeof(to));
-	__asm__ volatile("" : : "r"(to) : "memory"); /* it is read */
+	__asm__ volatile(
+		""
+		:
+		: "r"(to)
+		: "memory"); /* so that the read is not optimised away */
 }
 
 static void copy_to(void *arg)
@@ -61,7 +66,7 @@ static void copy_to(void *arg)
 	memcpy((uint8_t *)arg - PAGE, from, sizeof(from));
 }
 
-/* Two pages, of which the second is what @kind says. */
+/* Two pages. @kind describes the second. */
 enum kind { FINE, UNMAPPED, NONE, READ_ONLY, TRUNCATED, HUGE_RESERVE };
 
 static uint8_t *second_page(enum kind kind)
@@ -140,8 +145,8 @@ static void answers_efault_for_memory_that_is_gone(void **state)
 
 static int child_wild(void *arg)
 {
-	/* The first page; the kernel's half; no address at all, which is a
-	 * different trap. */
+	/* The first page; the kernel's half; an invalid address, which causes
+	 * another trap. */
 	const uintptr_t wild[] = { nowhere, UINTPTR_MAX - 4095,
 				   0x00dead0000000000u };
 
@@ -220,7 +225,7 @@ static void serves_threads_that_fault_at_once(void **state)
 	run(child_threads, NULL, 0);
 }
 
-/* ---- what the interrupted thread keeps ----------------------------------- */
+/* ---- state of the interrupted thread ---- */
 
 static int child_keeps(void *arg)
 {
@@ -274,7 +279,7 @@ static void unblocks_the_two_signals(void **state)
 	run(child_blocked, NULL, 0);
 }
 
-/* ---- the application's own handlers -------------------------------------- */
+/* ---- the application's own handlers ---- */
 
 static void *volatile seen_addr;
 static volatile int seen_sig, seen_code, seen_cnt;
@@ -301,8 +306,8 @@ static void app_handler(int sig, siginfo_t *info, void *uc)
 		siglongjmp(app_jump, 1);
 }
 
-/* As a program without sanitizer does it: TSan's sigaction() puts another
- * handler in front, and remembers the program's. */
+/* As in a program without sanitizer: TSan's sigaction() installs another
+ * handler first, and stores the program's. */
 static int plain_sigaction(int sig, const struct sigaction *act)
 {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -324,7 +329,7 @@ static void app_install(int sig, int flags)
 		abort();
 }
 
-/* s390x may tell no more of an address than its page. */
+/* s390x may report only the page of an address. */
 static bool is_told(uint8_t *at)
 {
 #ifdef __s390x__
@@ -434,7 +439,7 @@ static void answers_what_was_installed(void **state)
 	run(child_answers, NULL, 0);
 }
 
-/* ---- ends ---------------------------------------------------------------- */
+/* ---- end of links ---- */
 
 enum end { BY_FAULT, BY_KILL };
 
@@ -448,7 +453,7 @@ struct end_row {
 
 static void bare_handler(int sig)
 {
-	/* Not SA_NODEFER: a fault in here kills. */
+	/* Without SA_NODEFER a fault in here kills the process. */
 	(void)sig;
 	read_one((void *)nowhere);
 	_exit(3);
@@ -477,7 +482,7 @@ static int child_end(void *arg)
 	const struct end_row *row = arg;
 	struct sigaction act = { .sa_handler = row->handler };
 
-	/* A sanitizer's handler is not what is asked for here. */
+	/* A sanitizer's handler would interfere. */
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	CHECK(rnic_guard_install() == 0);
@@ -525,7 +530,8 @@ static void works_in_a_forked_child(void **state)
 	run(child_grandchild, NULL, 0);
 }
 
-/* One thread changes the action while another faults: never a torn one. */
+/* One thread changes the action while another faults: the handler is never half
+ * old, half new. */
 static _Atomic bool is_over;
 
 static void *change_often(void *arg)

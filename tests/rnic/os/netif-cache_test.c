@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* netif-cache.c: the kernel is asked when something has changed, and only
+/* netif-cache.c: the kernel is queried when something has changed, and only
  * then. */
 #define _GNU_SOURCE /* unshare */
 #include "os/netif-cache.h"
@@ -27,7 +27,7 @@ int __wrap_rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	if (has_change_while_asking) {
 		has_change_while_asking = false;
 		netns_lo_set_up(true);
-		/* Another thread hears of it, and drops what there is. */
+		/* Another thread reads the message, and drops the table. */
 		assert_int_equal(rnic_netif_table_get(&other), 0);
 		rnic_netif_table_put(other);
 	}
@@ -52,7 +52,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* How often the kernel is asked for it. */
+/* Return: number of queries of the kernel. */
 static int ask(bool *ret_is_up)
 {
 	const struct rnic_netif_table *table;
@@ -88,7 +88,7 @@ static void asks_when_dropped(void **state)
 	rnic_netif_table_put(NULL);
 }
 
-/* The application has closed what is not its own. */
+/* The application has closed a descriptor of the library. */
 static void survives_its_socket(void **state)
 {
 	bool is_up;
@@ -128,7 +128,7 @@ static void asks_anew_in_a_child(void **state)
 	assert_int_equal(ask(&is_up), 0);
 }
 
-/* ---- changes, in a network of our own ----------------------------------- */
+/* ---- changes in a separate network namespace ---- */
 
 static void asks_when_something_changes(void **state)
 {
@@ -142,7 +142,7 @@ static void asks_when_something_changes(void **state)
 	}
 }
 
-/* Whose messages were lost has heard of nothing in particular. */
+/* After lost messages the changed interface is not known. */
 static void asks_when_messages_were_lost(void **state)
 {
 	bool is_up;
@@ -159,7 +159,7 @@ static void asks_when_messages_were_lost(void **state)
 	assert_int_equal(ask(&is_up), 0);
 }
 
-/* What was true when it was asked for may be over when it is there. */
+/* The answer may be out of date when it arrives. */
 static void keeps_no_answer_that_was_overtaken(void **state)
 {
 	bool is_up;
@@ -168,7 +168,7 @@ static void keeps_no_answer_that_was_overtaken(void **state)
 	ask(&is_up);
 	rnic_netif_cache_drop();
 	has_change_while_asking = true;
-	/* The one of the other thread is kept, and this one not. */
+	/* The table of the other thread is kept, and this one is not. */
 	assert_int_equal(ask(&is_up), 2);
 	assert_false(is_up);
 	assert_int_equal(ask(&is_up), 0);
@@ -190,7 +190,8 @@ int main(void)
 		cmocka_unit_test_setup(keeps_no_answer_that_was_overtaken,
 				       setup),
 	};
-	/* First of all: what is watched is the network of the first look. */
+	/* First of all, because the first query decides which network is
+	 * watched. */
 	bool is_alone = netns_enter();
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* netif.c against libc's own view of the same interfaces. */
+/* netif.c compared with libc's view of the same interfaces. */
 #define _GNU_SOURCE /* unshare */
 #include "os/netif.h"
 #include "test.h"
@@ -129,9 +129,9 @@ static void gives_lo_no_mac(void **state)
 	assert_memory_equal(table->netifs[0].mac, none, sizeof(none));
 }
 
-/* ---- changes, in a network of our own ----------------------------------- */
+/* ---- changes in a separate network namespace ---- */
 
-/* 0.0.0.0 is how ifconfig removes one. */
+/* ifconfig removes an address by setting 0.0.0.0. */
 static void lo_forget_ipv4(void)
 {
 	struct ifreq req = { .ifr_name = "lo" };
@@ -146,7 +146,8 @@ static void lo_forget_ipv4(void)
 
 static struct rnic_netif_change heard[256];
 
-/* All that waits; *ret_has_any: some of it about any interface. */
+/* Reads all pending messages; *ret_has_any: some concern an unknown
+ * interface. */
 static uint32_t drain(int fd, struct rnic_netif_news *news, bool *ret_has_any)
 {
 	uint32_t cnt = 0;
@@ -177,7 +178,7 @@ static void hears_of_interfaces_and_addresses(void **state)
 	assert_int_equal(drain(fd, &news, &has_any), 0);
 	for (int i = 0; i < 4; i++) {
 		netns_lo_set_up(i % 2 == 0);
-		/* The interface, and an address of each family at least. */
+		/* The interface, and at least one address of each family. */
 		assert_true(drain(fd, &news, &has_any) >= 2);
 		assert_false(has_any);
 		assert_int_equal(rnic_netif_table_new(&now), 0);
@@ -200,7 +201,7 @@ static bool has_heard_gone(uint32_t cnt, int family, uint8_t last)
 	return false;
 }
 
-/* What was over before it was read is told all the same. */
+/* A change that was undone before it was read is reported too. */
 static void hears_what_is_over(void **state)
 {
 	struct rnic_netif_news news = { 0 };
@@ -231,7 +232,7 @@ static void hears_what_is_over(void **state)
 	close(fd);
 }
 
-/* A reader that is too late learns of the overrun, then of later changes. */
+/* A late reader learns of the overrun, then of later changes. */
 static void hears_of_lost_messages(void **state)
 {
 	struct rnic_netif_news news = { 0 };
@@ -258,7 +259,8 @@ static void hears_of_lost_messages(void **state)
 	close(fd);
 }
 
-/* Whatever is in a datagram: the end is found, nothing beyond is read. */
+/* For any content of a datagram the end is found, and nothing beyond it is
+ * read. */
 static void takes_odd_messages_for_lost_ones(void **state)
 {
 	static const struct {
@@ -296,7 +298,7 @@ static void takes_odd_messages_for_lost_ones(void **state)
 			assert_int_equal(change.ifindex, 0);
 		assert_int_equal(rnic_netif_watch_next(via[1], &news, &change),
 				 0);
-		/* A socket that has ended is not asked for ever. */
+		/* A closed socket must not be read for ever. */
 		close(via[0]);
 		assert_true(rnic_netif_watch_next(via[1], &news, &change) < 0);
 		close(via[1]);

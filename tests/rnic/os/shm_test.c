@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* shm.c: pieces that do not overlap, read as zero, and come back. */
+/* shm.c: allocations that do not overlap, read as zero, and are reused. */
 #define _GNU_SOURCE
 #include "../../harness/deny.h"
 #include "../../harness/test.h"
@@ -44,7 +44,7 @@ static bool is_zero(const uint8_t *mem, size_t len)
 	return true;
 }
 
-/* Sizes around pages, chunks, and beyond the largest chunk. */
+/* Sizes around a page, around a chunk, and above the largest chunk. */
 static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	    PAGE + 1,
 				3 * PAGE, 1u << 20, (1u << 20) + 1, 5u << 20,
 				65u << 20 };
@@ -65,7 +65,7 @@ static void gives_zeroed_aligned_pieces_apart(void **state)
 		size_t size = sizes[i % SIZE_CNT];
 		uint8_t *a = mem[i];
 
-		/* Ends are enough: a shared page would show. */
+		/* Checking both ends is enough to detect a shared page. */
 		assert_true(is_zero(a, size < 2 * PAGE ? size : 2 * PAGE));
 		assert_int_equal(a[size - 1], 0);
 		for (size_t j = 0; j < i; j++) {
@@ -94,7 +94,7 @@ static void gives_back_zeroed_what_was_freed(void **state)
 	rnic_shm_free(shm, NULL, PAGE);
 }
 
-/* Pages of a mapping that have memory. */
+/* Number of pages of a mapping that have memory. */
 static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
 {
 	unsigned char in_core[4096];
@@ -107,7 +107,7 @@ static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
 	return cnt;
 }
 
-/* A little memory stays for the next allocation; it reads as zero. */
+/* Some memory is kept for the next allocation. It reads as zero. */
 static void keeps_some_pages_of_what_was_freed(void **state)
 {
 	struct rnic_shm *shm = *state;
@@ -135,7 +135,7 @@ static void keeps_some_pages_of_what_was_freed(void **state)
 			sum += resident_cnt(piece[i], 1);
 		assert_int_equal(sum, 256);
 	}
-	/* Those are taken first, wherever they are. */
+	/* That memory is used first, wherever it is. */
 	for (size_t i = 0; i < 2048; i++)
 		assert_int_equal(rnic_shm_alloc(shm, PAGE, (void **)&piece[i]),
 				 0);
@@ -148,7 +148,7 @@ static void keeps_some_pages_of_what_was_freed(void **state)
 	}
 	for (size_t i = 0; i < 256; i++)
 		rnic_shm_free(shm, piece[i], PAGE);
-	/* Partly of those, partly not. */
+	/* Partly from kept memory. */
 	assert_int_equal(rnic_shm_alloc(shm, 1000 * PAGE, (void **)&again), 0);
 	assert_true(is_zero(again, 1000 * PAGE));
 	rnic_shm_free(shm, again, 1000 * PAGE);
@@ -163,7 +163,7 @@ static void gives_a_tail_to_others(void **state)
 
 	assert_int_equal(rnic_shm_alloc(shm, 3 * PAGE - 5, (void **)&first), 0);
 	memset(first, 0xaa, 3 * PAGE);
-	/* Nothing behind what is kept. */
+	/* Nothing beyond the part that is kept. */
 	assert_int_equal(rnic_shm_trim(shm, first, 3 * PAGE - 5, 2 * PAGE + 1),
 			 3 * PAGE - 5);
 	assert_int_equal(rnic_shm_trim(shm, first, 3 * PAGE - 5, 128), PAGE);
@@ -176,7 +176,7 @@ static void gives_a_tail_to_others(void **state)
 	assert_true(rnic_shm_is_empty(shm));
 }
 
-/* Random life: every piece keeps what was written to it. */
+/* Random allocations: each one keeps what was written to it. */
 static void keeps_each_piece_through_others_lives(void **state)
 {
 	struct {
@@ -221,7 +221,7 @@ static void says_so_when_no_descriptor_is_left(void **state)
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_int_equal(rnic_shm_alloc(shm, PAGE, &mem), -EMFILE);
-	assert_ptr_equal(mem, shm); /* untouched */
+	assert_ptr_equal(mem, shm); /* unchanged */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(rnic_shm_alloc(shm, PAGE, &mem), 0);
 }
@@ -277,7 +277,8 @@ static void is_not_inherited(void **state)
 
 		if (pipe(fd))
 			_exit(1);
-		/* write() says EFAULT where a load would kill. */
+		/* write() returns EFAULT where a load would kill the
+		 * process. */
 		_exit(write(fd[1], mem, 1) < 0 && errno == EFAULT ? 0 : 2);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

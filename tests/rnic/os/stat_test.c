@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * stat.c: each case in a process of its own, since settings are read once
- * and there is one page per process.
+ * stat.c: each case in its own process, because settings are read once and
+ * there is one page per process.
  */
 #include "os/stat.h"
 #include "statdir.h"
@@ -154,7 +154,7 @@ static bool has_memfd(void)
 	return is_found;
 }
 
-/* With stderr in a file: how many lines did it print? */
+/* With stderr in a file: number of lines printed. */
 static int check_missing_dir(void)
 {
 	char text[2000];

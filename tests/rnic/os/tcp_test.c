@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* tcp.c: what each call answers, and that the table can be replaced. */
+/* tcp.c: the result of each call, and that the table can be replaced. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -59,7 +59,7 @@ static void send_says_when_there_is_no_room(void **state)
 	while ((rc = rnic_tcp_send(fd[0], &out, 1, 0)) > 0)
 		sent += rc;
 	assert_int_equal(rc, -EAGAIN);
-	/* Thrown away, to the last octet, without memory to put it to. */
+	/* Discarded to the last octet, without a buffer. */
 	while (got < sent) {
 		rc = rnic_tcp_discard(fd[1], 1000);
 		assert_true(rc > 0 || rc == -EAGAIN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Without rdma_cm, complete means placed; errors meet the WR they are of. */
+/* Without rdma_cm, complete means placed, and each error belongs to its WR. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void a_completed_write_is_placed(void **state)
 	}
 }
 
-/* All that was posted is submitted, and the peer owes no answer. */
+/* Waits until all posted work is submitted, and the peer owes no answer. */
 static void wait_answered(struct rnicpair_side *s)
 {
 	wait_until((rnic_cq_progress(s->scq),
@@ -98,7 +98,7 @@ static void wait_answered(struct rnicpair_side *s)
 						     !s->qp->sq.ack.is_out)));
 }
 
-/* The peer's end is known here. */
+/* Waits until this side has noticed the end of the peer. */
 static void wait_orphan(struct rnicpair_side *s)
 {
 	wait_until(with_lead(s->qp->engine, !s->qp->stream));
@@ -136,7 +136,8 @@ static void places_of_unsignalled_ones_come_back(void **state)
 	expect(a, a->scq, 5, USIW_WC_SUCCESS);
 }
 
-/* perftest's latency programs have a queue of one, and a CQ of one for it. */
+/* perftest's latency programs have a queue with one entry, and a CQ with one
+ * entry. */
 static void one_place_will_do(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -163,7 +164,8 @@ static void one_place_will_do(void **state)
 	rnicpair_close(&p);
 }
 
-/* The application's reads are as many as both agreed, ours or not. */
+/* The application may have as many READs as negotiated, beside those of the
+ * engine. */
 static void reads_beside_do_not_starve(void **state)
 {
 	struct rnicpair_side *a;
@@ -181,7 +183,7 @@ static void reads_beside_do_not_starve(void **state)
 	}
 }
 
-/* What needs no peer waits in its place all the same, and no longer. */
+/* Work that needs no peer completes in its turn, and not later. */
 static void local_work_is_complete_in_its_turn(void **state)
 {
 	struct rnicpair_side *a;
@@ -207,10 +209,10 @@ static void local_work_is_complete_in_its_turn(void **state)
 	}
 }
 
-/* ---- errors ------------------------------------------------------------- */
+/* ---- errors ---- */
 
-/* Bindings one after the other, while questions to the peer are under way, and
- * invalidation behind unsignaled work. */
+/* Bindings in sequence while queries to the peer are in progress, and
+ * invalidation after unsignalled work. */
 static void local_work_overtakes_no_answer(void **state)
 {
 	struct rnicpair_wr bind = { .opcode = USIW_WR_BIND_MW,
@@ -234,7 +236,7 @@ static void local_work_overtakes_no_answer(void **state)
 	bind.remote_addr = (uintptr_t)a->buf;
 	bind.compare_add = 64;
 	for (uint64_t i = 0; i < 200; i += 4) {
-		/* every second turn behind a WRITE that is asked about */
+		/* every second one after a WRITE that needs a query */
 		post(&p, 0, USIW_WR_WRITE, i % 8 ? SIGNALED : 0, i, 0, 64,
 		     p.side[1].stag);
 		bind.rkey = rnic_mw_stag(mw[0]);
@@ -249,7 +251,7 @@ static void local_work_overtakes_no_answer(void **state)
 		for (uint64_t k = i % 8 ? 0 : 1; k < 4; k++)
 			expect(a, a->scq, i + k, USIW_WC_SUCCESS);
 	}
-	/* nothing before it: complete at once, and the peer is not asked */
+	/* nothing before it: complete at once, and no query */
 	for (uint64_t i = 0; i < 50; i++) {
 		bind.rkey = rnic_mw_stag(mw[0]);
 		bind.wr_id = i;
@@ -292,7 +294,8 @@ static void the_wr_that_the_peer_refused_fails(void **state)
 #define BLAME_MAX 4
 #define PART 64u /* octets of a WR in the table below */
 
-/* One WR of a list is bad: it is told so itself, however it is refused. */
+/* One WR of a list is invalid: that WR gets the error, however it is
+ * refused. */
 static const struct blame_row {
 	const char *name;
 	uint8_t opcode[BLAME_MAX];
@@ -364,12 +367,12 @@ static void the_refused_one_of_several_kinds_fails(void **state)
 	}
 }
 
-/* It begins where a good one ends; or its second segment is the bad one. */
+/* It begins where a valid one ends, or its second segment is invalid. */
 static void a_write_out_of_bounds_fails_itself(void **state)
 {
 	static const struct {
-		uint32_t good, bad; /* octets in front of the region's end */
-		uint32_t len;	    /* of the bad one */
+		uint32_t good, bad; /* octets before the region's end */
+		uint32_t len;	    /* of the invalid one */
 		uint8_t flags;
 	} rows[] = { { PART, 0, PART, 0 },
 		     { PART, 0, PART, USIW_SQE_INLINE },
@@ -383,7 +386,7 @@ static void a_write_out_of_bounds_fails_itself(void **state)
 		open_pair(&p, &defaults, 1);
 		a = &p.side[0];
 		b = &p.side[1];
-		/* Would be a long length, were it taken for one. */
+		/* It would be a long length if it were taken for one. */
 		memset(a->buf, 0xff, PART);
 		for (uint64_t i = 0; i < 3; i++) {
 			size_t off = b->buf_len -
@@ -488,8 +491,7 @@ static void wait_asked(struct rnicpair_side *s)
 		    with_lead(s->qp->engine, s->qp->sq.ack.is_out)));
 }
 
-/* A peer that refuses the READ by which it is asked has not said that it took
- * what is before it. */
+/* A peer that refuses the query READ has not confirmed what is before it. */
 static void a_refused_question_is_no_answer(void **state)
 {
 	struct smpa_event ev = { .type = SMPA_EV_TERMINATE };
@@ -509,9 +511,10 @@ static void a_refused_question_is_no_answer(void **state)
 	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
 }
 
-/* ---- a peer that leaves ------------------------------------------------- */
+/* ---- a peer that leaves ---- */
 
-/* It took the last message, and went: no error for either, receives stay. */
+/* It has received the last message and closed: no error for either, receives
+ * stay posted. */
 static void a_peer_with_all_octets_may_leave(void **state)
 {
 	for (int round = 0; round < 20; round++) {
@@ -542,7 +545,7 @@ static void a_peer_with_all_octets_may_leave(void **state)
 	}
 }
 
-/* A connection that breaks says nothing of what has arrived, unlike a FIN. */
+/* A broken connection does not tell what has arrived, unlike a FIN. */
 static void what_a_broken_connection_leaves_open_fails(void **state)
 {
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
@@ -551,7 +554,7 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 
 	a = &p->side[0];
 	b = &p->side[1];
-	/* TCP has taken it and keeps it: the peer does not answer it. */
+	/* TCP has accepted it and keeps it: the peer does not answer it. */
 	post(p, 0, USIW_WR_SEND, SIGNALED, 3, 0, 64, 0);
 	wait_until((rnic_cq_progress(a->scq), atomic_load(&b->qp->is_rnr)));
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(a->scq)), 0);

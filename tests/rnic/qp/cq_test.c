@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* cq.c: completions that fit and that do not, events armed and fired. */
+/* cq.c: completions that fit and those that do not, arming and firing
+ * events. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -17,7 +18,7 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* ---- creation ----------------------------------------------------------- */
+/* ---- creation ---- */
 
 static void refuses_sizes_out_of_range(void **state)
 {
@@ -34,7 +35,7 @@ static void refuses_sizes_out_of_range(void **state)
 	rnic_context_close(ctx);
 }
 
-/* ---- events ------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct bell {
 	struct rnic_context *ctx;
@@ -114,7 +115,7 @@ static const struct firing firings[] = {
 	{ SOL, NOT, true, USIW_WC_SUCCESS, 1 },
 	{ SOL, NOT, false, USIW_WC_LOC_PROT_ERR, 1 },
 	{ SOL, ANY, false, USIW_WC_SUCCESS, 1 },
-	{ ANY, SOL, false, USIW_WC_SUCCESS, 1 }, /* the wider wish wins */
+	{ ANY, SOL, false, USIW_WC_SUCCESS, 1 }, /* the wider request applies */
 };
 
 static void arm(struct bell *b, int kind)
@@ -130,7 +131,7 @@ static void fires_as_armed_and_once(void **state)
 		struct bell b;
 
 		bell_open(&b, 16);
-		/* What is there already does not fire. */
+		/* Existing completions do not fire. */
 		assert_int_equal(push(&b, true, USIW_WC_SUCCESS), 0);
 		arm(&b, f->first_arm);
 		arm(&b, f->second_arm);
@@ -138,7 +139,7 @@ static void fires_as_armed_and_once(void **state)
 		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
 		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
 		assert_int_equal(events_read(b.chan), f->events);
-		/* Armed anew, fires anew. */
+		/* After arming again, it fires again. */
 		rnic_cq_arm(b.cq, false);
 		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 		assert_int_equal(events_read(b.chan), 1);
@@ -157,7 +158,7 @@ static void destruction_takes_unread_events_back(void **state)
 	bell_close(&b, 0, 0);
 }
 
-/* ---- flags -------------------------------------------------------------- */
+/* ---- flags ---- */
 
 static void stamps_are_taken_where_asked_for(void **state)
 {
@@ -196,14 +197,14 @@ static void an_ignored_overrun_makes_no_event(void **state)
 		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
 	assert_false(is_readable(rnic_context_async_fd(b.ctx)));
-	/* There is space again, and it goes on. */
+	/* There is space again, and it continues. */
 	usiw_ring_consume(rnic_cq_ring(b.cq), 1);
 	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(b.cq)), 3);
 	bell_close(&b, 0, 0);
 }
 
-/* ---- overrun ------------------------------------------------------------ */
+/* ---- overrun ---- */
 
 static void overrun_is_told_once(void **state)
 {
@@ -229,8 +230,7 @@ static void overrun_is_told_once(void **state)
 	bell_close(&b, 0, 1);
 }
 
-/* Whoever is in the midst of a pass, perhaps the completion thread, has told
- * all that there is to tell of it. */
+/* A thread in the middle of a pass has reported everything of it. */
 static void pass_ends(const struct rnicpair_side *s)
 {
 	rnic_engine_lead(s->ctx->engine);
@@ -267,7 +267,7 @@ static void overrun_fails_the_queue_pair(int is_recv)
 	for (int i = 0; i < 2; i++)
 		seen[rnicpair_async(s, NULL)]++;
 	pass_ends(s);
-	/* The flush overruns the other CQ as well. */
+	/* The flush overruns the other CQ too. */
 	while (rnicpair_has_async(s))
 		seen[rnicpair_async(s, NULL)]++;
 	assert_in_range(seen[USIW_EVENT_CQ_ERR], 1, 2);
@@ -287,7 +287,7 @@ static void overrun_by_receives_fails_the_queue_pair(void **state)
 	overrun_fails_the_queue_pair(1);
 }
 
-/* The completion that does not fit is that of a receive whose message was too
+/* The completion that does not fit belongs to a receive whose message was too
  * long: the QP fails once, for the overrun, which came first. */
 static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
 {
@@ -352,7 +352,7 @@ static void overrun_amid_messages_is_told_once(void **state)
 			if (i % 6 == 5)
 				continue;
 		}
-		/* Something to send that would be flushed on the way out. */
+		/* Something to send that would be flushed at the end. */
 		for (int i = 0; i < 3; i++) {
 			const struct usiw_ring *sq = rnic_qp_sq(side->qp);
 			struct usiw_sqe *sqe = usiw_ring_reserve(sq, 0);
@@ -377,8 +377,8 @@ static void overrun_amid_messages_is_told_once(void **state)
 	}
 }
 
-/* Every QP of the CQ fails, also one that has nothing to complete.  The
- * completions that fitted are there without a gap, and none comes after them.
+/* Every QP of the CQ fails, also one that has nothing to complete. The
+ * completions that fitted are there without a gap, and none follows them.
  */
 static void overrun_fails_all_on_the_queue(void **state)
 {
@@ -435,7 +435,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 }
 
 /* RDMAP-77: a queue pair with other queues, of the same context and engine,
- * goes on before, while and after one of them overruns. */
+ * continues before, during and after the overrun of one of them. */
 static void overrun_leaves_other_queues_alone(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -500,7 +500,7 @@ static void overrun_leaves_other_queues_alone(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- resizing ----------------------------------------------------------- */
+/* ---- resizing ---- */
 
 static int push_id(struct rnic_cq *cq, uint64_t wr_id)
 {
@@ -537,7 +537,7 @@ static const struct {
 	{ 4, 4, 0, -EINVAL }, { 4, 4, UINT32_MAX, -EINVAL },
 };
 
-/* From each place in the ring, so that what waits wraps here and there. */
+/* From each position in the ring, so that entries wrap in every place. */
 static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
 				    uint32_t start)
 {
@@ -546,7 +546,7 @@ static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
 	uint32_t events;
 
 	assert_int_equal(rnic_cq_create(ctx, depth, NULL, 0, NULL, &cq), 0);
-	/* Indices that overflow amid what waits. */
+	/* Indices that overflow in the middle of the entries. */
 	atomic_store(&cq->ring.hdr->prod_idx, (uint32_t)-3 + start);
 	atomic_store(&cq->ring.hdr->cons_idx, (uint32_t)-3 + start);
 	for (uint64_t i = 0; i < used; i++)
@@ -589,7 +589,7 @@ static void resizing_keeps_what_waits(void **state)
 struct resized {
 	struct rnic_cq *cq;
 	struct util_lock lock; /* of the consumers */
-	uint64_t next;	       /* guarded by lock: the next id to come */
+	uint64_t next;	       /* protected by lock: the next expected id */
 	_Atomic bool is_done;
 };
 
@@ -598,7 +598,7 @@ static void *push_all(void *arg)
 	struct resized *r = arg;
 
 	for (uint64_t i = 0; i < RESIZED_CNT; i++) {
-		/* Leaves space also after a shrink to what waits. */
+		/* Leaves space also after a shrink to the number of entries. */
 		while (usiw_ring_used(rnic_cq_ring(r->cq)) >= 8)
 			sched_yield();
 		must(push_id(r->cq, i) == 0);
@@ -606,7 +606,7 @@ static void *push_all(void *arg)
 	return NULL;
 }
 
-/* As the provider does it. */
+/* As the provider does. */
 static void *poll_all(void *arg)
 {
 	struct resized *r = arg;
@@ -632,7 +632,7 @@ static void *poll_all(void *arg)
 	return NULL;
 }
 
-/* Nothing lost, nothing doubled, nothing out of order. */
+/* Nothing lost, duplicated, or out of order. */
 static void resizing_beside_pushes_and_polls(void **state)
 {
 	uint32_t done_cnt = 0, seed = 7, events;
@@ -652,7 +652,7 @@ static void resizing_beside_pushes_and_polls(void **state)
 
 		seed = seed * 1103515245u + 12345u;
 		util_lock(&r.lock);
-		/* Never below what the pusher counts on. */
+		/* Never below what the pusher needs. */
 		rc = rnic_cq_resize(r.cq, 8 + (seed >> 16) % 300, NULL);
 		util_unlock(&r.lock);
 		assert_int_equal(rc, 0);
@@ -667,7 +667,7 @@ static void resizing_beside_pushes_and_polls(void **state)
 	rnic_context_close(ctx);
 }
 
-/* ---- arming beside completions ------------------------------------------ */
+/* ---- arming beside completions ---- */
 
 #define STRESS_CNT 20000
 
@@ -684,7 +684,7 @@ static void *push_many(void *arg)
 			abort();
 		atomic_fetch_add(&pushed, 1);
 		seed = seed * 1103515245u + 12345u;
-		/* Often right beside the consumer's arming. */
+		/* Often just when the consumer arms. */
 		while (usiw_ring_used(rnic_cq_ring(stress.cq)) >
 		       (seed >> 16) % 8)
 			sched_yield();
@@ -692,8 +692,8 @@ static void *push_many(void *arg)
 	return NULL;
 }
 
-/* The loop of ibv_get_cq_event(3): arm, drain, wait.  A lost event leaves it
- * waiting; every event read must have been armed for. */
+/* The loop of ibv_get_cq_event(3): arm, drain, wait. A lost event would leave
+ * it waiting. Every event read must have been armed. */
 static void an_event_is_neither_lost_nor_doubled(void **state)
 {
 	struct usiw_comp_event ev;

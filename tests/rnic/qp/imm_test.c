@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Immediate data both ways: what the receiver is told, what stands on the
- * wire, what a peer with other habits may send.
+ * Immediate data in both directions: what the receiver gets, what is sent on
+ * the wire, and what other implementations may send.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* Octets that tell their order. */
+/* Octets that show their order. */
 static uint32_t imm_of(uint32_t seed)
 {
 	uint8_t octets[4] = { 0xf1, (uint8_t)(seed >> 8), (uint8_t)seed, 0x04 };
@@ -35,7 +35,7 @@ static const size_t lens[] = { 0, 1, 8, 2049, 65536, 100001, 1u << 20 };
 
 #define LEN_CNT (ARRAY_LEN(lens))
 
-/* One with immediate data goes from side @from, and all of it arrives. */
+/* One message with immediate data from side @from, received completely. */
 static void carry_one(struct rnicpair *p, int from, const struct kind *kind,
 		      size_t len, uint8_t flags, uint32_t seed)
 {
@@ -77,7 +77,7 @@ static void carry_one(struct rnicpair *p, int from, const struct kind *kind,
 	assert_int_equal(cqe.opcode, kind->wc_send);
 }
 
-/* U-21: the completion comes when the data is there, and only one does. */
+/* U-21: the completion comes when the data is there, and only one comes. */
 static void carries_every_length(void **state)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
@@ -103,7 +103,8 @@ static void carries_every_length(void **state)
 	}
 }
 
-/* Many at once, other messages between them: each value with its own. */
+/* Many at once with other messages in between: each value belongs to its
+ * message. */
 static void values_stay_with_their_messages(void **state)
 {
 	static const uint8_t opcodes[] = { USIW_WR_WRITE_IMM, USIW_WR_SEND,
@@ -163,7 +164,7 @@ static void values_stay_with_their_messages(void **state)
 static const struct wire_row {
 	const char *name;
 	uint8_t wr, flags;
-	uint8_t opcodes[3]; /* in their order; the last one may be missing */
+	uint8_t opcodes[3]; /* in their order; the last may be missing */
 	uint8_t cnt, imm_at;
 } wire_rows[] = {
 	{ "WRITE", USIW_WR_WRITE_IMM, 0, { SMPA_OP_WRITE, SMPA_OP_IMM }, 2, 1 },
@@ -233,8 +234,8 @@ static void stands_on_the_wire_as_the_notes_say(void **state)
 	}
 }
 
-/* Responses that are owed do not come between a Write and its value, however
- * little TCP takes at a time. */
+/* Responses that are due are not sent between a Write and its value, however
+ * little TCP accepts at a time. */
 static void nothing_comes_between_write_and_value(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -276,7 +277,7 @@ static void nothing_comes_between_write_and_value(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* What ends in the middle of two messages ends once. */
+/* Work that ends between its two messages completes once. */
 static void half_sent_ones_are_flushed_once(void **state)
 {
 	for (size_t kind = 0; kind < KIND_CNT; kind++) {
@@ -301,7 +302,8 @@ static void half_sent_ones_are_flushed_once(void **state)
 
 			assert_int_equal(rnicpair_post(s, &wr), 0);
 		}
-		/* The peer reads nothing: some are in the middle. */
+		/* The peer reads nothing: some are between their two
+		 * messages. */
 		assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
 		for (uint32_t i = 0; i < 60; i++) {
 			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
@@ -341,7 +343,7 @@ static void take_value(struct rnicpair_side *s, uint64_t wr_id, uint32_t len,
 	assert_int_equal(cqe.is_solicited, is_solicited);
 }
 
-/* Immediate Data as RFC 7306 has it, from whoever speaks that. */
+/* Immediate Data as in RFC 7306, from other implementations. */
 static void takes_what_other_peers_send(void **state)
 {
 	static const uint8_t octets[5000];
@@ -352,21 +354,21 @@ static void takes_what_other_peers_send(void **state)
 	s = rawpeer_open(&raw, &p, &defaults);
 	for (uint64_t i = 0; i < 6; i++)
 		assert_int_equal(rnicpair_post_recv(s, i, NULL, 0), 0);
-	/* Without a Write; D-32: the last four octets say nothing. */
+	/* Without a Write. D-32: the last four octets are ignored. */
 	raw_imm(&raw, SMPA_OP_IMM, "\1\2\3\4\5\6\7\x8");
 	take_value(s, 0, 0, "\1\2\3\4", false);
 	raw_imm(&raw, SMPA_OP_IMM_SE, "\0\0\0\0\0\0\0\0");
 	take_value(s, 1, 0, "\0\0\0\0", true);
-	/* Behind a Write of many segments, whose length it has. */
+	/* After a Write of many segments: the completion has its length. */
 	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), octets, 1);
 	smpa_conn_set_mulpdu(raw.conn, 128);
 	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), octets, 5000);
 	raw_imm(&raw, SMPA_OP_IMM, "abcdefgh");
 	take_value(s, 2, 5000, "abcd", false);
-	/* The length is told once. */
+	/* The length is reported once. */
 	raw_imm(&raw, SMPA_OP_IMM, "abcdefgh");
 	take_value(s, 3, 0, "abcd", false);
-	/* A Send between takes the Write for itself. */
+	/* A Send in between takes the Write for itself. */
 	rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), octets, 30);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
 	assert_int_equal(rnicpair_take(s, s->rcq).opcode, USIW_WC_RECV);
@@ -377,14 +379,14 @@ static void takes_what_other_peers_send(void **state)
 }
 
 /*
- * D-37 takes the mark for a mark and nothing else: not the value's own octets,
- * not a Write that has some of the mark's, not one with octets between.
+ * D-37: only the mark counts as the mark: not octets of the value, not a Write
+ * with parts of the mark, not one with octets in between.
  */
 static const struct mark_row {
 	const char *name;
 	uint32_t stag;
 	uint64_t to;
-	uint32_t between; /* octets of a Write behind it; 0: no Write */
+	uint32_t between; /* octets of a Write after it; 0: no Write */
 	uint8_t opcode;	  /* of the Immediate Data */
 	const char *imm;
 	bool is_mark;
@@ -434,7 +436,7 @@ static void takes_nothing_else_for_the_mark(void **state)
 		assert_row(row->name,
 			   cqe.wc_flags ==
 				   (row->is_mark ? USIW_WC_FLAG_IMM : 0));
-		/* It is said once. */
+		/* It counts once. */
 		raw_imm(&raw, SMPA_OP_IMM, "abcdSEND");
 		take_value(s, row->is_mark ? 1 : 2, 0, "abcd", false);
 		assert_true(rnicpair_is_quiet(&p, s->rcq));
@@ -443,7 +445,7 @@ static void takes_nothing_else_for_the_mark(void **state)
 	}
 }
 
-/* A peer is not asked for the right to write before it may be sent a mark. */
+/* The peer need not grant write access before it may be sent a mark. */
 static void the_mark_needs_no_right_to_write(void **state)
 {
 	struct rnicpair *p = *state;

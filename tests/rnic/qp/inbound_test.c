@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * inbound.c: what a peer may do that no QP of ours would, what it is told for
- * it, and what its TERMINATE does to us.
+ * inbound.c: what a peer may do that no QP of usiw would, which error it gets,
+ * and the effect of its TERMINATE.
  */
 #include "test.h"
 
@@ -17,7 +17,7 @@
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 /* What an unexpected peer does to side 0, which has these regions and one
- * receive of 100 octets posted. */
+ * posted receive of 100 octets. */
 struct stage {
 	struct rnicpair p;
 	struct rawpeer raw;
@@ -82,14 +82,14 @@ static void stage_close(struct stage *s)
 	rnicpair_close(&s->p);
 }
 
-/* ---- violations --------------------------------------------------------- */
+/* ---- violations ---- */
 
 struct violation {
 	const char *name;
 	void (*commit)(struct stage *s);
-	uint16_t fault; /* what the unexpected peer is told */
+	uint16_t fault; /* in the TERMINATE */
 	uint32_t event;
-	/* of the one receive posted; -1: none is posted */
+	/* Of the posted receive; -1: none is posted. */
 	int recv_status;
 };
 
@@ -230,7 +230,7 @@ static void immediate_without_receive(struct stage *s)
 	immediate(s, "\1\2\3\4\0\0\0");
 }
 
-/* D-37: ahead of a Send. */
+/* D-37: before a Send. */
 static void immediate_ahead(struct stage *s)
 {
 	rawpeer_write(&s->raw, RNIC_IMM_MARK_STAG, RNIC_IMM_MARK_TO, NULL, 0);
@@ -255,7 +255,7 @@ static void immediate_ahead_of_invalidate(struct stage *s)
 	send_inv(s, rnic_mr_stag(s->read_only));
 }
 
-/* FetchAdd of what would be seen. */
+/* FetchAdd with a visible effect. */
 static void atomic_request(struct stage *s, uint32_t stag, uint64_t to)
 {
 	struct smpa_msg msg = {
@@ -338,7 +338,7 @@ static void write_without_the_qps_right(struct stage *s)
 		      rnicpair_addr(&s->p.side[0], 0), octets, 8);
 }
 
-/* Places for Reads and for atomics are the same; IRD 2. */
+/* Reads and atomics share their places; IRD 2. */
 static void ask_too_many_atomics(struct stage *s)
 {
 	struct rnic_qp *qp = s->p.side[0].qp;
@@ -358,7 +358,7 @@ static void atomic_answer_unasked(struct stage *s)
 	rawpeer_send(&s->raw, &msg);
 }
 
-/* One more than IRD 2, before any is answered: in one TCP segment. */
+/* One more than IRD 2, before any is answered, in one TCP segment. */
 static void ask_too_much(struct stage *s)
 {
 	struct rnic_qp *qp = s->p.side[0].qp;
@@ -409,7 +409,7 @@ static const struct violation violations[] = {
 	{ "invalidate a local region", invalidate_local_region,
 	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
 	  USIW_WC_LOC_ACCESS_ERR },
-	{ "invalidate a region that is open to peers", invalidate_open_region,
+	{ "invalidate a region with remote access", invalidate_open_region,
 	  SMPA_F_RDMAP_INVALIDATE, USIW_EVENT_QP_REQ_ERR,
 	  USIW_WC_LOC_ACCESS_ERR },
 	{ "response to nothing", respond_unasked, SMPA_F_RDMAP_OPCODE,
@@ -461,8 +461,8 @@ static const struct violation violations[] = {
 	  SMPA_F_RDMAP_OPCODE, USIW_EVENT_QP_REQ_ERR, USIW_WC_WR_FLUSH_ERR },
 };
 
-/* Requests that came before the violation, and in the same burst, are
- * answered before the end. */
+/* Requests before the violation, in the same burst, are answered before the
+ * end. */
 static void what_was_good_is_answered_first(void **state)
 {
 	static const struct {
@@ -507,7 +507,7 @@ static void what_was_good_is_answered_first(void **state)
 	}
 }
 
-/* Read Responses on the way count for nothing here. */
+/* Read Responses in transit are ignored here. */
 static struct smpa_event event_at_the_end(struct rawpeer *raw)
 {
 	struct smpa_event ev;
@@ -556,7 +556,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	}
 	assert_true(rnicpair_is_quiet(&s.p, side->rcq));
 	assert_true(rnicpair_is_quiet(&s.p, side->scq));
-	/* Nothing was placed where nothing may be placed. */
+	/* Nothing was placed outside the regions. */
 	for (int i = 100; i < 8192; i++)
 		assert_int_equal(side->buf[i], 0x5a);
 	stage_close(&s);
@@ -570,7 +570,7 @@ static void violations_are_answered_by_the_table(void **state)
 			violate(&violations[i], mode & 1, mode & 2);
 }
 
-/* ---- responses that are not what was asked for -------------------------- */
+/* ---- responses that do not match the request ---- */
 
 struct bad_response {
 	const char *name;
@@ -621,7 +621,7 @@ static void responses_must_fit_the_request(void **state)
 	}
 }
 
-/* U-8, RDMAP-17: nothing is validated where nothing is read. */
+/* U-8, RDMAP-17: nothing is validated if nothing is read. */
 static void an_empty_read_needs_no_region(void **state)
 {
 	struct smpa_event ev;
@@ -629,7 +629,7 @@ static void an_empty_read_needs_no_region(void **state)
 	struct rawpeer raw;
 
 	rawpeer_open(&raw, &p, &defaults);
-	/* Nor a right. */
+	/* No right is needed either. */
 	assert_int_equal(rnic_qp_set_access(p.side[0].qp, 0), 0);
 	rawpeer_read(&raw, 5, 77, 0x12345678, 99, 0);
 	ev = rawpeer_event(&raw);
@@ -637,7 +637,7 @@ static void an_empty_read_needs_no_region(void **state)
 	assert_int_equal(ev.msg.opcode, SMPA_OP_READ_RESPONSE);
 	assert_int_equal(ev.msg.stag, 5);
 	assert_int_equal(ev.msg.to, 77);
-	/* Nor where nothing is written. */
+	/* Nothing is validated if nothing is written. */
 	rawpeer_write(&raw, 0xdeadbeef, 1, octets, 0);
 	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 	assert_int_equal(rnic_qp_state(p.side[0].qp), RNIC_QPS_RTS);
@@ -668,7 +668,7 @@ static void answers_reads_in_order(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* ---- the peer's TERMINATE ----------------------------------------------- */
+/* ---- the peer's TERMINATE ---- */
 
 static const struct {
 	uint16_t fault;
@@ -724,8 +724,8 @@ static void the_oldest_work_fails_with_the_peers_error(void **state)
 	}
 }
 
-/* The peer names the one it refuses, however many are under way: those before
- * it are flushed, since it answers none of them any more. */
+/* The peer names the request that it refuses, however many are outstanding.
+ * Those before it are flushed, because it no longer answers them. */
 static void a_refused_request_is_told_itself(void **state)
 {
 	for (int i = 0; i < 2 * 4; i++) {
@@ -738,7 +738,7 @@ static void a_refused_request_is_told_itself(void **state)
 		struct rawpeer raw;
 		struct rnicpair p;
 
-		/* A Read as the RTR has the first number of them. */
+		/* A Read as RTR has the first number. */
 		opt.rtr = bad % 2 ? SMPA_RTR_READ : SMPA_RTR_WRITE;
 		s = rawpeer_open(&raw, &p, &opt);
 		sge = rnicpair_sge(s, 0, 8);
@@ -766,7 +766,7 @@ static void a_refused_request_is_told_itself(void **state)
 	}
 }
 
-/* Octets that are no FPDU at all. */
+/* Octets that are not an FPDU. */
 static void noise_ends_the_stream(void **state)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
@@ -791,7 +791,7 @@ static void noise_ends_the_stream(void **state)
 	}
 }
 
-/* siw puts layer and type of a CRC error the wrong way round. */
+/* siw swaps layer and type of a CRC error. */
 static void both_meanings_of_a_terminate_are_told(void **state)
 {
 	char text[2000] = "";

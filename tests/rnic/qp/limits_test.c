@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the device says is the most it can do, done; and one more. */
+/* The maximum of each limit that the device reports works, and one more is
+ * refused. */
 #define _GNU_SOURCE
 #include "../../harness/test.h"
 
@@ -12,15 +13,15 @@
 #include "rawpeer.h"
 #include "rnicpair.h"
 
-/* ---- the longest message ------------------------------------------------ */
+/* ---- the longest message ---- */
 
 #define LONGEST ((size_t)1 << 31)
 #define WINDOW ((size_t)16 << 20)
-/* 2 GiB on a machine that has better to do: three times that is within the
- * test's time. */
+/* 2 GiB on a loaded machine: three times this is within the test's time. */
 #define LONGEST_MS 90000
 
-/* So much address space, all of it the same few pages, and registered. */
+/* A large address range of which all pages are the same few pages,
+ * registered. */
 struct endless {
 	uint8_t *mem;
 	struct rnic_mr *mr;
@@ -122,9 +123,9 @@ static void carries_the_longest_message(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- the most requests at once ------------------------------------------ */
+/* ---- the maximum of outstanding requests ---- */
 
-/* RDMAP-51: so many, Reads and atomics, are out, and not one more. */
+/* RDMAP-51: this many Reads and atomics are outstanding, and not one more. */
 static void asks_as_much_as_ord_says(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -138,7 +139,7 @@ static void asks_as_much_as_ord_says(void **state)
 	assert_int_equal(rnic_limits()->max_ird, most);
 	opt.ird = opt.ord = (uint16_t)most;
 	opt.max_wr = 256;
-	opt.rtr = 0; /* a Read of the engine's would count as well */
+	opt.rtr = 0; /* a Read of the engine would count too */
 	s = rawpeer_open(&raw, &p, &opt);
 	rnic_qp_query(s->qp, &attr);
 	assert_int_equal(attr.ord, most);
@@ -160,7 +161,7 @@ static void asks_as_much_as_ord_says(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* The same both ways at once, answered. */
+/* The same in both directions at once, answered. */
 static void answers_as_much_as_ird_says(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every kind of work with every kind of mistake: which side gets which error.
- * Keys, domains, rights, bounds, of the local and of the remote memory.
+ * Every kind of work with every kind of error: which side gets which status.
+ * Keys, domains, rights and bounds of the local and of the remote memory.
  */
 #include "../../harness/test.h"
 
@@ -16,14 +16,14 @@
 
 enum mistake {
 	NO_MISTAKE,
-	/* about the local elements */
+	/* Errors of the local elements. */
 	LKEY_NOBODYS,
 	LKEY_OLD,
 	LKEY_OTHER_PD,
 	LKEY_READ_ONLY, /* to be written to */
 	LKEY_BEYOND,
-	LOCAL_CNT, /* those before are local */
-	/* about the remote memory */
+	LOCAL_CNT, /* the errors before this are local */
+	/* Errors of the remote memory. */
 	RKEY_NOBODYS = LOCAL_CNT,
 	RKEY_OLD,
 	RKEY_OTHER_PD,
@@ -37,12 +37,12 @@ enum mistake {
 static const char *const mistake_names[] = {
 	"no mistake",
 	"unknown lkey",
-	"lkey that is no more",
+	"lkey of a removed region",
 	"lkey of another domain",
-	"lkey that may not be written",
+	"lkey without write access",
 	"beyond the local region",
 	"unknown rkey",
-	"rkey that is no more",
+	"rkey of a removed region",
 	"rkey of another domain",
 	"rkey without the right",
 	"beyond the remote region",
@@ -53,8 +53,8 @@ static const char *const mistake_names[] = {
 static const struct op {
 	const char *name;
 	uint8_t opcode;
-	uint32_t right; /* that the remote region must give */
-	bool is_sink;	/* the local elements are written to */
+	uint32_t right; /* required of the remote region */
+	bool is_sink;	/* the local elements are written */
 	bool is_atomic, has_remote, has_recv;
 } ops[] = {
 	{ "SEND", USIW_WR_SEND, 0, false, false, false, true },
@@ -163,9 +163,9 @@ static void spoil_remote(struct rnicpair_wr *wr, const struct regions *r,
 }
 
 /*
- * The mistake, and a Read without one behind it: what is sent and needs no
- * answer is done when it is sent, so the peer's error for it comes to the
- * oldest that waits.
+ * The invalid request, followed by a valid Read. A request that needs no answer
+ * is done when it is sent. So the peer's error for it goes to the oldest
+ * request that waits.
  */
 static void expect_at_requester(struct rnicpair_side *a, const struct op *op,
 				enum mistake m)
@@ -175,7 +175,8 @@ static void expect_at_requester(struct rnicpair_side *a, const struct op *op,
 				       : m == REMOTE_NOT_ALIGNED
 					       ? USIW_WC_REM_INV_REQ_ERR
 					       : USIW_WC_REM_ACCESS_ERR;
-	bool is_told = is_local || op->is_sink; /* itself, not the next */
+	bool is_told = is_local ||
+		       op->is_sink; /* the request itself, not the next one */
 	struct usiw_cqe cqe = rnicpair_take(a, a->scq);
 
 	assert_int_equal(cqe.wr_id, 1);
@@ -199,7 +200,7 @@ static void expect_at_responder(struct rnicpair_side *b, const struct op *op,
 			 m < LOCAL_CNT		   ? USIW_EVENT_QP_FATAL
 			 : m == REMOTE_NOT_ALIGNED ? USIW_EVENT_QP_REQ_ERR
 						   : USIW_EVENT_QP_ACCESS_ERR);
-	/* Nothing was done to its memory. */
+	/* Its memory is unchanged. */
 	for (int i = 0; i < AREA; i++)
 		assert_int_equal(b->buf[i], 0x5a);
 }

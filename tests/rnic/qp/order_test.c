@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What one stream's operations see of each other (U-10). */
+/* The order in which one stream's operations see each other (U-10). */
 #include "test.h"
 
 #include <string.h>
@@ -8,8 +8,9 @@
 
 #define LEN 70000u
 
-/* RDMAP-40: a Read behind a Write to the same place sees what was written, by
- * no fence; CRC or not, that is placed by copies or directly. */
+/* RDMAP-40: a Read after a Write to the same place returns what was written,
+ * without a fence. With or without CRC, that is, placed by copying or
+ * directly. */
 static void a_read_sees_the_write_before_it(void **state)
 {
 	for (uint32_t round = 0; round < 40; round++) {
@@ -42,9 +43,10 @@ static void a_read_sees_the_write_before_it(void **state)
 	}
 }
 
-/* An application that writes to a buffer while a peer READs it gets what it
- * deserves, but never a broken stream: what was hashed is what is sent.  The
- * race is the test, so not where races are what is looked for. */
+/* If an application writes to a buffer while a peer READs it, the content is
+ * undefined, but the stream must not break: the octets that were hashed are the
+ * octets sent. The test itself is a race, so it does not run under
+ * ThreadSanitizer. */
 #ifndef __SANITIZE_THREAD__
 static void a_source_that_changes_breaks_no_stream(void **state)
 {

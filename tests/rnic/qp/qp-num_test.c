@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* QP numbers: whose they are, when they come again, what they lead to. */
+/* QP numbers: their owners, their reuse, their ports. */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ static void numbers_are_unlike_and_name_few_ports(void **state)
 		rnic_qp_num_release(num[i], false);
 }
 
-/* Making and ending QPs for ever takes no more ports. */
+/* Creating and destroying QPs repeatedly uses no more ports. */
 static void untold_numbers_come_again(void **state)
 {
 	uint32_t alive = draw(), first = draw(), again;
@@ -147,13 +147,13 @@ static void listeners_are_told_one_by_one(void **state)
 		found++;
 	}
 	assert_int_equal(fd, -ENOENT);
-	/* Others may rest from before. */
+	/* Others may be left from before. */
 	assert_true(found >= 4);
 	for (int i = 0; i < MANY; i++)
 		rnic_qp_num_release(num[i], false);
 }
 
-/* ---- elsewhere ---------------------------------------------------------- */
+/* ---- in other processes ---- */
 
 #define must(cond)                                                             \
 	do {                                                                   \
@@ -178,7 +178,7 @@ static void in_child(void (*body)(void))
 	assert_int_equal(status, 0);
 }
 
-/* ---- without sockets ---------------------------------------------------- */
+/* ---- without sockets ---- */
 
 static int no_socket(int family, int type, int protocol)
 {
@@ -203,8 +203,8 @@ static void numbers_without_a_port(void)
 		must(rnic_qp_num_port(num) <= 1023);
 		must(rnic_qp_num_listen(num, &is_new) == -EADDRNOTAVAIL);
 	}
-	/* Once there are ports again the next QP has one, though there are
-	 * numbers left without. */
+	/* When there are ports again the next QP has one, although numbers
+	 * without a port are left. */
 	rnic_tcp_replace(NULL);
 	must(rnic_qp_num_draw(&num) == 0);
 	must(rnic_qp_num_listen(num, &is_new) >= 0);
@@ -220,7 +220,7 @@ static bool write_to(const char *path, const char *text)
 	return is_done;
 }
 
-/* A network whose only two ports for such purposes are soon taken. */
+/* A network namespace with only two ports for this purpose. */
 static void numbers_without_ports_left(void)
 {
 	static const char range[] = "/proc/sys/net/ipv4/ip_local_port_range";

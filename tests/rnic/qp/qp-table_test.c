@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* qp-table.c: numbers, references, and removal that waits for them. */
+/* qp-table.c: numbers, references, and removal that waits for references. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -26,7 +26,7 @@ static void numbers_are_24_bits_and_differ(void **state)
 		assert_in_range(qp[i]->num, 2, 0xffffff);
 	}
 	for (int i = 0; i < QP_CNT; i++) {
-		/* A number found twice would find the other. */
+		/* A number found twice would return the other QP. */
 		assert_ptr_equal(rnic_qp_get(qp[i]->num), qp[i]);
 		rnic_qp_put(qp[i]);
 	}
@@ -70,7 +70,7 @@ static void removal_waits_for_the_last_reference(void **state)
 	num = shared->num;
 	assert_ptr_equal(rnic_qp_get(num), shared);
 	assert_int_equal(pthread_create(&thread, NULL, remover, NULL), 0);
-	/* From some moment on it cannot be found, although it still exists. */
+	/* At some point it can no longer be found, although it still exists. */
 	for (;;) {
 		struct rnic_qp *again = rnic_qp_get(num);
 
@@ -88,7 +88,7 @@ static void removal_waits_for_the_last_reference(void **state)
 	free(shared);
 }
 
-/* ---- holders and creators at once --------------------------------------- */
+/* ---- holders and creators at once ---- */
 
 #define SLOT_CNT 8
 static _Atomic uint32_t nums[SLOT_CNT];
@@ -106,7 +106,7 @@ static void *holder(void *arg)
 
 		if (!qp)
 			continue;
-		/* Freed memory would be 0xee by now. */
+		/* Freed memory would contain 0xee by now. */
 		bad += qp->num != num;
 		rnic_qp_put(qp);
 	}
@@ -138,8 +138,8 @@ static void pins_survive_creation_and_removal(void **state)
 	}
 }
 
-/* A context that goes with QPs in it takes their numbers along: the manager
- * must not find a QP whose engine is gone. */
+/* A context that is closed with QPs in it removes their numbers: the manager
+ * must not find a QP whose engine does not exist. */
 static void forgets_the_qps_of_a_closed_context(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

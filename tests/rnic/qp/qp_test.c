@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* qp.c: creation, the application's transitions, and one completion for each
- * posted WR whatever the end. */
+ * posted WR, whatever ends the QP. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -14,7 +14,7 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* ---- creation ----------------------------------------------------------- */
+/* ---- creation ---- */
 
 struct bad_option {
 	const char *name;
@@ -84,7 +84,7 @@ static void gives_at_least_what_was_asked(void **state)
 		assert_true(opt.max_inline >= asked[i].max_inline);
 		assert_true(opt.max_inline <= max->max_inline);
 		assert_true(opt.max_send_wr >= 1 && opt.max_recv_wr >= 1);
-		/* What was given fits into the slots. */
+		/* The granted values fit into the slots. */
 		assert_true(sq->stride >=
 			    sizeof(struct usiw_sqe) + opt.max_inline);
 		assert_true(sq->stride >=
@@ -118,7 +118,7 @@ static void keeps_what_it_uses_from_being_destroyed(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- transitions -------------------------------------------------------- */
+/* ---- transitions ---- */
 
 struct transition {
 	enum rnic_qp_state from, to;
@@ -161,7 +161,8 @@ static void allows_the_transitions_of_the_model(void **state)
 	}
 }
 
-/* librdmacm goes INIT -> INIT after the application has posted receives. */
+/* librdmacm moves from INIT to INIT after the application has posted
+ * receives. */
 static void idle_to_idle_changes_nothing(void **state)
 {
 	struct rnic_qp_attr attr;
@@ -179,7 +180,7 @@ static void idle_to_idle_changes_nothing(void **state)
 	assert_int_equal(rnicpair_take(&p->side[1], p->side[1].rcq).wr_id, 5);
 	rnic_qp_query(p->side[1].qp, &attr);
 	assert_int_equal(attr.access, RNIC_ACCESS_REMOTE_READ);
-	/* And it is enforced: no remote write. */
+	/* It takes effect: no remote write. */
 	rnicpair_post_wr(
 		&p->side[0], .opcode = USIW_WR_WRITE,
 		.sge = &(struct usiw_sge){ rnicpair_addr(&p->side[0], 0), 8,
@@ -207,9 +208,9 @@ static void query_tells_state_and_addresses(void **state)
 	assert_memory_equal(&a.peer, &b.local, sizeof(struct sockaddr_in));
 }
 
-/* ---- flushes ------------------------------------------------------------ */
+/* ---- flushes ---- */
 
-/* wr_id i, with that status, and nothing more. */
+/* wr_id i with that status, and nothing more. */
 static void expect_flushed(struct rnicpair *p, struct rnicpair_side *s,
 			   struct rnic_cq *cq, uint64_t first, uint64_t cnt)
 {
@@ -237,7 +238,7 @@ static void error_flushes_what_was_posted_before_any_stream(void **state)
 	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR), 0);
 	expect_flushed(p, &p->side[0], p->side[0].scq, 0, 10);
 	expect_flushed(p, &p->side[0], p->side[0].rcq, 0, 10);
-	/* What comes after the end is flushed as well. */
+	/* What is posted after the end is flushed too. */
 	assert_int_equal(rnicpair_post_recv(&p->side[0], 10, NULL, 0), 0);
 	expect_flushed(p, &p->side[0], p->side[0].rcq, 10, 1);
 	rnicpair_post_wr(&p->side[0], .wr_id = 10, .opcode = USIW_WR_READ);
@@ -261,7 +262,7 @@ static void error_ends_both_sides(void **state)
 	expect_flushed(p, &p->side[1], p->side[1].rcq, 0, 10);
 }
 
-/* Everything that was posted arrives, then both ends are told. */
+/* Everything posted arrives, then both ends are told. */
 static void closing_carries_what_was_posted(void **state)
 {
 	enum { CNT = 60, LEN = 60000 };
@@ -319,7 +320,7 @@ static void closing_waits_for_reads(void **state)
 	rnicpair_wait_state(&p->side[0], RNIC_QPS_ERROR);
 }
 
-/* ---- life after the end ------------------------------------------------- */
+/* ---- life after the end ---- */
 
 static void a_reset_queue_connects_again(void **state)
 {
@@ -346,7 +347,7 @@ static void a_reset_queue_connects_again(void **state)
 		assert_int_equal(
 			rnicpair_take(&p->side[0], p->side[0].scq).wr_id,
 			round);
-		/* Left in the queues: gone with the reset, or flushed. */
+		/* Left in the queues: removed by the reset, or flushed. */
 		assert_int_equal(rnicpair_post_recv(&p->side[1], 77, &to, 1),
 				 0);
 		assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_ERROR),
@@ -363,7 +364,7 @@ static void a_reset_queue_connects_again(void **state)
 	}
 }
 
-/* Rights are a connection's: the next one begins as a new QP does. */
+/* Rights belong to a connection: the next one begins like a new QP. */
 static void a_reset_queue_has_all_rights_again(void **state)
 {
 	struct rnicpair *p = *state;
@@ -394,7 +395,7 @@ static void a_reset_queue_has_all_rights_again(void **state)
 	}
 }
 
-/* Work that waits when its QP is destroyed is dropped and not accessed. */
+/* Pending work of a destroyed QP is dropped and not accessed. */
 static void destroy_leaves_no_completion_behind(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -428,7 +429,7 @@ static void destroy_leaves_no_completion_behind(void **state)
 		assert_int_equal(rnic_qp_destroy(p.side[0].qp, &events), 0);
 		assert_int_equal(events, 0);
 		p.side[0].qp = NULL;
-		/* What was complete may be there; nothing follows. */
+		/* Earlier completions may be there, and nothing follows. */
 		for (done = 0; rnicpair_peek(&p.side[0], p.side[0].scq, &cqe);
 		     done++)
 			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
@@ -442,8 +443,8 @@ static void destroy_leaves_no_completion_behind(void **state)
 	}
 }
 
-/* Until it is destroyed, so that its completions can be told from those of
- * others: the number drawn next is the one given back last. */
+/* Until it is destroyed, so that its completions can be distinguished: the
+ * number assigned next is the one freed last. */
 static void a_retired_queue_pair_keeps_its_number(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -461,7 +462,7 @@ static void a_retired_queue_pair_keeps_its_number(void **state)
 	rnic_qp_retire(old);
 	other = rnicpair_qp_new(&p, 0);
 	assert_int_not_equal(rnic_qp_num(other), num);
-	/* What had completed stays for whoever looks for it by the number. */
+	/* Earlier completions stay and can be found by the number. */
 	for (uint64_t id = 1; id <= 2; id++) {
 		rnicpair_poll(&p.side[0], p.side[0].rcq, &cqe);
 		assert_int_equal(cqe.wr_id, id);
@@ -475,7 +476,7 @@ static void a_retired_queue_pair_keeps_its_number(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- posts beside the end ----------------------------------------------- */
+/* ---- posts concurrent with the end ---- */
 
 static struct rnicpair racing;
 static _Atomic uint64_t posted_cnt, done_cnt;
@@ -485,7 +486,7 @@ static void *post_receives(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&is_over))
-		/* Never more than fits into the CQ. */
+		/* Never more than fit into the CQ. */
 		if (atomic_load(&posted_cnt) - atomic_load(&done_cnt) < 1000 &&
 		    rnicpair_post_recv(&racing.side[0], 1, NULL, 0) == 0)
 			atomic_fetch_add(&posted_cnt, 1);
@@ -494,7 +495,7 @@ static void *post_receives(void *arg)
 	return NULL;
 }
 
-/* Whichever comes first, the post or the end: one completion each. */
+/* In either order of post and end: one completion each. */
 static void receives_posted_beside_the_end_complete(void **state)
 {
 	struct rnicpair_options opt = defaults;

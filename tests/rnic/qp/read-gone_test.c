@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The source of the peer's RDMA Reads is deregistered, registered anew,
- * invalidated, or a window that is closed, before they are all answered (U-14).
+ * invalidated, or a closed window, before all Reads are answered (U-14).
  */
 #include "test.h"
 
@@ -27,7 +27,7 @@ static void register_anew(struct rnicpair_side *s)
 	assert_int_equal(rnic_mr_rereg(s->mr, &want), 0);
 }
 
-/* ---- windows ------------------------------------------------------------ */
+/* ---- windows ---- */
 
 static struct rnic_mw *mw;
 static struct rnic_mr *mw_mr;
@@ -38,12 +38,12 @@ static void post_local(struct rnicpair_side *s, uint8_t opcode, uint32_t stag)
 	struct usiw_cqe cqe;
 
 	assert_int_equal(rnicpair_post(s, &wr), 0);
-	/* It is done, and what it ends is not its own fault. */
+	/* It completes, and the end that it causes is not its error. */
 	cqe = rnicpair_take(s, s->scq);
 	assert_int_equal(cqe.status, USIW_WC_WR_FLUSH_ERR);
 }
 
-/* Opens the whole buffer.  Return: the STag. */
+/* Opens a window on the whole buffer. Return: the STag. */
 static uint32_t window_open(struct rnicpair_side *s, enum rnic_mw_type type)
 {
 	assert_int_equal(rnic_mr_reg(s->pd, s->buf, s->buf_len,
@@ -78,7 +78,7 @@ static void region_invalidate(struct rnicpair_side *s)
 	post_local(s, USIW_WR_LOCAL_INV, s->stag);
 }
 
-/* Work with memory of its own waits behind the answer, and is not to blame. */
+/* Work with other memory waits after the answer. It did not cause the error. */
 static void waits_behind_the_answer(struct rnicpair_side *s)
 {
 	static uint8_t own[8192];
@@ -109,7 +109,7 @@ static void waits_behind_the_answer(struct rnicpair_side *s)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
 
-/* @before: Reads of one octet in front of the long one. */
+/* @before: Reads of one octet before the long one. */
 static void lose_the_source(uint32_t before,
 			    void (*lose)(struct rnicpair_side *s),
 			    enum rnic_mw_type type)
@@ -136,7 +136,7 @@ static void lose_the_source(uint32_t before,
 	while (cnt->rx_staged + cnt->rx_direct <= before)
 		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 	lose(&p.side[0]);
-	/* The peer's Read has ended, and nothing of ours was wrong. */
+	/* The peer's Read has ended, and this side made no error. */
 	assert_int_equal(rnicpair_async(&p.side[0], NULL),
 			 USIW_EVENT_QP_ACCESS_ERR);
 
@@ -146,7 +146,7 @@ static void lose_the_source(uint32_t before,
 	assert_true(ev.term.has_ddp && ev.term.has_read);
 	assert_int_equal(ev.term.qn, 1);
 	assert_int_equal(ev.term.msn, before + 1);
-	/* All that was sent has arrived, and the rest is what is missing. */
+	/* Everything sent has arrived, and the rest is missing. */
 	placed = (uint32_t)(cnt->rx_staged + cnt->rx_direct) - before;
 	assert_true(placed > 0 && placed < READ_LEN);
 	assert_int_equal(ev.term.read.sink_stag, 0x1234);
@@ -174,10 +174,10 @@ static void blames_no_work_of_ours(void **state)
 	lose_the_source(0, waits_behind_the_answer, 0);
 }
 
-/* ---- memory of our own work --------------------------------------------- */
+/* ---- memory of local work ---- */
 
-/* A Read that is not answered, and behind it WRITEs of other memory, of which
- * TCP takes a part: the one whose memory goes is told so. */
+/* A Read without an answer, followed by WRITEs from other memory, of which TCP
+ * accepts a part: the one whose memory is removed gets the error. */
 static void fails_the_work_of_the_lost_memory(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -240,8 +240,8 @@ static void ends_what_reads_an_invalidated_region(void **state)
 	lose_the_source(2, region_invalidate, 0);
 }
 
-/* How many of the peer's requests wait, and how many of these answers are on
- * their way. */
+/* How many of the peer's requests wait, and how many of the answers are being
+ * sent. */
 static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
 		     uint32_t *ret_submitted)
 {
@@ -252,9 +252,9 @@ static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
 }
 
 /*
- * A Read behind @before long ones of another region.  When no part of its
- * answer is submitted, nothing would look at the region before it is the
- * application's again.  Return: how many wait so when the region goes.
+ * A Read after @before long ones of another region. If no part of its answer is
+ * submitted, the region would not be checked before dereg returns. Return: how
+ * many wait when the region is removed.
  */
 static uint32_t lose_what_waits(uint32_t before)
 {

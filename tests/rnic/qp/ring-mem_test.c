@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ring-mem.c: rings in memory of ours and of the caller's, and between; and
- * queues whose entries are all in memory that was lent. */
+/* ring-mem.c: rings in memory of the library and of the caller, and moves
+ * between them; queues whose entries are all in memory of the caller. */
 #include "test.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static void *lent_new(uint32_t depth)
 					  USIW_CACHE_LINE * USIW_CACHE_LINE);
 
 	assert_non_null(mem);
-	/* of any content */
+	/* with any content */
 	memset(mem, 0xa5, size);
 	return mem;
 }
@@ -55,9 +55,8 @@ static int swap_all(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 	return rc;
 }
 
-/* From each kind of memory to each, in sizes that grow, shrink and stay: what
- * waits stays, and what was left
- * is neither touched nor kept. */
+/* From each kind of memory to each, in sizes that grow, shrink and stay.
+ * Entries are kept, and the old memory is neither accessed nor kept. */
 static void swaps_between_ours_and_lent(void **state)
 {
 	static const struct {
@@ -73,7 +72,7 @@ static void swaps_between_ours_and_lent(void **state)
 	};
 	size_t step_cnt = ARRAY_LEN(steps);
 
-	/* begun in ours, begun in what is lent */
+	/* begins in the library's memory, or in the caller's */
 	for (int kind = 0; kind < 2; kind++) {
 		struct rnic_shm shm;
 		struct rnic_ring_mem mem = { .shm = &shm };
@@ -104,10 +103,11 @@ static void swaps_between_ours_and_lent(void **state)
 				free(to);
 			} else {
 				assert_int_equal(ring.depth, steps[i].depth);
-				free(lent); /* it is not read any more */
+				free(lent); /* it is no longer read */
 				lent = to;
 			}
-			/* three wait, always; the indices go round */
+			/* there are always three entries, and the indices
+			 * wrap */
 			take(&ring, first);
 			push(&ring, first + 3);
 			first++;
@@ -121,7 +121,8 @@ static void swaps_between_ours_and_lent(void **state)
 	}
 }
 
-/* As many slots of ours: no copy, only another promise. */
+/* The same number of slots in the library's memory: no copy, only another
+ * size. */
 static void stays_where_it_is_for_as_many_slots(void **state)
 {
 	struct rnic_shm shm;
@@ -140,7 +141,7 @@ static void stays_where_it_is_for_as_many_slots(void **state)
 	rnic_shm_fini(&shm);
 }
 
-/* Nothing of it goes back, and nothing of another. */
+/* Neither its own memory is freed, nor that of another. */
 static void a_ring_that_never_was_ends(void **state)
 {
 	struct rnic_shm shm;
@@ -162,7 +163,7 @@ static void a_ring_that_never_was_ends(void **state)
 	rnic_shm_fini(&shm);
 }
 
-/* ---- queues in what was lent -------------------------------------------- */
+/* ---- queues in the caller's memory ---- */
 
 static void *lend(size_t size)
 {
@@ -175,7 +176,7 @@ static void *lend(size_t size)
 	return mem;
 }
 
-/* What one side has lent. */
+/* The memory that one side has provided. */
 struct lent {
 	void *cq, *srq, *sq, *rq;
 };
@@ -256,7 +257,8 @@ static void send_one(struct rnicpair *p, int from, uint64_t recv_id)
  * The old memory is freed, so that sanitizers report an access. */
 static void work_goes_through_what_was_lent(void **state)
 {
-	static const uint32_t sizes[] = { 40, 40, 9, 0, 12 }; /* 0: ours */
+	static const uint32_t sizes[] = { 40, 40, 9, 0,
+					  12 }; /* 0: the library's */
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct lent lent[2] = { 0 };
 	struct rnicpair p;
@@ -285,7 +287,7 @@ static void work_goes_through_what_was_lent(void **state)
 		free(lent[1].srq);
 		lent[1].srq = srq;
 	}
-	/* Work that stands in lent rings at the end is flushed from there. */
+	/* Work in the caller's rings at the end is flushed from there. */
 	for (int j = 0; j < 3; j++)
 		assert_int_equal(rnicpair_post_recv(&p.side[0], 7, NULL, 0), 0);
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rnr.c: a QP, its peer or its memory goes while Sends wait for receives. */
+/* rnr.c: a QP, its peer or its memory is removed while Sends wait for
+ * receives. */
 #include "test.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static void every_end_drops_the_kept_messages(void **state)
 			end_while_keeping((enum ending)ending, has_srq);
 }
 
-/* A peer that sends its last word and closes is heard, if in time. */
+/* The last message of a peer that then closes is delivered, if in time. */
 static void fin_behind_a_kept_message(bool is_in_time)
 {
 	struct rnicpair p;
@@ -154,7 +155,7 @@ static void the_last_word_is_heard(void **state)
 	fin_behind_a_kept_message(false);
 }
 
-/* Unlimited time ends with the peer. */
+/* The unlimited time ends with the peer. */
 static void a_closed_peer_is_waited_for_with_limit(void **state)
 {
 	struct rnicpair p;
@@ -172,13 +173,13 @@ static void a_closed_peer_is_waited_for_with_limit(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* By the completion thread alone, without a poll. */
+/* Only by the completion thread, without a poll. */
 static void wait_error_unpolled(struct rnicpair_side *side)
 {
 	wait_until(rnic_qp_state(side->qp) == RNIC_QPS_ERROR);
 }
 
-/* What is not read cannot say that it is gone: epoll does. */
+/* A peer that is not read from can only be detected as gone by epoll. */
 static void a_reset_behind_full_memory_is_seen(void **state)
 {
 	struct rnicpair *p = *state;
@@ -198,8 +199,8 @@ static void a_reset_behind_full_memory_is_seen(void **state)
 	assert_false(is_rnr(b));
 }
 
-/* Behind the FIN nothing is read.  epoll reports the RST until the socket is
- * closed, so whoever waits on keeps the completion thread busy. */
+/* After the FIN nothing is read. epoll reports the RST until the socket is
+ * closed, so continuing to wait would keep the completion thread busy. */
 static void a_reset_behind_the_fin_is_seen(void **state)
 {
 	struct rnicpair p;
@@ -218,8 +219,8 @@ static void a_reset_behind_the_fin_is_seen(void **state)
 	rnicpair_close(&p);
 }
 
-/* Its completion has no room: the QP fails while the kept Sends are looked
- * through. */
+/* There is no room for its completion: the QP fails while the held Sends are
+ * handled. */
 static void an_overrun_ends_the_delivery(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -243,7 +244,7 @@ static void an_overrun_ends_the_delivery(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* In a child, where no handler of cmocka's is in front of ours. */
+/* In a child, where no handler of cmocka comes first. */
 static void unmapped_child(void)
 {
 	struct rnicpair p;
@@ -262,7 +263,7 @@ static void unmapped_child(void)
 	_exit(0);
 }
 
-/* Memory that is not there any more under its region: no signal. */
+/* Memory of a region is unmapped: no signal. */
 static void unmapped_memory_refuses_a_kept_send(void **state)
 {
 	pid_t child = fork_beside_threads();
@@ -274,7 +275,7 @@ static void unmapped_memory_refuses_a_kept_send(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A region that goes does not affect the Sends that wait. */
+/* Deregistering a region does not affect the Sends that wait. */
 static void a_region_goes_while_a_send_waits(void **state)
 {
 	struct rnicpair p;
@@ -298,11 +299,12 @@ static void a_region_goes_while_a_send_waits(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* A Send of which a part is kept, and the FIN where the rest is due: there is
- * nothing to deliver, so nothing to wait for. */
+/* A Send of which a part is held, followed by the FIN: there is nothing to
+ * deliver, so nothing to wait for. */
 static void half_a_message_is_not_waited_for(void **state)
 {
-	/* Without CRC: an untagged segment, not the last one, of 8 octets. */
+	/* Without CRC: an untagged segment of 8 octets that is not the last
+	 * one. */
 	static const uint8_t front[2 + 18 + 8 + 4] = {
 		0, 26, 0x01, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 	};
@@ -323,7 +325,7 @@ static void half_a_message_is_not_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: the guard's handlers are put up once. */
+		/* Runs first: the guard's handlers are installed once. */
 		cmocka_unit_test(unmapped_memory_refuses_a_kept_send),
 		cmocka_unit_test(every_end_drops_the_kept_messages),
 		cmocka_unit_test(the_last_word_is_heard),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* For the tests of rnr.c: does a Send wait, and short ways to post. */
+/* For the tests of rnr.c: whether a Send waits, and short functions to post. */
 #ifndef RNR_FIXTURE_H
 #define RNR_FIXTURE_H
 
@@ -27,13 +27,13 @@ static inline bool is_full(struct rnicpair_side *side)
 	return with_lead(side->qp->engine, rnic_rnr_is_full(side->qp));
 }
 
-/* Has the peer's FIN been read? */
+/* Whether the peer's FIN was read. */
 static inline bool has_peer_fin(struct rnicpair_side *side)
 {
 	return with_lead(side->qp->engine, side->qp->stream->has_peer_fin);
 }
 
-/* When the RNR time ends; 0: not. */
+/* When the RNR time ends; 0: it does not run. */
 static inline uint64_t limit_ns(struct rnicpair_side *side)
 {
 	return with_lead(side->qp->engine, side->qp->rnr_end_ns);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rnr.c: a Send that invalidates a window takes effect behind the READs of
- * that window that came before it, as with InfiniBand.  READ responses are
- * larger here than what TCP keeps, so that a READ is not answered before the
- * peer reads.
+ * rnr.c: a Send that invalidates a window takes effect after the READs of that
+ * window that came before it, as with InfiniBand. READ responses are larger
+ * here than TCP's buffers, so a READ is not answered before the peer reads.
  */
 #include "test.h"
 
@@ -19,7 +18,7 @@
 
 static uint8_t octets[100000];
 
-/* A peer without RNIC, and a window that it may read. */
+/* A peer without an RNIC, and a window that it may read. */
 struct world {
 	struct rnicpair p;
 	struct rnicpair_side *side;
@@ -91,7 +90,7 @@ static void take_send(struct world *w, uint64_t wr_id, size_t off, size_t len,
 	assert_true(rnicpair_is_filled(w->side->buf + off, len, 3));
 }
 
-/* ---- the READ is answered, then the window goes ------------------------- */
+/* ---- the READ is answered, then the window goes ---- */
 
 struct order {
 	const char *name;
@@ -125,7 +124,7 @@ static void order_run(const struct order *row)
 		assert_int_equal(shutdown(w.raw.fd, SHUT_WR), 0);
 	wait_for(row->has_fin ? has_peer_fin : is_rnr, w.side);
 	assert_true(rnicpair_is_quiet(&w.p, w.side->rcq));
-	/* It is the READ's time, not that of a missing receive. */
+	/* The READ takes this time, not a missing receive. */
 	assert_int_equal(limit_ns(w.side), 0);
 	take_response(&w);
 	for (uint64_t i = 0; i < 2 && row->is_recv_late; i++)
@@ -149,7 +148,7 @@ static void an_invalidation_waits_for_reads(void **state)
 		order_run(&orders[i]);
 }
 
-/* READs of something else, or none of any octets, are no reason. */
+/* READs of other memory, and empty READs, do not delay it. */
 static void what_does_not_need_it_is_not_waited_for(void **state)
 {
 	struct world w;
@@ -166,7 +165,7 @@ static void what_does_not_need_it_is_not_waited_for(void **state)
 	world_close(&w);
 }
 
-/* The RNR time begins when nothing else is missing. */
+/* The RNR time begins when only the receive is missing. */
 static void the_receive_has_its_time_afterwards(void **state)
 {
 	struct world w;
@@ -183,10 +182,10 @@ static void the_receive_has_its_time_afterwards(void **state)
 	world_close(&w);
 }
 
-/* ---- where waiting would be for ever ------------------------------------ */
+/* ---- where waiting would never end ---- */
 
-/* A READ of nothing by which the peer asks what is placed (ack.c) stands
- * before the READ, and is not held back by what came behind both. */
+/* The empty READ by which the peer asks what is placed (ack.c) comes before the
+ * READ, and is not delayed by what follows both. */
 static void an_acknowledgement_goes_first(void **state)
 {
 	struct world w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rnr.c: how long, from what the peers told each other. */
+/* rnr.c: the RNR time, computed from what the peers have told each other. */
 #include "rnr-fixture.h"
 #include "qp/rnr.h"
 
@@ -29,7 +29,7 @@ static void the_retry_time_is_what_the_peers_told(void **state)
 				  rows[i].rnr_retry);
 		assert_true(p.side[0].qp->rnr_ns == rows[i].ns);
 	}
-	/* A QP that is reset knows nothing of its former peer. */
+	/* A QP that is reset forgets its former peer. */
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR), 0);
 	assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_IDLE), 0);
 	assert_true(p.side[0].qp->rnr_ns == 100 * NS_PER_MS);

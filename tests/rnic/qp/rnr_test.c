@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rnr.c: Sends that come before their receive, what goes on behind them, and
- * how it ends when none comes.  Time is long here but where a test is about
+ * rnr.c: Sends that arrive before their receive, the work after them, and the
+ * end if no receive is posted. The RNR time is long here unless a test is about
  * its end.
  */
 #include "test.h"
@@ -21,7 +21,7 @@
 
 static uint8_t octets[300000];
 
-/* ---- an unexpected peer sends, the receive comes late ------------------- */
+/* ---- a scripted peer sends, the receive comes late ---- */
 
 struct late {
 	const char *name;
@@ -31,7 +31,7 @@ struct late {
 	bool has_bad_key;
 	bool has_bad_stag; /* to invalidate */
 	uint32_t status;   /* of the receive */
-	uint16_t fault;	   /* that the unexpected peer is told; 0: none */
+	uint16_t fault;	   /* in the TERMINATE; 0: none */
 };
 
 static const struct late lates[] = {
@@ -139,14 +139,14 @@ static void late_run(const struct late *row, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void a_late_receive_is_as_good(void **state)
+static void a_late_receive_works_too(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lates); i++)
 		for (int has_crc = 0; has_crc < 2; has_crc++)
 			late_run(&lates[i], has_crc);
 }
 
-/* ---- no receive --------------------------------------------------------- */
+/* ---- no receive ---- */
 
 /* @rnr_ms 0: at once. */
 static void no_receive(uint64_t rnr_ms, uint32_t len)
@@ -173,7 +173,8 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	assert_int_equal(ev.term.msn, 1);
 	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
 	assert_int_equal(rnicpair_async(side, NULL), USIW_EVENT_QP_REQ_ERR);
-	/* The Sends that waited are gone; a receive posted now is flushed. */
+	/* The Sends that waited are dropped. A receive posted now is
+	 * flushed. */
 	assert_false(is_rnr(side));
 	post_recv(side, 5, 0, 100);
 	assert_int_equal(rnicpair_take(side, side->rcq).status,
@@ -190,7 +191,7 @@ static void the_time_ends(void **state)
 	no_receive(60, 100000);
 }
 
-/* The sender's side of it. */
+/* The sender's view. */
 static void the_sender_sees_rnr(void **state)
 {
 	struct rnicpair *p = *state;
@@ -228,9 +229,9 @@ static bool has_no_source(struct rnicpair_side *side)
 			 LIST_EMPTY(&side->qp->engine->sources));
 }
 
-/* The peer does not close after our TERMINATE: the drain limit stands, though
- * it was set while deadlines were being looked through. */
-static void a_peer_that_stays_is_left(void **state)
+/* The peer does not close after the TERMINATE: the drain limit applies,
+ * although it was set while deadlines were being checked. */
+static void a_peer_that_does_not_close_is_not_waited_for(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -241,11 +242,11 @@ static void a_peer_that_stays_is_left(void **state)
 	rawpeer_join(&raw, &p, 0);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 8);
 	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_TERMINATE);
-	wait_until(has_no_source(side)); /* the completion thread's work */
+	wait_until(has_no_source(side)); /* done by the completion thread */
 	rawpeer_close_both(&raw, &p);
 }
 
-/* ---- order -------------------------------------------------------------- */
+/* ---- order ---- */
 
 static void two_messages_take_two_receives(void **state)
 {
@@ -274,7 +275,7 @@ static void two_messages_take_two_receives(void **state)
 	assert_true(rnicpair_is_filled(side->buf + 1000, 200, 2));
 	assert_false(is_rnr(side));
 	assert_int_equal(limit_ns(side), 0);
-	/* Nothing is left behind: a receive that is there is taken at once. */
+	/* Nothing is left: a posted receive is used at once. */
 	post_recv(side, 3, 2000, 1000);
 	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, 10);
 	assert_int_equal(rnicpair_take(side, side->rcq).wr_id, 3);
@@ -283,8 +284,8 @@ static void two_messages_take_two_receives(void **state)
 }
 
 /*
- * More than can be kept: the stream is not read, the sender has to wait, and
- * all arrives whole and in order once receives are there.
+ * More than can be held: the stream is not read, the sender must wait, and
+ * everything arrives complete and in order once receives are posted.
  */
 static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 {
@@ -329,7 +330,8 @@ static void what_does_not_fit_waits_in_tcp(void **state)
 	}
 }
 
-/* @full_ns: what rdma_cm limits, where the Sends themselves have no limit. */
+/* @full_ns: the limit that rdma_cm sets when the Sends themselves have no
+ *   limit. */
 static void full_memory_ends(uint64_t ns, uint64_t full_ns)
 {
 	struct rnicpair_options opt = defaults;
@@ -362,9 +364,9 @@ static bool is_not_full(struct rnicpair_side *side)
 	return !is_full(side);
 }
 
-/* With rdma_cm and rnr_retry_count 7: a limit while the memory is full, no more
- * when there is place again. */
-static void place_takes_the_limit_away(void **state)
+/* With rdma_cm and rnr_retry_count 7: there is a limit while the memory is
+ * full, and none when there is room again. */
+static void free_space_removes_the_limit(void **state)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -378,7 +380,7 @@ static void place_takes_the_limit_away(void **state)
 	for (uint32_t i = 0; i < 20; i++)
 		post_send(a, i, 0, 40000);
 	for (uint32_t i = 0; i < 20; i++) {
-		/* Six fit beside the one that is received. */
+		/* Six fit, in addition to the one that is received. */
 		if (i == 13) {
 			wait_for(is_full, b);
 			assert_true(limit_ns(b) != 0);
@@ -395,10 +397,10 @@ static void place_takes_the_limit_away(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- what stands behind ------------------------------------------------- */
+/* ---- work after held Sends ---- */
 
-/* The dead-lock of the design: b posts its receive only after its own READ,
- * whose response comes behind a's Send.  And a's one-sided work goes on. */
+/* A possible deadlock: b posts its receive only after its own READ, whose
+ * response comes after a's Send. Also, a's one-sided work continues. */
 static void reads_and_writes_pass(bool has_crc)
 {
 	struct rnicpair_options opt = defaults;
@@ -453,7 +455,7 @@ static void what_stands_behind_goes_on(void **state)
 	reads_and_writes_pass(false);
 }
 
-/* ---- shared receives ---------------------------------------------------- */
+/* ---- shared receives ---- */
 
 static uint64_t fpdus_sent(struct rnic_qp *qp)
 {
@@ -467,7 +469,7 @@ static uint64_t fpdus_received(struct rnic_qp *qp)
 			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
 }
 
-/* All that was sent has arrived, so it waits for receives. */
+/* Waits until everything sent has arrived, so that it waits for receives. */
 static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
 {
 	wait_until(fpdus_received(to) >= fpdus_sent(from));
@@ -523,7 +525,7 @@ static void shared_receives_go_round(void **state)
 	rnicpair_close(&p);
 }
 
-/* A bad message of one QP takes one receive, and the others go on. */
+/* An invalid message of one QP takes one receive, and the others continue. */
 static void one_bad_qp_does_not_stop_the_others(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -566,7 +568,7 @@ static void one_bad_qp_does_not_stop_the_others(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- any time ----------------------------------------------------------- */
+/* ---- random times ---- */
 
 #define CHANCE_CNT 400u
 #define CHANCE_WR 4
@@ -587,7 +589,7 @@ static void *chance_poster(void *arg)
 		while (sem_wait(&chance_places) < 0)
 			must(errno == EINTR);
 		seed = seed * 1664525u + 1013904223u;
-		/* The random delay is what this tests. */
+		/* This test needs the random delay. */
 		if (seed >> 24 & 1)
 			usleep(seed >> 16 & 0x1ff);
 		wait_until(rnicpair_post_recv(side, i, &sge, 1) == 0);
@@ -595,8 +597,8 @@ static void *chance_poster(void *arg)
 	return NULL;
 }
 
-/* Receives come at any time, octets in small pieces: each message gets the
- * next receive, once, whole. */
+/* Receives are posted at any time, octets arrive in small pieces: each message
+ * gets the next receive, once, completely. */
 static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 {
 	struct rnicpair_options opt = defaults;
@@ -658,14 +660,14 @@ static void receives_come_at_any_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_late_receive_is_as_good),
+		cmocka_unit_test(a_late_receive_works_too),
 		cmocka_unit_test(the_time_ends),
 		IDLE_PAIR_TEST(the_sender_sees_rnr),
-		cmocka_unit_test(a_peer_that_stays_is_left),
+		cmocka_unit_test(a_peer_that_does_not_close_is_not_waited_for),
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_does_not_fit_waits_in_tcp),
 		cmocka_unit_test(full_memory_ends_in_time),
-		cmocka_unit_test(place_takes_the_limit_away),
+		cmocka_unit_test(free_space_removes_the_limit),
 		cmocka_unit_test(what_stands_behind_goes_on),
 		cmocka_unit_test(shared_receives_go_round),
 		cmocka_unit_test(one_bad_qp_does_not_stop_the_others),

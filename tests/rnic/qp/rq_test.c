@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* rq.c: which receive a message takes, how it is told, how it is flushed. */
+/* rq.c: which receive a message takes, how it is reported, how it is
+ * flushed. */
 #include "test.h"
 
 #include <errno.h>
@@ -53,8 +54,8 @@ static void messages_take_receives_in_order(void **state)
 }
 
 /*
- * The ring lies in the application's memory, so it may say anything of how many
- * SGEs there are: no more are taken than an entry has place for.
+ * The ring is in the application's memory, so it may contain any number of
+ * SGEs: no more are used than an entry has room for.
  */
 static void takes_no_more_sges_than_fit(void **state)
 {
@@ -75,7 +76,7 @@ static void takes_no_more_sges_than_fit(void **state)
 		opt.srq_wr = i % 2 ? 8 : 0;
 		rnicpair_open_idle(&p, &opt);
 		sge = rnicpair_sge(side, 0, 100);
-		/* What stands behind the first would be an SGE of an octet. */
+		/* What follows the first would be an SGE of one octet. */
 		assert_int_equal(rnicpair_post_recv(side, 1, &sge, 1), 0);
 		assert_int_equal(rnicpair_post_recv(side, 2, &sge, 1), 0);
 		ring = rnic_rq_ring(side->qp);
@@ -108,7 +109,7 @@ static void scatters_over_the_list(void **state)
 		/* 1, 0, 10, 100 octets at 0, 50, 100, 200; then nothing. */
 		sge[0] = rnicpair_sge(&p.side[0], 0, 1);
 		sge[1] = rnicpair_sge(&p.side[0], 50, 0);
-		sge[1].lkey = 0xdead; /* never looked at */
+		sge[1].lkey = 0xdead; /* ignored */
 		sge[2] = rnicpair_sge(&p.side[0], 100, 10);
 		sge[3] = rnicpair_sge(&p.side[0], 200, 100);
 		sge[4] = rnicpair_sge(&p.side[0], 400, 0);
@@ -187,8 +188,8 @@ static void wrong_receives_are_told(void **state)
 	}
 }
 
-/* A message that has begun when the stream ends: its receive is flushed,
- * first, and once. */
+/* A message has begun when the stream ends: its receive is flushed, first, and
+ * once. */
 static void a_message_half_arrived_is_flushed(void **state)
 {
 	for (int mode = 0; mode < 4; mode++) {
@@ -218,7 +219,7 @@ static void a_message_half_arrived_is_flushed(void **state)
 		assert_int_equal(smpa_conn_submit(raw.conn, &msg), 0);
 		cnt = smpa_conn_tx_prepare(raw.conn, &out);
 		assert_true(cnt > 0);
-		/* 150000 octets: some segments, and a piece. */
+		/* 150000 octets: some segments, and a part of one. */
 		for (size_t left = 150000; left > 0; out++) {
 			size_t len = out->iov_len < left ? out->iov_len : left;
 			struct iovec piece = { out->iov_base, len };

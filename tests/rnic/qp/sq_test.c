@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sq.c: every kind of work over a real connection, contents checked; order of
- * completions, fence, ORD; work requests that are wrong.
+ * sq.c: every kind of work over a real connection, with its content; order of
+ * completions, fence, ORD; invalid work requests.
  */
 #include "test.h"
 
@@ -15,7 +15,7 @@
 
 #define MAX_LEN ((size_t)1500000)
 
-/* ---- contents ----------------------------------------------------------- */
+/* ---- contents ---- */
 
 static const size_t lens[] = { 0,    1,	    8,	    127,      2048,   2049,
 			       4095, 65536, 100001, 1u << 20, MAX_LEN };
@@ -36,7 +36,7 @@ static const struct transfer transfers[] = {
 	{ "READ", USIW_WR_READ, false, true },
 };
 
-/* A WRITE makes no event at its target: the Send behind it says when it is
+/* A WRITE makes no event at its target. The Send after it shows when it is
  * placed. */
 static void signal_peer(struct rnicpair *p, int from)
 {
@@ -235,7 +235,7 @@ static void takes_inline_data_at_posting(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- completions -------------------------------------------------------- */
+/* ---- completions ---- */
 
 static void completes_only_what_is_signaled(void **state)
 {
@@ -243,7 +243,7 @@ static void completes_only_what_is_signaled(void **state)
 	struct rnicpair p;
 
 	rnicpair_open(&p, &opt);
-	/* Three times round the ring: slots come back without completion. */
+	/* Three times around the ring: slots are freed without completions. */
 	for (uint64_t i = 0; i < 3 * 64; i++) {
 		struct rnicpair_side *a = &p.side[0];
 		struct usiw_sge sge = rnicpair_sge(a, 0, 100);
@@ -265,7 +265,7 @@ static void completes_only_what_is_signaled(void **state)
 	rnicpair_close(&p);
 }
 
-/* RDMAP-44: a Send behind a Read completes after it, although it is out. */
+/* RDMAP-44: a Send after a Read completes after it, although it was sent. */
 /* U-11 */
 static void completes_in_posting_order(void **state)
 {
@@ -306,14 +306,14 @@ static void completes_in_posting_order(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- ORD and fence ------------------------------------------------------ */
+/* ---- ORD and fence ---- */
 
 static uint32_t reads_outstanding(struct rnic_qp *qp)
 {
 	return with_lead(qp->engine, qp->sq.orq.cnt);
 }
 
-/* RDMAP-51; the peer's IRD is as small, so one more would be refused. */
+/* RDMAP-51. The peer's IRD is as small, so one more would be refused. */
 /* U-9 */
 static void keeps_reads_within_ord(void **state)
 {
@@ -351,7 +351,7 @@ static void keeps_reads_within_ord(void **state)
 	rnicpair_close(&p);
 }
 
-/* A peer that does not answer sees ORD requests and no more. */
+/* A peer that does not answer receives ORD requests and no more. */
 static void asks_again_when_a_read_is_answered(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -391,7 +391,7 @@ static void asks_again_when_a_read_is_answered(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* A fenced WRITE carries what the READ before it has brought. */
+/* A fenced WRITE carries what the READ before it has returned. */
 /* U-10 */
 static void fence_waits_for_reads(void **state)
 {
@@ -428,7 +428,7 @@ static void fence_waits_for_reads(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- work requests that are wrong --------------------------------------- */
+/* ---- invalid work requests ---- */
 
 struct bad_wr {
 	const char *name;
@@ -479,7 +479,8 @@ static const struct bad_wr bad_wrs[] = {
 	  0, 5000, 0, 8, USIW_WC_LOC_LEN_ERR },
 };
 
-/* The WR before is carried, the wrong one and what is behind it are told. */
+/* The WR before it is sent. The invalid one and the following ones complete
+ * with an error. */
 static void wrong_work_fails_the_queue(void **state)
 {
 	static const uint8_t inline_data[8192];
@@ -510,9 +511,10 @@ static void wrong_work_fails_the_queue(void **state)
 		assert_int_equal(rnicpair_post(a, &wr), 0);
 		wr.wr_id = 2;
 		wr.opcode = bad->opcode;
-		wr.flags = bad->flags; /* not signaled: told all the same */
+		wr.flags = bad->flags; /* not signalled, but reported */
 		wr.sge = sge;
-		/* The ring's slot holds max_sge; the header may claim more. */
+		/* A slot of the ring holds max_sge. The header may claim
+		 * more. */
 		wr.sge_cnt = bad->sge_cnt > opt.max_sge ? 0 : bad->sge_cnt;
 		wr.inline_data = inline_data;
 		wr.inline_len = bad->inline_len;
@@ -543,7 +545,7 @@ static void wrong_work_fails_the_queue(void **state)
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_TERMINATE);
 		assert_int_equal(rnicpair_async(a, &element),
 				 USIW_EVENT_QP_REQ_ERR);
-		/* The peer is told why. */
+		/* The peer gets the reason. */
 		rnicpair_wait_state(&p.side[1], RNIC_QPS_TERMINATE);
 		assert_int_equal(rnicpair_async(&p.side[1], &element),
 				 USIW_EVENT_QP_FATAL);

@@ -88,7 +88,7 @@ static void limit_fires_once_when_it_is_undercut(void **state)
 	assert_false(rnicpair_has_async(b));
 	rnic_srq_query(b->srq, &query);
 	assert_int_equal(query.limit, 0);
-	/* Under it already: at once. */
+	/* Already below the limit: at once. */
 	assert_int_equal(rnic_srq_set_limit(b->srq, 8), 0);
 	assert_int_equal(rnicpair_async(b, &element),
 			 USIW_EVENT_SRQ_LIMIT_REACHED);
@@ -105,7 +105,7 @@ static void limit_fires_once_when_it_is_undercut(void **state)
 	rnicpair_close(&p);
 }
 
-/* Two QPs take from one queue; one that fails leaves the rest to the other. */
+/* Two QPs use one queue. One that fails leaves the rest to the other. */
 static void queue_outlives_one_of_its_pairs(void **state)
 {
 	struct rnicpair_options opt = defaults;
@@ -138,7 +138,7 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	}
 	assert_int_equal(seen, 0x3f);
 	assert_int_equal(rnic_qp_modify(b->qp, RNIC_QPS_ERROR), 0);
-	/* Not flushed: they belong to the other as well. */
+	/* Not flushed: they belong to the other QP too. */
 	assert_int_equal(rnicpair_async(b, NULL),
 			 USIW_EVENT_QP_LAST_WQE_REACHED);
 	assert_true(rnicpair_is_quiet(&p, b->rcq));
@@ -155,9 +155,9 @@ static void queue_outlives_one_of_its_pairs(void **state)
 	rnicpair_close(&p);
 }
 
-/* A receive is checked against the domain of the queue that it was posted on,
- * what the peer names by that of the QP: an STag of the former is nothing to
- * it. */
+/* A receive is checked against the domain of the queue that it was posted to,
+ * and an STag of the peer against the domain of the QP. An STag of the former
+ * is invalid for the peer. */
 static void keys_are_those_of_the_queues_domain(void **state)
 {
 	struct rnic_srq_options srq_opt = { .max_wr = 4, .max_sge = 1 };
@@ -212,7 +212,7 @@ static void keys_are_those_of_the_queues_domain(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-/* Grows and shrinks around what is posted, which keeps its order. */
+/* Grows and shrinks around posted receives, which keep their order. */
 static void resize_keeps_what_is_posted(void **state)
 {
 	static const uint32_t sizes[] = { 64, 8, 9, 300, 5, 5, 4096, 6 };
@@ -238,7 +238,7 @@ static void resize_keeps_what_is_posted(void **state)
 		assert_int_equal(rnic_srq_resize(b->srq, sizes[i], NULL), 0);
 		rnic_srq_query(b->srq, &query);
 		assert_int_equal(query.max_wr, sizes[i]);
-		/* As many as that fit, and no more. */
+		/* As many as fit, and no more. */
 		while (posted - done < sizes[i])
 			assert_int_equal(
 				rnicpair_post_recv(b, posted++, NULL, 0), 0);
@@ -255,7 +255,7 @@ static void resize_keeps_what_is_posted(void **state)
 	rnicpair_close(&p);
 }
 
-/* ERROR by the application's wish ends the use of an SRQ, too. */
+/* An ERROR by the application ends the use of an SRQ too. */
 static void last_wqe_comes_once(void **state)
 {
 	struct rnicpair_options opt = defaults;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Accepting: what is taken, what is bounded, and when there is a pause. */
+/* Accepting: what is accepted, the limits, and when there is a pause. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ static struct rnic_acceptor acceptor = {
 	.pause_list = RNIC_TIMER_OOB_PAUSED,
 };
 
-/* What accept4() answers, one after the other: 0: a socket; else an errno. */
+/* Results of accept4() in order: 0: a socket; else an errno. */
 static const int *answers;
 static struct rnic_tcp_ops ops;
 
@@ -78,7 +78,7 @@ static bool is_alive(int i)
 	return rnic_ref_get(&rnic_starts, refs[i]) != NULL;
 }
 
-/* One that ended in TCP's queue is passed over. */
+/* A connection that ended in TCP's queue is skipped. */
 static void takes_what_has_come(void **state)
 {
 	static const int come[] = { 0, ECONNABORTED, 0, EAGAIN };
@@ -88,7 +88,7 @@ static void takes_what_has_come(void **state)
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
 	assert_int_equal(taken, 2);
 	assert_int_equal(acceptor.half_open_cnt, 2);
-	/* One makes its Request: it does not count any more. */
+	/* One sends its Request: it no longer counts. */
 	rnic_half_open_remove(rnic_ref_get(&rnic_starts, refs[0]));
 	rnic_half_open_remove(rnic_ref_get(&rnic_starts, refs[0]));
 	assert_int_equal(acceptor.half_open_cnt, 1);
@@ -111,12 +111,13 @@ static void the_newest_are_kept(void **state)
 static void others_have_their_turn(void **state)
 {
 	(void)state;
-	answers = NULL; /* without end */
+	answers = NULL; /* repeats for ever */
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 1);
 	assert_int_equal(taken, BATCH);
 }
 
-/* Half-open ones give way; when there is none, the acceptor pauses. */
+/* Half-open connections are closed first. If there is none, the acceptor
+ * pauses. */
 static void a_shortage_closes_the_oldest(void **state)
 {
 	static const int come[] = { 0, 0, EMFILE, ENFILE, ENOMEM };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Dialling: how connect() ends, told at once or when the socket is ready. */
+/* Dialling: how connect() ends, at once or when the socket is ready. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static struct sockaddr_storage loopback(int family, uint16_t port)
 	return ss;
 }
 
-/* A bound socket with a port of its own, which listens or may be shared. */
+/* A bound socket with its own port, which listens or may be shared. */
 static int server(int family, bool listens, struct sockaddr_storage *ret_addr)
 {
 	socklen_t len = sizeof(*ret_addr);
@@ -111,7 +111,8 @@ static void its_own_port_refuses(void **state)
 	close(fd);
 }
 
-/* The next try comes from the same port, though the first one may linger. */
+/* The next attempt uses the same port, although the first one may be in
+ * TIME_WAIT. */
 static void a_port_is_bound_again(void **state)
 {
 	struct sockaddr_storage from, to;
@@ -127,13 +128,13 @@ static void a_port_is_bound_again(void **state)
 		assert_true(rnic_addr_equal(&start.local, &from));
 		peer = accept(fd, NULL, NULL);
 		must(peer >= 0);
-		/* Ours is the end that closes first: it has TIME_WAIT. */
+		/* This end closes first, so it gets TIME_WAIT. */
 		must(!shutdown(start.fd, SHUT_WR));
 		must(read(peer, &(char){ 0 }, 1) == 0);
 		close(peer);
 		must(read(start.fd, &(char){ 0 }, 1) <= 0);
 		rnic_fd_close(start.fd);
-		/* The same port, to another one. */
+		/* The same port, to another destination. */
 		close(fd);
 		fd = server(AF_INET, true, &to);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The start exchange of both sides, and how it ends otherwise. */
+/* The start exchange of both sides, and its failures. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -58,7 +58,7 @@ static void say(int i, const char *octets, size_t len)
 	must(write(rnic_start_fd(&side[i]), octets, len) == (ssize_t)len);
 }
 
-/* The Request is there. */
+/* Waits for the Request. */
 static void ask(struct smpa_event *ret_ev)
 {
 	open_side(INITIATOR, "who");
@@ -82,7 +82,7 @@ static void both_sides_are_established(void **state)
 				 2, 2, 4),
 		0);
 	assert_int_equal(rnic_start_established(&side[RESPONDER], &ev), 0);
-	/* The engine sends the Reply, or whoever has the stream. */
+	/* The engine sends the Reply, or the owner of the stream does. */
 	assert_int_equal(rnic_stream_start_flush(side[RESPONDER].stream), 0);
 	assert_int_equal(rnic_start_step(&side[INITIATOR], &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
@@ -122,7 +122,7 @@ static void other_octets_are_a_fault(void **state)
 	assert_int_equal(ev.type, SMPA_EV_FAULT);
 }
 
-/* At each octet of a Request, and before a Reply: it looks the same. */
+/* At each octet of a Request, and before a Reply: the result is the same. */
 static void a_peer_that_has_gone_is_gone(void **state)
 {
 	static const char request[] = "MPA ID Req Frame\x50\x02\x00\x04"
@@ -141,7 +141,7 @@ static void a_peer_that_has_gone_is_gone(void **state)
 		end(state);
 		begin(state);
 	}
-	/* Noticed when the Request is to be sent: EPIPE. */
+	/* Detected when the Request is sent: EPIPE. */
 	rnic_start_close(&side[RESPONDER]);
 	open_side(INITIATOR, "who");
 	assert_int_equal(

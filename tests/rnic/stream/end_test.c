@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * end.c: every way a stream can end.  Each posted WR completes once,
+ * end.c: every way in which a stream can end. Each posted WR completes once,
  * the manager is told once, and the socket does not outlive it.
  */
 #define _GNU_SOURCE
@@ -29,7 +29,7 @@
 #define REF 0x1000
 #define WR_CNT 10
 
-/* ---- the manager -------------------------------------------------------- */
+/* ---- the manager ---- */
 
 static _Atomic uint32_t told_cnt;
 static _Atomic int told_status;
@@ -43,7 +43,7 @@ void __wrap_rnic_loop_note(uint64_t cm_ref, int status)
 	atomic_fetch_add(&told_cnt, 1);
 }
 
-/* ---- the stage: a QP with work in all stages, and an unexpected peer ---- */
+/* ---- a QP with work in all states, and a scripted peer ---- */
 
 struct stage {
 	struct rnicpair p;
@@ -62,8 +62,8 @@ static struct rnicpair_options stage_options(void)
 }
 
 /*
- * Ten receives; then reads without answers, of which ORD are out, and behind
- * them writes, some signaled, of which TCP takes a part only.
+ * Ten receives; then READs without answers, of which ORD are outstanding; then
+ * writes, some signalled, of which TCP accepts only a part.
  */
 static void stage_open(struct stage *st)
 {
@@ -92,7 +92,8 @@ static void stage_open(struct stage *st)
 	}
 }
 
-/* All completed, once, in order, in error; nothing more comes. */
+/* Everything completed, once, in order, with an error, and nothing more
+ * comes. */
 static void stage_check_flushed(struct stage *st)
 {
 	for (uint64_t i = 0; i < WR_CNT; i++) {
@@ -114,7 +115,7 @@ static uint32_t streams_left(struct rnicpair_side *s)
 	return with_lead(s->ctx->engine, s->ctx->engine->source_cnt);
 }
 
-/* ---- endings ------------------------------------------------------------ */
+/* ---- ways to end ---- */
 
 static void end_by_fin(struct stage *st)
 {
@@ -183,8 +184,8 @@ struct ending {
 	const char *name;
 	void (*end)(struct stage *st);
 	enum rnic_qp_state state;
-	bool is_orderly; /* the manager is told 0 */
-	int error;	 /* TCP's own */
+	bool is_orderly; /* the manager gets 0 */
+	int error;	 /* TCP's error */
 };
 
 static const struct ending endings[] = {
@@ -221,7 +222,7 @@ static void each_ending_completes_everything_once(void **state)
 		if (st.raw.stream)
 			rawpeer_reset(&st.raw);
 		wait_until(!streams_left(st.s));
-		/* The socket went with it. */
+		/* The socket was closed. */
 		assert_int_equal(fcntl(st.fd, F_GETFD), -1);
 		assert_int_equal(rnic_qp_modify(st.s->qp, RNIC_QPS_IDLE), 0);
 		assert_int_equal(rnic_qp_error(st.s->qp), 0);
@@ -248,7 +249,7 @@ static void a_silent_peer_costs_no_more_than_the_limit(void **state)
 }
 
 /* Nothing is reported complete and then lost by a RST: what was accepted
- * arrives although the sender goes at once with unread input. */
+ * arrives although the sender closes at once with unread input. */
 static void what_was_complete_arrives(void **state)
 {
 	struct rnicpair_options opt = stage_options();
@@ -275,14 +276,15 @@ static void what_was_complete_arrives(void **state)
 			assert_int_equal(
 				rnicpair_take(&p.side[0], p.side[0].scq).status,
 				USIW_WC_SUCCESS);
-		/* Input that is not read any more. */
+		/* Input that is no longer read. */
 		rawpeer_write(&raw, p.side[0].stag,
 			      rnicpair_addr(&p.side[0], 0), "x", 1);
 		assert_int_equal(rnic_qp_destroy(p.side[0].qp, &events), 0);
 		p.side[0].qp = NULL;
 		do {
 			ev = rawpeer_event(&raw);
-			/* To a silent peer goes an empty Write, too. */
+			/* A peer that sends nothing also gets an empty
+			 * Write. */
 			got += ev.type == SMPA_EV_MESSAGE &&
 			       ev.msg.opcode == SMPA_OP_SEND;
 		} while (ev.type == SMPA_EV_MESSAGE);
@@ -292,7 +294,7 @@ static void what_was_complete_arrives(void **state)
 	}
 }
 
-/* ---- the peer closes its half, and goes on reading (DDP-45) -------------- */
+/* ---- the peer closes its direction and continues to read (DDP-45) ---- */
 
 #define HALF_CNT 40
 #define HALF_LEN 60000u
@@ -310,7 +312,7 @@ static void half_open(struct rnicpair *p, struct rawpeer *raw)
 	rnicpair_fill(p->side[0].buf, HALF_LEN + HALF_CNT, 3);
 }
 
-/* Message after message, whole; then the other half closes. */
+/* Complete messages in sequence; then the other direction closes. */
 static void half_check(struct rnicpair *p, struct rawpeer *raw, uint8_t opcode)
 {
 	struct smpa_event ev;
@@ -348,7 +350,7 @@ static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
 	assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
 }
 
-/* The engine has seen the FIN. */
+/* Waits until the engine has seen the FIN. */
 static void half_wait_closed(struct rnicpair_side *s)
 {
 	wait_until(with_lead(s->ctx->engine,
@@ -370,7 +372,8 @@ static void what_was_asked_is_answered_behind_a_fin(void **state)
 	half_end(&p, &raw, 0);
 }
 
-/* What was posted goes; what is posted later, or wants an answer, does not. */
+/* Posted work is sent. Work that is posted later, or needs an answer, is
+ * not. */
 static void what_was_posted_goes_out_behind_a_fin(void **state)
 {
 	struct rnicpair_side *s;
@@ -401,8 +404,8 @@ static void what_was_posted_goes_out_behind_a_fin(void **state)
 	}
 }
 
-/* A peer that closes and reads nothing, or a little now and then, is not waited
- * for beyond the limit. */
+/* A peer that closes and reads nothing, or only little, is not waited for
+ * beyond the limit. */
 static void a_half_that_does_not_read_is_bounded(void **state)
 {
 	for (int drips = 0; drips < 2; drips++) {
@@ -417,7 +420,8 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
 		while (rnic_qp_state(p.side[0].qp) != RNIC_QPS_ERROR) {
 			assert_true(until_ms() - start_ms < RNICPAIR_LIMIT_MS);
-			poll(NULL, 0, 10); /* the rate of the drips */
+			poll(NULL, 0,
+			     10); /* the rate at which the peer reads */
 			if (drips)
 				(void)!read(raw.fd, octets, sizeof(octets));
 		}
@@ -427,7 +431,7 @@ static void a_half_that_does_not_read_is_bounded(void **state)
 	}
 }
 
-/* A pair whose Initiator offers no RTR; work of the accepting side waits. */
+/* A pair whose Initiator offers no RTR. Work of the accepting side is held. */
 static void waiting_open(struct rnicpair *p)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -441,9 +445,9 @@ static void waiting_open(struct rnicpair *p)
 	must(rnicpair_post(&p->side[1], &wr) == 0);
 }
 
-/* ---- what is flushed is the application's again -------------------------- */
+/* ---- flushed memory belongs to the application ---- */
 
-/* The FPDU stays cut: nothing is sent from memory that was given back. */
+/* The FPDU stays cut: nothing is sent from memory that was returned. */
 static void flushed_memory_is_not_sent(void **state)
 {
 	struct rnicpair_options opt = stage_options();
@@ -497,7 +501,7 @@ static void waiting_octets_do_not_delay_the_fin(void **state)
 	rnicpair_close(&p);
 }
 
-/* ... but only from its own beginning, however much is posted behind it. */
+/* ... but only from its own beginning, however much is posted after it. */
 static void waiting_work_is_not_delayed_by_more(void **state)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
@@ -512,7 +516,7 @@ static void waiting_work_is_not_delayed_by_more(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 		rnic_engine_lead(s->ctx->engine);
-		/* Or it is over: a slow machine. */
+		/* Or it has ended already, on a slow machine. */
 		if (s->qp->stream)
 			assert_true(s->qp->stream->deadline_ns == first_ns);
 		rnic_engine_unlead(s->ctx->engine);
@@ -520,7 +524,7 @@ static void waiting_work_is_not_delayed_by_more(void **state)
 	rnicpair_close(&p);
 }
 
-/* A closing stream has more time when the peer has taken so much, and only
+/* A closing stream gets more time when the peer has read much, and only
  * then. */
 static void the_limit_is_for_peers_that_stall(void **state)
 {
@@ -536,7 +540,7 @@ static void the_limit_is_for_peers_that_stall(void **state)
 	for (uint64_t i = 0; i < HALF_CNT; i++)
 		half_post(&p, i, USIW_WR_SEND);
 	rnic_qp_disconnect(s->qp, REF);
-	/* Passes that find TCP full give it nothing. */
+	/* Passes that find TCP full do not count. */
 	for (int i = 0; i < 50; i++) {
 		rnic_engine_lead(s->ctx->engine);
 		stream = s->qp->stream;
@@ -563,8 +567,8 @@ static void the_limit_is_for_peers_that_stall(void **state)
 	half_end(&p, &raw, 0);
 }
 
-/* Letting go sends the rest, which completes WRs, which overrun the CQ, which
- * lets go. */
+/* Ending the stream sends the rest, which completes WRs, which overrun the CQ,
+ * which ends the stream. */
 static void an_overrun_while_letting_go_is_told_once(void **state)
 {
 	struct rnicpair_options opt = stage_options();
@@ -586,7 +590,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 	}
-	/* Until all are submitted, and wait for TCP. */
+	/* Until all are submitted and wait for TCP. */
 	rnic_engine_lead(s->ctx->engine);
 	while (s->qp->sq.next_idx != 4) {
 		rnic_engine_unlead(s->ctx->engine);
@@ -610,7 +614,7 @@ static void an_overrun_while_letting_go_is_told_once(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* MPA-134: it goes out at once when the first FPDU has come (T-55). */
+/* MPA-134: it is sent at once when the first FPDU has arrived (T-55). */
 static void waiting_work_goes_out_with_the_first_fpdu(void **state)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
@@ -629,7 +633,7 @@ static void waiting_work_goes_out_with_the_first_fpdu(void **state)
 	rnicpair_close(&p);
 }
 
-/* ... and ends with a status of its own when none comes. */
+/* ... and fails with its own status if none arrives. */
 static void waiting_work_fails_with_a_status_of_its_own(void **state)
 {
 	struct rnicpair p;
@@ -645,8 +649,8 @@ static void waiting_work_fails_with_a_status_of_its_own(void **state)
 	rnicpair_close(&p);
 }
 
-/* The send is the first to meet the reset, and takes the socket's error: what
- * came before the reset is read all the same. */
+/* The send sees the reset first and takes the socket's error. What came before
+ * the reset is read nevertheless. */
 static void a_terminate_before_a_reset_is_heard(void **state)
 {
 	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * stream.c: passes over a TCP that gives and takes in any pieces, is full, or
+ * stream.c: passes over a TCP that returns and accepts any pieces, is full, or
  * fails at any call: the same result, or one completion each.
  */
 #define _GNU_SOURCE
@@ -21,11 +21,11 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-/* ---- a little traffic of every kind ------------------------------------- */
+/* ---- a little traffic of every kind ---- */
 
 #define SEND_LEN 3000u
 #define SEND_CNT 3u
-/* Completions on side 0: sends, a write, a read; on side 1: receives. */
+/* Completions on side 0: sends, a write, a READ; on side 1: receives. */
 #define SQ_CNT (SEND_CNT + 2)
 
 static void traffic_post(struct rnicpair *p, size_t bulk)
@@ -106,7 +106,7 @@ static void run_traffic(const struct tcpfake_plan *plan, bool has_crc,
 	rnicpair_close(&p);
 }
 
-/* What is sent between two QPs of lo leaves it and arrives at it. */
+/* Traffic between two QPs of lo counts as sent and as received. */
 static void devices_count_their_traffic(void **state)
 {
 	const uint64_t payload = 2 * 100000 + SEND_CNT * SEND_LEN;
@@ -132,7 +132,7 @@ static void devices_count_their_traffic(void **state)
 	}
 }
 
-/* ---- pieces ------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 static void any_cut_gives_the_same_result(void **state)
 {
@@ -140,8 +140,8 @@ static void any_cut_gives_the_same_result(void **state)
 				       20, 64, 1000, 16391, 70000 };
 
 	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
-		/* 70000 octets go direct without CRC; less where each costs
-		 * a call. */
+		/* Without CRC 70000 octets are read directly. Use less where
+		 * each octet costs a call. */
 		size_t bulk = cuts[i] < 64 ? 20000 : 200000;
 
 		for (int mode = 0; mode < 6; mode++) {
@@ -180,7 +180,7 @@ static void waiting_once_anywhere_changes_nothing(void **state)
 	}
 }
 
-/* ---- failures ----------------------------------------------------------- */
+/* ---- failures ---- */
 
 /* Completions of the side whose socket fails: one each, in order, successes
  * before failures. */
@@ -227,7 +227,7 @@ static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
 	plan->fd = stream_fd(&p.side[side]);
 	tcpfake_install(plan);
 	traffic_post(&p, 100000);
-	/* Until the call that fails, or all is done before it. */
+	/* Until the call that fails, or until everything is done. */
 	while (rnic_qp_state(p.side[side].qp) == RNIC_QPS_RTS) {
 		rnic_cq_progress(p.side[0].scq);
 		rnic_cq_progress(p.side[1].scq);
@@ -235,7 +235,7 @@ static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
 		    usiw_ring_used(rnic_cq_ring(p.side[1].rcq)) == SEND_CNT)
 			break;
 	}
-	/* Now also what had not failed by itself ends. */
+	/* Work that has not failed by itself ends now too. */
 	if (rnic_qp_state(p.side[0].qp) == RNIC_QPS_RTS)
 		assert_int_equal(rnic_qp_modify(p.side[0].qp, RNIC_QPS_ERROR),
 				 0);
@@ -265,7 +265,7 @@ static void failing_anywhere_completes_each_once(void **state)
 		}
 }
 
-/* ---- where octets go ---------------------------------------------------- */
+/* ---- placement ---- */
 
 static struct smpa_counters counters(struct rnicpair_side *s)
 {
@@ -273,7 +273,7 @@ static struct smpa_counters counters(struct rnicpair_side *s)
 			 *smpa_conn_counters(s->qp->stream->conn));
 }
 
-/* Without CRC, large messages are read to where they belong. */
+/* Without CRC, large messages are read directly to their destination. */
 static void large_messages_are_placed_directly(void **state)
 {
 	static const uint8_t opcodes[] = { USIW_WR_WRITE, USIW_WR_SEND,
@@ -336,7 +336,7 @@ static void idle_streams_hold_no_staging(void **state)
 	}
 }
 
-/* ---- a peer that does not read ------------------------------------------ */
+/* ---- a peer that does not read ---- */
 
 static void work_waits_for_a_peer_that_does_not_read(void **state)
 {
@@ -359,7 +359,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 					 .flags = USIW_SQE_SIGNALED,
 					 .sge = &sge, .sge_cnt = 1);
 		assert_true(rnicpair_is_quiet(&p, a->scq));
-		/* Meanwhile the other direction goes on. */
+		/* Meanwhile the other direction continues. */
 		rawpeer_write(&raw, a->stag, rnicpair_addr(a, 3u << 20),
 			      "across", 6);
 		while (memcmp(a->buf + (3u << 20), "across", 6) != 0)
@@ -380,9 +380,9 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 	}
 }
 
-/* ---- a peer that says nothing ------------------------------------------- */
+/* ---- a peer that sends nothing ---- */
 
-/* siw as the Responder misses what comes right behind its Reply. */
+/* siw as the Responder misses what directly follows its Reply. */
 static void probes_a_silent_peer_until_it_speaks(void **state)
 {
 	uint64_t begin;
@@ -395,7 +395,7 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 
 		begin = rnic_now_ns();
 		a = rawpeer_open(&raw, &p, &defaults);
-		/* The RTR itself is no event. */
+		/* The RTR itself causes no event. */
 		for (int i = 0; i < speaks_after; i++) {
 			ev = rawpeer_event_or_probe(&raw);
 			assert_int_equal(ev.type, SMPA_EV_MESSAGE);
@@ -416,8 +416,8 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 	}
 }
 
-/* It is the Initiator that has to begin; and where it has sent nothing, the
- * peer missed nothing. */
+/* The Initiator must send first. If it has sent nothing, the peer cannot have
+ * missed anything. */
 static void probes_only_behind_what_it_sent(void **state)
 {
 	for (int role = 0; role < 2; role++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* nudge.c: which readers get an event without a completion. */
+/* nudge.c: which CQs get an event without a completion. */
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void sends_as_channel_adapter(struct stage *st)
 	st->s->ctx->dev->persona = RNIC_PERSONA_CA;
 }
 
-/* It can complete into the CQ, some time. */
+/* Other work that may complete into the CQ. */
 static void sends_and_has_other_work(struct stage *st)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
@@ -191,7 +191,7 @@ static void write_credit(struct stage *st, uint32_t len)
 	assert_int_equal(rnicpair_post(from, &wr), 0);
 }
 
-/* It is placed, and the CQ has been looked at so often, or for good. */
+/* Waits until it is placed, and the CQ was checked this often, or finally. */
 static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 {
 	const struct rnic_stream *stream = st->s->qp->stream;
@@ -224,8 +224,8 @@ static void only_a_reader_that_would_hang_is_woken(void **state)
 	}
 }
 
-/* The credit may come before the program arms its CQ: it has looked for it
- * already, and was kept from running. */
+/* The credit may arrive before the program arms its CQ: the program has polled
+ * already, and was then not scheduled. */
 static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 {
 	struct usiw_comp_event ev;
@@ -243,7 +243,8 @@ static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 		assert_int_equal(rnic_chan_read(st.s->chan, &ev, sizeof(ev)),
 				 sizeof(ev));
 	}
-	/* A CQ armed for solicited ones only gets none, and the looks end. */
+	/* A CQ armed only for solicited events gets none, and the checks
+	 * end. */
 	rnic_cq_arm(st.s->scq, true);
 	st.s->buf[CREDIT_LEN - 1] = 0;
 	write_credit(&st, CREDIT_LEN);

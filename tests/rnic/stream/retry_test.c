@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* retry.c: a peer whose TCP is silent is given up in time, one that has
- * closed its window or acknowledges now and then is not. */
+/* retry.c: a peer whose TCP does not answer is given up in time. One that has
+ * closed its window, or acknowledges sometimes, is not. */
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define LIMIT_MS 200
-/* Looks are put off a little, so that many are one. */
+/* Checks are delayed a little, so that several become one. */
 #define LONGER_MS 800
 
-/* ---- what TCP says ------------------------------------------------------ */
+/* ---- a simulated TCP ---- */
 
 enum kind { SILENT, NO_ROUTE, CLOSED_WINDOW, SLOW };
 
@@ -48,7 +48,7 @@ static int fake_getsockopt(int fd, int level, int name, void *val,
 	return 0;
 }
 
-/* What is sent is lost on the way. */
+/* What is sent is lost. */
 static ssize_t fake_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	ssize_t len = 0;
@@ -70,7 +70,7 @@ static void network_breaks(enum kind how)
 	rnic_tcp_replace(&fake);
 }
 
-/* ---- two QPs ------------------------------------------------------------ */
+/* ---- two QPs ---- */
 
 static void connect_pair(struct rnicpair *p, uint64_t retry_ms)
 {
@@ -133,7 +133,7 @@ static const struct {
 	enum kind kind;
 	uint64_t retry_ms;
 	bool has_work;
-	uint32_t looks; /* at least; then there are no more */
+	uint32_t looks; /* at least this many; then there are no more */
 } rows[] = {
 	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 4 },
 	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 4 },

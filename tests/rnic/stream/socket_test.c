@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* socket.c: octets leave and enter a stream, or are thrown away. */
+/* socket.c: octets leave and enter a stream, or are discarded. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -77,13 +77,13 @@ static void reads_what_is_there(void **state)
 	ends_close(&e);
 }
 
-/* What the peer does, and what rnic_stream_discard() says then. */
+/* What the peer does, and the result of rnic_stream_discard() then. */
 enum peer_act { PEER_SILENT, PEER_SENDS, PEER_CLOSES, PEER_RESETS };
 
 static const struct {
 	const char *name;
 	enum peer_act act;
-	short events; /* when it has come */
+	short events; /* awaited before the call */
 	int ret;
 } discards[] = {
 	{ "nothing is there", PEER_SILENT, POLLOUT, 0 },

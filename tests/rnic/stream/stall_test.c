@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* stall.c: an FPDU whose rest does not come, and what is no such thing. */
+/* stall.c: an FPDU whose rest does not arrive, and similar states that are not
+ * a stall. */
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -18,9 +19,9 @@
 
 #define STALL_MS 400
 
-/* ---- a part of an FPDU --------------------------------------------------- */
+/* ---- a part of an FPDU ---- */
 
-/* As a Write of @len octets begins whose length field says so. */
+/* Sends the beginning of a Write whose length field says @len octets. */
 static void send_front(struct rawpeer *raw, struct rnicpair_side *s,
 		       uint32_t len, size_t octets)
 {
@@ -43,8 +44,8 @@ static void send_front(struct rawpeer *raw, struct rnicpair_side *s,
 static const struct row {
 	const char *name;
 	bool has_crc;
-	uint32_t len;  /* of the payload, as the length field has it */
-	size_t octets; /* that come */
+	uint32_t len;  /* of the payload in the length field */
+	size_t octets; /* octets that are sent */
 } rows[] = {
 	{ "one octet of the length", true, 8, 1 },
 	{ "the length", true, 8, 2 },
@@ -71,7 +72,7 @@ static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
 		opt.has_crc = rows[i].has_crc;
 		s = rawpeer_open(&raw, &p, &opt);
 		assert_int_equal(rnicpair_post_recv(s, 1, NULL, 0), 0);
-		/* One that is whole: payload may go straight to its place. */
+		/* A complete one: payload may be placed directly. */
 		rawpeer_write(&raw, s->stag, rnicpair_addr(s, 0), "x", 1);
 		send_front(&raw, s, rows[i].len, rows[i].octets);
 		assert_row(name, rnicpair_take(s, s->rcq).status ==
@@ -85,7 +86,7 @@ static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
 	}
 }
 
-/* An FPDU is one FPDU, however its octets trickle. */
+/* The time limit is for the whole FPDU, however slowly its octets arrive. */
 static void trickling_does_not_help(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -107,7 +108,7 @@ static void trickling_does_not_help(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* ---- what is none -------------------------------------------------------- */
+/* ---- not a stall ---- */
 
 static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 {
@@ -121,7 +122,7 @@ static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 	rnic_engine_unlead(s->ctx->engine);
 }
 
-/* Nothing of an FPDU is there: looked at however often. */
+/* Nothing of an FPDU is there, at any number of checks. */
 static void silence_between_fpdus_is_no_stall(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -138,7 +139,7 @@ static void silence_between_fpdus_is_no_stall(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* The looks in between find another FPDU each time, but always a part. */
+/* Each check finds another FPDU, but always an incomplete one. */
 static void a_stream_that_moves_is_no_stall(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -166,7 +167,7 @@ static void a_stream_that_moves_is_no_stall(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-/* A Send without a receive and without space to keep it is left in TCP. */
+/* A Send without a receive and without space to hold it is left in TCP. */
 static void what_we_do_not_read_is_no_stall(void **state)
 {
 	static const uint8_t octets[60000];

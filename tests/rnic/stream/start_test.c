@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * start.c: the MPA start as the connection manager steps it, over a
- * TCP that gives little, and with peers that refuse, vanish or talk nonsense.
+ * start.c: the MPA start as the connection manager steps it, over a TCP that
+ * returns little, and with peers that refuse, vanish or send garbage.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -35,7 +35,7 @@ static struct rnic_stream *stream_new(int fd, enum smpa_role role)
 	return stream;
 }
 
-/* Steps until an event or an error; waits for what the stream wants. */
+/* Steps until an event or an error; waits for what the stream needs. */
 static int step(struct rnic_stream *stream, struct smpa_event *ev)
 {
 	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
@@ -111,14 +111,14 @@ static void exchanges_private_data(void **state)
 			smpa_conn_start(rnic_stream_conn(a), pd, lens[i]), 0);
 		assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0),
 				 0);
-		do { /* small pieces need both to go on */
+		do { /* small pieces need steps of both */
 			assert_true(rnic_stream_start_step(a, &ev) >= 0);
 		} while (rnic_stream_start_step(b, &ev) == 0);
 		assert_int_equal(ev.type, SMPA_EV_REQUEST);
 		assert_int_equal(ev.start.pd_len, lens[i]);
 		assert_memory_equal(lens[i] ? ev.start.pd : pd, pd, lens[i]);
 		assert_int_equal(ev.start.ird, 4);
-		/* Asked again without an answer: nothing, for ever. */
+		/* Asked again without an answer: no event. */
 		assert_int_equal(rnic_stream_start_step(b, &ev), 0);
 		assert_int_equal(smpa_conn_accept(rnic_stream_conn(b), pd + 1,
 						  lens[i], 2, 3),
@@ -206,7 +206,7 @@ static void survives_unexpected_peers(void **state)
 						    SO_LINGER, &linger,
 						    sizeof(linger)),
 					 0);
-			/* FIN also where input was left unread. */
+			/* A FIN, also if input was left unread. */
 			if (!s->is_reset)
 				assert_int_equal(shutdown(fd[1], SHUT_WR), 0);
 			else
@@ -220,7 +220,7 @@ static void survives_unexpected_peers(void **state)
 		}
 }
 
-/* Nothing behind the Request is read: it belongs to RDMA mode. */
+/* Nothing after the Request is read: it belongs to RDMA mode. */
 static void reads_nothing_beyond_the_frame(void **state)
 {
 	struct rnic_stream *a, *b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* listen() and accept(): what is accepted, what it inherits, what waits. */
+/* listen() and accept(): what is accepted and inherited, and waiting. */
 #include "cases.h"
 
 #include <sys/epoll.h>
@@ -59,7 +59,7 @@ static void empty(void)
 	SHOW("accept", accept(listener, NULL, NULL));
 }
 
-/* The connection that a bad buffer loses. */
+/* A failed accept() that loses its connection. */
 static void lost(const char *what, void *octets, socklen_t *len)
 {
 	int listener = listen_new(1), client;

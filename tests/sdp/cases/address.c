@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* socket(), bind() and names; IPv4, IPv6 and both. */
+/* socket(), bind() and names, for IPv4, IPv6 and dual stack. */
 #include "cases.h"
 
 static int bind_to(int fd, const struct address *address)
@@ -137,7 +137,7 @@ static void reuse_address(void)
 	pair.client = dial(&address);
 	pair.server = take_connection(listener);
 	close(listener);
-	/* The server's end goes first: its port stays in TIME_WAIT. */
+	/* The server's end is closed first, so its port stays in TIME_WAIT. */
 	close(pair.server);
 	show_recv("recv", pair.client, 10, 0);
 	close(pair.client);

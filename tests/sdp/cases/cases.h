@@ -2,13 +2,13 @@
 /*
  * Cases of sock-cases: what a program sees of a stream socket.
  *
- * Each case is a function that runs in a process of its own and prints lines
- * "NAME: what happened".  The text is the same in each run: values, names of
- * errors and of events, counts; no ports, no process ids, no times, and no
- * sizes that depend on buffers.  The same text must come over TCP and over
- * SDP.  A case never counts on time: it waits until a state is there, then
- * looks.  It counts on no more than 32 KB of buffers: what a blocking call
- * sends beyond that, another thread or process reads meanwhile.
+ * Each case is a function that runs in its own process and prints lines "NAME:
+ * what happened". The text is the same in each run: values, names of errors and
+ * of events, counts; no ports, process ids, times, or sizes that depend on
+ * buffers. The text must be the same over TCP and over SDP. A case never
+ * depends on time: it waits for a state, then checks. It relies on at most 32
+ * KB of buffers: if a blocking call sends more, another thread or process reads
+ * meanwhile.
  */
 #ifndef SDP_CASES_H
 #define SDP_CASES_H
@@ -40,7 +40,7 @@ struct sock_case {
 	void (*run)(void);
 };
 
-/* One table for each theme; the last entry has no name. */
+/* One table for each theme. The last entry has no name. */
 extern const struct sock_case accept_cases[], address_cases[], chk_cases[],
 	close_cases[], connect_cases[], descriptor_cases[], epoll_cases[],
 	error_cases[], exec_cases[], flags_cases[], fork_cases[], jump_cases[],
@@ -49,12 +49,12 @@ extern const struct sock_case accept_cases[], address_cases[], chk_cases[],
 	splice_cases[], stdio_cases[], stream_cases[], syscall_cases[],
 	thread_cases[];
 
-/* ---- what a case prints ------------------------------------------------- */
+/* ---- what a case prints ---- */
 
-/* One line of the text; the case's name stands before it. */
+/* Prints one line, preceded by the name of the case. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "WHAT: VALUE", or "WHAT: ERROR" for a value of -1. */
+/* Prints "WHAT: VALUE", or "WHAT: ERROR" for a value of -1. */
 long show_value(const char *what, long value, int error);
 
 #define SHOW(what, call)                                                       \
@@ -65,12 +65,13 @@ long show_value(const char *what, long value, int error);
 		show_value(what, value_, errno);                               \
 	})
 
-/* The name of an error: "EAGAIN". */
+/* The name of an error, for example "EAGAIN". */
 const char *error_name(int error);
 /* The names of poll's or epoll's events: "IN|OUT"; "none". */
 const char *events_name(unsigned events);
 
-/* Without which the case makes no sense: says so and ends the case. */
+/* A condition that the case needs: prints it and ends the case if it is
+ * false. */
 #define NEED(condition)                                                        \
 	do {                                                                   \
 		if (!(condition))                                              \
@@ -79,17 +80,17 @@ const char *events_name(unsigned events);
 void need_failed(const char *condition, const char *file, int line)
 	__attribute__((noreturn));
 
-/* recv() of up to @size octets; prints their number and the text. */
+/* Calls recv() for up to @size octets; prints their number and the text. */
 ssize_t show_recv(const char *what, int fd, size_t size, int flags);
-/* send() of the text. */
+/* Sends the text. */
 ssize_t show_send(const char *what, int fd, const char *text, int flags);
-/* What poll() shows now. */
+/* Prints what poll() returns now. */
 void show_poll(const char *what, int fd, short events);
-/* SO_ERROR, which it takes. */
+/* Prints SO_ERROR, which clears it. */
 void show_so_error(const char *what, int fd);
 void show_option(const char *what, int fd, int level, int name);
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting ---- */
 
 void nap(void);
 #define UNTIL(condition)                                                       \
@@ -98,17 +99,18 @@ void nap(void);
 			nap();                                                 \
 	} while (0)
 
-/* Until poll() shows all of @events. */
+/* Waits until poll() returns all of @events. */
 void wait_poll(int fd, short events);
-/* Until so many octets can be read. */
+/* Waits until that many octets can be read. */
 void wait_octets(int fd, int count);
-/* Until the peer has all that was sent. */
+/* Waits until the peer has everything that was sent. */
 void wait_sent(int fd);
-/* Until the main thread of the process, a thread of this process, sleeps. */
+/* Waits until the main thread of the process, a thread of this process,
+ * sleeps. */
 void wait_process_asleep(pid_t pid);
 void wait_thread_asleep(pid_t tid);
 
-/* ---- addresses and connections ------------------------------------------ */
+/* ---- addresses and connections ---- */
 
 extern int fixture_family; /* AF_INET, or AF_INET6 */
 
@@ -133,7 +135,7 @@ const char *address_name(const struct address *address);
 int socket_new(void);
 /* Listens on a free port of the loopback address. */
 int listen_new(int backlog);
-/* A socket bound to a free port that does not listen. */
+/* A listener with a full queue: one connection waits in it. */
 int bound_new(void);
 int dial(const struct address *address);
 int take_connection(int listener);
@@ -153,43 +155,45 @@ struct pair {
 };
 
 struct pair pair_new(void);
-/* A pair on which octets have gone each way. */
+/* A pair on which octets were sent in each direction. */
 struct pair pair_used(void);
-/* The peer is gone by a reset, and the server end knows. */
+/* A socket whose peer has reset the connection. */
 int reset_new(void);
 
-/* ---- data --------------------------------------------------------------- */
+/* ---- data ---- */
 
 void send_text(int fd, const char *text);
-/* Sends so many octets of the pattern that begins at @offset. */
+/* Sends that many octets of the pattern that begins at @offset. */
 void send_pattern(int fd, size_t count, size_t offset);
-/* Receives so many octets; says what is wrong with them. */
+/* Receives that many octets and prints errors in them. */
 void recv_pattern(int fd, size_t count, size_t offset);
-/* Receives up to the end of the stream; returns the count. */
+/* Receives up to the end of the stream. Return: number of octets. */
 size_t recv_pattern_all(int fd, size_t offset);
 void pattern_make(void *octets, size_t count, size_t offset);
 bool pattern_is_right(const void *octets, size_t count, size_t offset);
-/* Sends the pattern until nothing more fits: send() gives EAGAIN, and poll()
- * shows no OUT.  Returns the count.  Later some space may come without a
- * read, as the stack has timers. */
+/* Sends the pattern until nothing more fits: send() returns EAGAIN, and poll()
+ * does not report OUT. Return: the number of octets. Some space may appear
+ * later without a read, because the stack has timers. */
 size_t fill(int fd);
-/* Goes on with the octet at *@count. */
+/* Continues with octet *@count. */
 void fill_more(int fd, size_t *count);
-/* Sends back what comes, until the end of the stream. */
+/* Sends back what it receives, until the end of the stream. */
 void echo(int fd);
 void set_nonblocking(int fd, bool is_on);
 void set_int(int fd, int level, int name, int value);
 void set_timeout(int fd, int name, int ms);
 
-/* ---- processes, threads, signals ---------------------------------------- */
+/* ---- processes, threads, signals ---- */
 
-/* A child that calls @run and exits with 0. */
+/* Starts a child that calls @run and exits with 0. */
 pid_t child_start(void (*run)(void *), void *arg);
-/* Waits for a child; anything but exit code 0 ends the case. */
+/* Waits for a child. Any exit code but 0 ends the case. */
 void child_end(pid_t pid);
-/* A child that connects to us and calls @run; returns our end. */
+/* Starts a child that connects to this process and calls @run. Return: this
+ * process's end. */
 int child_dial(void (*run)(int fd), pid_t *ret_pid);
-/* A child that accepts from us and calls @run; returns our end. */
+/* Starts a child that accepts from this process and calls @run. Return: this
+ * process's end. */
 int child_accept(void (*run)(int fd), pid_t *ret_pid);
 
 struct sleeper {
@@ -201,7 +205,7 @@ struct sleeper {
 };
 
 void sleeper_start(struct sleeper *sleeper, void (*run)(void *), void *arg);
-/* Until the thread sleeps in the call that it makes. */
+/* Waits until the thread sleeps in its call. */
 void sleeper_wait(struct sleeper *sleeper);
 void sleeper_start_asleep(struct sleeper *sleeper, void (*run)(void *),
 			  void *arg);
@@ -209,8 +213,8 @@ void sleeper_start_asleep(struct sleeper *sleeper, void (*run)(void *),
 bool sleeper_sleeps(struct sleeper *sleeper);
 void sleeper_end(struct sleeper *sleeper);
 
-/* What such threads do, and say what came of it: recv() of up to 10 octets, and
- * a send() of so many octets of the pattern, on the descriptor *@fd; poll(). */
+/* Thread functions that print their result: recv() of up to 10 octets, send()
+ * of that many octets of the pattern, on the descriptor *@fd; poll(). */
 #define SLEEPING_SEND_LEN (1 << 20)
 struct watched {
 	int fd;
@@ -221,10 +225,10 @@ void sleeping_recv(void *fd);
 void sleeping_send(void *fd);
 void sleeping_poll(void *watched);
 
-/* Counts the signals of a kind. */
+/* Number of caught signals of each kind. */
 extern atomic_int caught[65];
 void catch_signal(int number, int flags);
-/* Counts SIGUSR1 from now on, and blocks it.  Return: the set of it. */
+/* Counts SIGUSR1 from now on, and blocks it. Return: the set with it. */
 sigset_t block_usr1(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The names that _FORTIFY_SOURCE makes of calls, which Debian's programs
- * import: __recv_chk() and its like.
+ * The functions that _FORTIFY_SOURCE substitutes, which Debian's programs
+ * import: __recv_chk() and others.
  */
 #include "cases.h"
 
@@ -96,7 +96,7 @@ static void overflow(void)
 	    is_ended(receive_too_much, pair.server));
 }
 
-/* In memory that can be written to. */
+/* In writable memory. */
 static void print_count(int fd)
 {
 	char format[] = "text%n";

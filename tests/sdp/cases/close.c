@@ -75,7 +75,7 @@ static void unsent_nonblocking(void)
 	say("all of it came, then the end: %d", got == count);
 }
 
-/* How a process ends that has sent what its peer does not read yet. */
+/* How a process ends that has sent data which its peer does not read yet. */
 struct ending {
 	int listener;
 	void (*end)(void);
@@ -173,7 +173,7 @@ static void child_that_reads_no_more(int fd)
 	pause();
 }
 
-/* What it has not read makes it a reset with TCP as well. */
+/* Unread data makes it a reset with TCP too. */
 static void process_killed_unread(void)
 {
 	pid_t pid;
@@ -321,7 +321,7 @@ static void everything_closed(void)
 	struct address address;
 
 	NEED(dup2(kept, 60) == 60 && dup2(listener, 61) == 61);
-	/* As daemons do; the text's descriptor is above. */
+	/* As daemons do. The descriptor for the text is higher. */
 	for (int i = 3; i < 60; i++)
 		close(i);
 	show_recv("a kept socket sees the end", 60, 10, 0);
@@ -440,7 +440,7 @@ static void many(void)
 		char octet = 0;
 
 		send_text(client, "x");
-		/* Either end goes first. */
+		/* Each end closes first in turn. */
 		if (i % 2) {
 			right += recv(fd, &octet, 1, 0) == 1;
 			close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* connect(): blocking and not, refused, interrupted, repeated. */
+/* connect(): blocking and non-blocking, refused, interrupted, repeated. */
 #include "cases.h"
 
 static int connect_to(int fd, const struct address *address)
@@ -7,7 +7,7 @@ static int connect_to(int fd, const struct address *address)
 	return connect(fd, &address->any, address->len);
 }
 
-/* A socket that does not block, and has begun to connect. */
+/* A non-blocking socket that has begun to connect. */
 static int connect_begin(const struct address *address)
 {
 	int fd = socket_new();
@@ -180,7 +180,7 @@ static void dialling_start(struct dialling *d)
 	sleeper_start_asleep(&d->sleeper, dialling_main, d);
 }
 
-/* The call is left with EINTR. */
+/* The call returns with EINTR. */
 static void dialling_interrupt(struct dialling *d)
 {
 	catch_signal(SIGUSR1, 0);
@@ -224,7 +224,7 @@ static void interrupted(void)
 	SHOW("the one after it", connect_to(d.fd, &d.full.address));
 }
 
-/* As interpreters do: the connection goes on, and poll() tells of it. */
+/* As interpreters do: the connection continues, and poll() reports it. */
 static void interrupted_poll(void)
 {
 	struct dialling d;
@@ -294,7 +294,7 @@ static void *hammer_main(void *arg)
 	return NULL;
 }
 
-/* The connection is not accepted yet, so the start of SDP goes on. */
+/* The connection is not accepted yet, so the start of SDP is in progress. */
 static void unspec_interrupted(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -460,7 +460,7 @@ static void send_waits(void)
 	show_recv("arrives", take_connection(full.listener), 10, 0);
 }
 
-/* Two threads and one socket: one waits in connect(), one does @run. */
+/* Two threads and one socket: one waits in connect(), one calls @run. */
 static void meanwhile(struct dialling *d, void (*run)(void *fd))
 {
 	struct sleeper sleeper;
@@ -518,7 +518,7 @@ static void shutdown_meanwhile(void)
 
 	dialling_start(&d);
 	ret = shutdown(d.fd, SHUT_RDWR);
-	sleeper_end(&d.sleeper); /* after what its thread says */
+	sleeper_end(&d.sleeper); /* after the output of its thread */
 	SHOW("shutdown", ret);
 	show_send("send", d.fd, "x", MSG_NOSIGNAL);
 }
@@ -626,7 +626,7 @@ static void after_failure(void)
 	struct address address = address_of(listener);
 	int fd = socket_new();
 
-	/* An IPv6 socket refuses an IPv4 address as well. */
+	/* An IPv6 socket refuses an IPv4 address too. */
 	other.in.sin_port = address.in.sin_port;
 	SHOW("connect to the other family", connect_to(fd, &other));
 	SHOW("connect to its own", connect_to(fd, &address));
@@ -642,7 +642,7 @@ static int tcp_state(int fd)
 }
 
 /* The client waits for a while, and closes before the server sends anything.
- * The server's first send has no receiver, and is accepted all the same. */
+ * The server's first send has no receiver, and succeeds nevertheless. */
 static void closed_unanswered(void)
 {
 	struct pair pair = pair_new();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* epoll: level, edge and one-shot; what a registration is tied to. */
+/* epoll: level-triggered, edge-triggered and one-shot; what identifies a
+ * registration. */
 #include "cases.h"
 
 #include <sys/epoll.h>
@@ -28,7 +29,7 @@ static void add(int set, int fd, unsigned events)
 	NEED(control(set, EPOLL_CTL_ADD, fd, events, 0) == 0);
 }
 
-/* The events of the one descriptor of a set, without waiting. */
+/* Prints the events of the only descriptor of a set, without waiting. */
 static void show_events(const char *what, int set)
 {
 	struct epoll_event list[4];
@@ -136,7 +137,7 @@ static void edge_out(void)
 	add(set, pair.client, EPOLLOUT | EPOLLET);
 	show_events("writable", set);
 	show_events("again", set);
-	/* Some space may have come between two sends. */
+	/* Some space may appear between two sends. */
 	do
 		fill_more(pair.client, &count);
 	while (epoll_wait(set, &event, 1, 0) > 0);
@@ -305,7 +306,7 @@ static void accepted(void)
 	say("data: %s", events_name(event.events));
 }
 
-/* Neither end has said anything, and the accepting one may write. */
+/* Neither end has sent anything, and the accepting one may write. */
 static void accepted_out(void)
 {
 	struct pair pair = pair_new();
@@ -520,7 +521,7 @@ static void many(void)
 		seen += list[i].data.u64 % 3 == 0;
 	say("%d of them rightly", seen);
 	seen = 0;
-	/* One event at a time goes round all that are ready. */
+	/* With one event per call, all ready sockets are reported in turn. */
 	for (int i = 0; i < COUNT / 3 + 1; i++) {
 		char octet;
 
@@ -581,7 +582,7 @@ static void wait_main(void *arg)
 
 static void wait_weeks_main(void *arg)
 {
-	/* 2^32 + 1 ms: for epoll_pwait2() alone. */
+	/* 2^32 + 1 ms: only epoll_pwait2() accepts it. */
 	struct timespec limit = { .tv_sec = 4294967, .tv_nsec = 297000000 };
 	struct epoll_event event;
 
@@ -589,7 +590,7 @@ static void wait_weeks_main(void *arg)
 	     epoll_pwait2(*(int *)arg, &event, 1, &limit, NULL));
 }
 
-/* Before and after there is something of SDP in the process. */
+/* Before and after the process uses SDP. */
 static void long_timeouts(void)
 {
 	struct sleeper sleeper;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Arguments that are wrong: bad memory, bad descriptors, bad lengths. */
+/* Invalid arguments: bad memory, bad descriptors, bad lengths. */
 #include "cases.h"
 
 #include <sys/mman.h>
 
-/* volatile, as the compiler knows better than to pass such an address. */
+/* volatile, because the compiler would warn of such an address. */
 static void *volatile nowhere = (void *)16;
 static void *volatile null;
 
@@ -54,7 +54,7 @@ static void recv_main(void *arg)
 	SHOW("the sleeping recv", recv(*(int *)arg, nowhere, 10, 0));
 }
 
-/* Nothing is there yet: the memory is bad when octets come. */
+/* Nothing has arrived yet: the memory is invalid when octets arrive. */
 static void bad_memory_sleeping(void)
 {
 	struct pair pair = pair_used();
@@ -97,7 +97,7 @@ static void memory_half_there(void)
 
 	NEED(octets != MAP_FAILED);
 	NEED(munmap(octets + 4096, 4096) == 0);
-	/* recv() touches no more than it has. */
+	/* recv() writes only as many octets as it has. */
 	send_text(pair.client, "intact");
 	wait_octets(pair.server, 6);
 	SHOW("recv to memory that is half there",
@@ -105,7 +105,7 @@ static void memory_half_there(void)
 	say("%s", octets + 4000);
 }
 
-/* The most frequent bad address. */
+/* The most frequent invalid address. */
 static void null_memory(void)
 {
 	struct pair pair = pair_used();

@@ -104,7 +104,7 @@ static void shell_speaks_first(void)
 	child_end(pid);
 }
 
-/* A program that reads some leaves the rest to us. */
+/* The program reads a part, and the rest stays for this process. */
 static void partly_read(void)
 {
 	char *words[] = { "dd",		 "bs=1",	 "count=4",
@@ -119,7 +119,7 @@ static void partly_read(void)
 	show_recv("recv", pair.client, 20, 0);
 }
 
-/* One program after the other in one process. */
+/* Several programs in sequence in one process. */
 static void chain(void)
 {
 	char *words[] = { "sh", "-c", "exec sh -c 'echo 220; exec cat'", NULL };
@@ -151,7 +151,7 @@ static void left_behind(void)
 	show_recv("the end", pair.client, 8, 0);
 }
 
-/* The names of the connection, on which SDP is used, or not yet. */
+/* The names of the connection, whether SDP has started on it or not. */
 static void asks_names(struct pair pair)
 {
 	char path[256];
@@ -247,7 +247,7 @@ static void to_command(void)
 	show_recv("recv", pair.server, 30, 0);
 }
 
-/* This program again, which goes on with the descriptor that it is told. */
+/* Executes this program again, with a descriptor to use. */
 static pid_t again_on(int fd)
 {
 	char number[16], path[256];
@@ -315,7 +315,7 @@ static void replaced_child(int fd)
 	NEED(!"execv");
 }
 
-/* The process that has the connection becomes another program. */
+/* The process that has the connection executes another program. */
 static void replaced(void)
 {
 	pid_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the cases have in common: connections, waiting, data, processes. */
+/* Common parts of the cases: connections, waiting, data, processes. */
 #include "cases.h"
 
 #include <linux/sockios.h>
@@ -9,7 +9,7 @@
 int fixture_family = AF_INET;
 atomic_int caught[65];
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- waiting ---- */
 
 void nap(void)
 {
@@ -39,7 +39,7 @@ void wait_sent(int fd)
 	UNTIL(ioctl(fd, SIOCOUTQ, &got) == 0 && got == 0);
 }
 
-/* The state in a stat file of /proc; 0: no such thread. */
+/* The state from a stat file of /proc; 0: no such thread. */
 static char state_get(const char *path)
 {
 	char text[512];
@@ -66,7 +66,7 @@ static char state_of(const char *path)
 
 #define ASLEEP_LOOKS 5
 
-/* Asleep at several looks in a row: a thread that only waits for a processor
+/* Asleep in several checks in a row: a thread that only waits for a processor
  * shows R, one that waits for a lock or memory shows S for a moment. */
 static void wait_asleep(const char *path)
 {
@@ -93,7 +93,7 @@ void wait_thread_asleep(pid_t tid)
 	wait_asleep(path);
 }
 
-/* ---- addresses and connections ------------------------------------------ */
+/* ---- addresses and connections ---- */
 
 struct address address_loopback(int family)
 {
@@ -239,7 +239,7 @@ int reset_new(void)
 	return pair.server;
 }
 
-/* ---- data --------------------------------------------------------------- */
+/* ---- data ---- */
 
 void send_text(int fd, const char *text)
 {
@@ -318,7 +318,7 @@ size_t recv_pattern_all(int fd, size_t offset)
 	}
 }
 
-/* Has TCP octets on the way?  When they arrive there is space again. */
+/* Whether TCP has octets in transit. When they arrive there is space again. */
 static bool is_on_the_way(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -335,8 +335,9 @@ static bool is_writable(int fd)
 	return poll(&look, 1, 0) == 1;
 }
 
-/* Naps in which nothing more fits: what the stack still gathers, or has in its
- * own threads on a loaded machine, has gone by then. */
+/* Number of short sleeps in which nothing more fits. By then everything was
+ * sent that the stack still gathered, or had in its own threads on a loaded
+ * machine. */
 #define FILL_LOOKS 30
 
 void fill_more(int fd, size_t *count)
@@ -405,7 +406,7 @@ void set_timeout(int fd, int name, int ms)
 	NEED(setsockopt(fd, SOL_SOCKET, name, &limit, sizeof(limit)) == 0);
 }
 
-/* ---- processes, threads, signals ---------------------------------------- */
+/* ---- processes, threads, signals ---- */
 
 pid_t child_start(void (*run)(void *), void *arg)
 {
@@ -524,7 +525,7 @@ bool sleeper_sleeps(struct sleeper *sleeper)
 			sleeper_end(sleeper);
 			return false;
 		}
-		/* It may end here: that is seen in the next turn. */
+		/* It may end here. The next iteration detects that. */
 		if (state_get(path) != 'S')
 			looks = -1;
 	}

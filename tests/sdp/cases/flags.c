@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The flags of send() and recv(), but for urgent data. */
+/* The flags of send() and recv(), except for urgent data. */
 #include "cases.h"
 
 static void peek(void)
@@ -301,7 +301,7 @@ static void control_empty(void)
 	    message.msg_flags);
 }
 
-/* Where there is no address, its length is not looked at. */
+/* Without an address its length is ignored. */
 static void no_name(void)
 {
 	struct pair pair = pair_new();

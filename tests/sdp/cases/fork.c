@@ -145,7 +145,7 @@ static void prefork_epoll(void)
 		child_end(pids[i]);
 }
 
-/* The parent connects, the child uses the connection. */
+/* The parent connects, and the child uses the connection. */
 static void handed_over(struct pair pair)
 {
 	pid_t pid = child_start(echo_child, &pair.server);
@@ -216,7 +216,7 @@ static void child_waits(void *arg)
 	NEED(read(gate->go[0], &octet, 1) == 0);
 }
 
-/* The stream ends when the last process has closed. */
+/* The stream ends when the last process has closed it. */
 static void end_by_last(void)
 {
 	struct pair pair = pair_used();
@@ -239,7 +239,7 @@ static void parent_first_child(void *arg)
 	struct gate *gate = arg;
 	char octet;
 
-	/* The process between us and the case ends first. */
+	/* The process between this one and the case ends first. */
 	if (fork() != 0)
 		_exit(0);
 	close(gate->go[1]);
@@ -272,7 +272,7 @@ static void timeouts_child(void *arg)
 	show_recv("a time that the child sets", pair->client, 10, 0);
 }
 
-/* Set before the child is made, and by it. */
+/* Set before the fork, and by the child. */
 static void timeouts(void)
 {
 	struct pair pair = pair_used();
@@ -408,7 +408,7 @@ static void busy_send_main(void *arg)
 	send_pattern(*(int *)arg, 20000000, 0);
 }
 
-/* ... and while octets come and go. */
+/* ... and while data is transferred. */
 static void busy_recv(void)
 {
 	struct pair pair = pair_used();
@@ -440,7 +440,7 @@ static void names(void)
 	child_end(child_start(name_child, &pair));
 }
 
-/* ---- passing ------------------------------------------------------------ */
+/* ---- passing ---- */
 
 static void pass(int by, int fd)
 {
@@ -482,7 +482,7 @@ static void pass_child(void *arg)
 	echo(passed(*(int *)arg));
 }
 
-/* The child was there before the socket. */
+/* The child was started before the socket was made. */
 static void pass_pair(bool is_used)
 {
 	struct pair pair;
@@ -508,7 +508,7 @@ static void pass_used(void)
 	pass_pair(true);
 }
 
-/* The same by the calls that take several messages. */
+/* The same with the calls for several messages. */
 static void many_child(void *arg)
 {
 	char control[CMSG_SPACE(sizeof(int))], octet;
@@ -596,7 +596,7 @@ static void pass_listener(void)
 	child_end(pid);
 }
 
-/* No process has the descriptor while it is passed; what was sent stays. */
+/* No process has the descriptor while it is passed. Data in transit is kept. */
 static void pass_in_flight(void)
 {
 	struct pair pair = pair_used();
@@ -616,7 +616,7 @@ static void recv_all_main(void *arg)
 		  MSG_WAITALL);
 }
 
-/* Passed on while a thread sleeps in recv(), which has got a part. */
+/* Passed while a thread sleeps in recv(), which has received a part. */
 static void pass_partial_recv(void)
 {
 	struct pair pair = pair_used();
@@ -632,7 +632,8 @@ static void pass_partial_recv(void)
 	sleeper_end(&sleeper);
 }
 
-/* ... in send(); then only this call has it, as all numbers are closed. */
+/* ... in send(). Then only this call holds the socket, because all numbers are
+ * closed. */
 static void pass_sending(void)
 {
 	struct pair pair = pair_used();

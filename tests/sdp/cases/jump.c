@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A signal handler that does not return to the call which it interrupts.  The
- * call sleeps then; afterwards the sockets work, and end, as ever.
+ * A signal handler that does not return to the call that it interrupts. The
+ * call sleeps at that time. Afterwards the sockets work and are closed as
+ * usual.
  */
 #include "cases.h"
 
@@ -19,7 +20,7 @@ static void jump(int number)
 	siglongjmp(back, 1);
 }
 
-/* Interrupts the main thread when that sleeps. */
+/* Interrupts the main thread when it sleeps. */
 static void *interrupt_main(void *arg)
 {
 	(void)arg;
@@ -39,7 +40,7 @@ static pthread_t interrupt_start(void (*handler)(int))
 	return thread;
 }
 
-/* @call sleeps, and is left. */
+/* @call sleeps, and the handler jumps out of it. */
 static void leave(void (*call)(void *), void *arg)
 {
 	pthread_t thread = interrupt_start(jump);
@@ -52,7 +53,7 @@ static void leave(void (*call)(void *), void *arg)
 	say("left");
 }
 
-/* Both directions, and the end. */
+/* Uses both directions, then closes. */
 static void use_and_close(struct pair *pair)
 {
 	send_text(pair->client, "abc");
@@ -235,7 +236,7 @@ static void send_large_call(void *arg)
 	SHOW("send", send(large->pair.client, large->octets, LARGE, 0));
 }
 
-/* The memory goes, what the kernel has of it does not. */
+/* The memory is unmapped. Data that the kernel has is kept. */
 static void in_large_send(void)
 {
 	struct large large = { .pair = pair_used(), .octets = large_map() };
@@ -266,7 +267,8 @@ static void send_parts(void *arg)
 	close(large->pair.client);
 }
 
-/* What comes later is not put where the call would have had it. */
+/* Data that arrives later is not written to the memory of the abandoned
+ * call. */
 static void in_large_recv(void)
 {
 	struct large large = { .pair = pair_used(), .octets = large_map() };
@@ -303,7 +305,7 @@ static void other_main(void *arg)
 	show_recv("the other thread's recv", *(int *)arg, 10, 0);
 }
 
-/* The thread that has left makes no further call, and another still sleeps. */
+/* The thread that jumped makes no further call, and another still sleeps. */
 static void beside_others(void)
 {
 	struct sleeper other;
@@ -320,7 +322,7 @@ static void beside_others(void)
 	use_and_close(&pair);
 }
 
-/* Two sleep before one of them leaves. */
+/* Two threads sleep before one of them jumps. */
 static void before_others(void)
 {
 	struct sleeper other;
@@ -337,7 +339,7 @@ static void before_others(void)
 	use_and_close(&pair);
 }
 
-/* A jump that stays inside the handler leaves nothing. */
+/* A jump inside the handler does not leave the call. */
 static void jump_inside(int number)
 {
 	sigjmp_buf here;
@@ -359,7 +361,7 @@ static void inside_handler(void)
 
 static struct pair handler_pair;
 
-/* The handler's own call is left by the next signal's. */
+/* The next signal's handler jumps out of the handler's own call. */
 static void recv_in_handler(int number)
 {
 	(void)number;
@@ -395,7 +397,7 @@ static void answer_slowly(int fd)
 	}
 }
 
-/* The handler sleeps as well, and comes back. */
+/* The handler sleeps too, and returns. */
 static void ask_in_handler(int number)
 {
 	struct pollfd look = { .fd = asked_fd, .events = POLLIN };

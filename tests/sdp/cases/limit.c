@@ -36,7 +36,7 @@ static void waiting_main(void *arg)
 	NEED(recv(fd, &octet, 1, 0) == 0);
 }
 
-/* The client is another process, which has descriptors. */
+/* The client is another process, which has enough descriptors. */
 static void acceptance(void)
 {
 	int listener = listen_new(2), last = -1, fd = -1;
@@ -137,8 +137,8 @@ static void echo_main(void *arg)
 	send_text(child->pair.server, text);
 }
 
-/* Of a child that uses a connection of its parent's, which has no descriptor
- * left by then. */
+/* A child uses a connection of its parent, which has no descriptor left
+ * then. */
 static void of_parent(void)
 {
 	struct child child = { .pair = pair_used() };
@@ -155,7 +155,7 @@ static void of_parent(void)
 	child_end(pid);
 }
 
-/* A limit that cannot be raised, and is too low for a device: by TCP. */
+/* A limit that cannot be raised, and is too low for a device: TCP is used. */
 static void thirty_two(void)
 {
 	const struct rlimit limit = { 32, 32 };
@@ -185,7 +185,7 @@ static void thirty_two(void)
 
 enum { MANY = 200 };
 
-/* All at once, so that what each waits for goes on beside the others. */
+/* Waits for all at once, so that all of them make progress. */
 static void wait_all(const int *fds, short events)
 {
 	struct pollfd list[MANY];
@@ -223,7 +223,7 @@ static void two_hundred(void)
 	say("%d connections at once", right);
 }
 
-/* ---- a hard limit: SDP where there are enough, else TCP ------------------ */
+/* ---- a hard limit: SDP if there are enough descriptors, else TCP ---- */
 
 static void limit_hard(rlim_t count)
 {
@@ -235,7 +235,7 @@ static void limit_hard(rlim_t count)
 struct limited {
 	rlim_t count;
 	struct address address;
-	int way; /* to tell the address */
+	int way; /* to pass the address */
 };
 
 static void client_main(void *arg)

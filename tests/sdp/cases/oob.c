@@ -44,7 +44,8 @@ static void none(void)
 		  MSG_OOB | MSG_NOSIGNAL);
 }
 
-/* FIONREAD counts up to the mark: all is there once nothing waits here. */
+/* FIONREAD counts up to the mark: everything has arrived once nothing waits at
+ * the sender. */
 static void reads_stop(void)
 {
 	struct pair pair = pair_used();
@@ -80,8 +81,8 @@ static void wait_urgent(int fd, char octet)
 }
 
 /*
- * The first becomes data.  Linux drops it if all octets before it have been
- * read, which no program should count on: here some have not.
+ * The first urgent octet becomes data. Linux drops it if all octets before it
+ * were read, which no program should rely on: here some were not.
  */
 static void second(void)
 {
@@ -95,7 +96,7 @@ static void second(void)
 	show_send("urgent", pair.client, "2", MSG_OOB);
 	send_text(pair.client, "after");
 	wait_sent(pair.client);
-	/* What was sent may still be on its way through the receiver. */
+	/* What was sent may still be handled by the receiver. */
 	wait_urgent(pair.server, '2');
 	show_recv("the urgent one", pair.server, 99, MSG_OOB);
 	show_mark("first", pair.server);
@@ -270,8 +271,8 @@ static void many_turns(void)
 	say("%d of 200 were right", right);
 }
 
-/* The reader stands before an urgent octet that it has taken, when the next one
- * comes: the old one is no data for that. */
+/* The reader is at an urgent octet that it has taken, when the next one
+ * arrives: the old one does not become data. */
 static void at_mark(void)
 {
 	struct pair pair = pair_used();

@@ -9,7 +9,8 @@ struct option {
 
 #define OPTION(level, name) #name, level, name
 
-/* Their value on a new socket does not depend on the machine's settings. */
+/* Options whose value on a new socket does not depend on the machine's
+ * settings. */
 static const struct option plain[] = {
 	{ OPTION(SOL_SOCKET, SO_TYPE) },
 	{ OPTION(SOL_SOCKET, SO_PROTOCOL) },
@@ -200,7 +201,7 @@ static void show_some(int fd)
 	    out.tv_sec * 1000 + out.tv_usec / 1000);
 }
 
-/* What was set before the connection, and what is set on it. */
+/* What was set before the connection, and on it. */
 static void kept_by_disconnect(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -448,7 +449,7 @@ static void peer_credentials(void)
 	} who = { -2, -2, -2 };
 	socklen_t len = sizeof(who);
 
-	/* For sockets of AF_UNIX only; others have no such process. */
+	/* Only for AF_UNIX; other sockets have no peer process. */
 	SHOW("SO_PEERCRED",
 	     getsockopt(pair.client, SOL_SOCKET, SO_PEERCRED, &who, &len));
 	say("pid %d, uid %d, gid %d", who.pid, who.uid, who.gid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* poll() and ppoll(): what a socket shows in each state, and waiting. */
+/* poll() and ppoll(): the events in each state of a socket, and waiting. */
 #include "cases.h"
 
 #define ALL (POLLIN | POLLOUT | POLLRDHUP | POLLPRI)
@@ -137,8 +137,8 @@ static void wakes_space(void)
 	struct sleeper sleeper;
 	size_t count = 0;
 
-	/* A full socket may have space once more, when the stack's timers have
-	 * gathered what is in it: then poll() has not slept. */
+	/* A full socket may have space again when the stack's timers have
+	 * merged its data. Then poll() has not slept. */
 	do {
 		fill_more(pair.client, &count);
 		sleeper_start(&sleeper, poll_space_main, &pair.client);
@@ -284,7 +284,7 @@ static void low_water_recv(void)
 	sleeper_end(&sleeper);
 }
 
-/* With a signal pending, what is ready wins. */
+/* With a pending signal, ready descriptors take precedence. */
 static void pending_signal(void)
 {
 	struct pair pair = pair_used();

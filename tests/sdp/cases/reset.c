@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections that end badly: resets, and sending to a peer that is gone. */
+/* Abnormal ends: resets, and sending to a peer that has gone. */
 #include "cases.h"
 
 #define ALL (POLLIN | POLLOUT | POLLRDHUP)
@@ -93,7 +93,7 @@ static void peer_had_some_unread(void)
 	show_recv("recv", pair.client, 10, 0);
 }
 
-/* The peer closed cleanly, and we go on sending. */
+/* The peer has closed in order, and this end continues to send. */
 static void send_after_end(void)
 {
 	struct pair pair = pair_used();
@@ -206,7 +206,7 @@ static void connects_again(void)
 	SHOW("connect again", connect(fd, &address.any, address.len));
 }
 
-/* The default of SIGPIPE ends a process. */
+/* The default action of SIGPIPE ends a process. */
 static void broken_pipe_child(void *arg)
 {
 	int fd = *(int *)arg;

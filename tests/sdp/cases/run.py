@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """run.py tcp|sdp|rules [--only NAME,...] [--sanitizer address|thread]
-[--carrier cm] [ipv4|ipv6]: compares what sock-cases says.
+[--carrier cm] [ipv4|ipv6]: compares the output of sock-cases.
 
-A NAME is that of a case or of a theme; without any, all cases run.  Those that
-unfit.txt names for the sanitizer or the carrier are left out.
---carrier is USIW_SDP_CARRIER of the run over SDP.
+A NAME is that of a case or of a theme. Without any, all cases run. Those that
+unfit.txt names for the sanitizer or the carrier are left out. --carrier is
+USIW_SDP_CARRIER of the run over SDP.
 
-tcp: two runs over TCP, the second beside busy loops, say the same, and no
-case fails, dies or hangs.
-sdp: a run over SDP says what a run over TCP says.  exceptions.txt names the
-cases that may differ, one a line, "name: reason"; an exception that says the
-same is an error too.  With a carrier its name stands before that of the file.
-rules: a run under the library, whose rules leave every socket to TCP or cannot
-be read, says what a run without it says, and nothing goes by usiw.
+tcp: two runs over TCP, the second beside busy loops, print the same. No case
+fails, crashes or hangs.
+
+sdp: a run over SDP prints the same as a run over TCP. exceptions.txt names the
+cases that may differ, one a line, "name: reason". An exception without a
+difference is an error too. With a carrier its name stands before that of the
+file.
+
+rules: a run under the library, with rules that leave every socket to TCP or
+that cannot be read, prints the same as a run without the library. Nothing goes
+by usiw.
 """
 import difflib
 import os
@@ -29,13 +33,13 @@ from harness import BUILD, Test, check  # noqa: E402
 
 SOCK_CASES = os.path.join(BUILD, "bin", "sock-cases")
 LEAST_CASES = 150
-# Seconds for one case: only a hang reaches it.
+# Seconds for one case. Only a hang takes that long.
 LIMIT = 20
 BAD = re.compile(r"hangs|dies of SIG\w+|fails at .*|says nothing")
-# Cases of streams move more than this each time.
+# All cases together move at least this much.
 PAYLOAD = 16 << 20
-# Processes that sent something as SDP: each case is one at least, and only
-# some need no data.
+# Processes that sent something as SDP: at least one per case, but some cases
+# need no data.
 LEAST_SENDERS = 250
 ONLY = []
 SANITIZER = []
@@ -43,7 +47,8 @@ CARRIER = []
 
 
 def by_case(text, names):
-    """Name -> lines.  What a library logs has no case's name before it."""
+    """Name -> lines. Log lines of a library do not begin with a case's
+    name."""
     found = {name: [] for name in names}
     for line in text.splitlines():
         name, colon, what = line.partition(": ")
@@ -72,7 +77,7 @@ def load(name):
 
 
 def unfit(names):
-    """Those that the sanitizer or the carrier does not allow."""
+    """The cases that the sanitizer or the carrier does not allow."""
     unfit_for = [*SANITIZER, *CARRIER] + ["both"] * len(SANITIZER) + [
         f"{carrier}-{sanitizer}"
         for carrier in CARRIER for sanitizer in SANITIZER]
@@ -92,7 +97,7 @@ def is_of(name, only):
 
 
 def start(test, name, family, usiw, names, env=None):
-    """sock-cases, over TCP or, with @usiw, over SDP."""
+    """Starts sock-cases over TCP or, with @usiw, over SDP."""
     limit = max(1, round(LIMIT * harness.SLOW))
     words = ["--ipv6"] if family == "ipv6" else []
     if CARRIER:
@@ -102,7 +107,8 @@ def start(test, name, family, usiw, names, env=None):
 
 
 def wait_for(program, names):
-    """Its text; that the cases are well is read from it."""
+    """Waits for its end, checks that no case lacks output, and returns the
+    lines by name."""
     hangs = len(names) * LIMIT / 4
     program.wait(60 + hangs, codes=(0, 1))
     text = by_case(program.text(), names)
@@ -151,7 +157,7 @@ def exceptions(names):
 
 
 def demand_sdp(test, before):
-    """That the octets went by usiw, and those of most cases."""
+    """Checks that the octets went by usiw, and did so in most cases."""
     if ONLY:
         test.demand_payload(before, 1)
         return
@@ -183,7 +189,7 @@ def over_sdp(family):
         print(f"{len(names)} cases, {len(excused)} exceptions")
 
 
-# Name -> the file of rules, what the program says on standard error.
+# Name -> the file of rules, what the program prints on standard error.
 RULES = {
     "tcp-only": ("use tcp server *:*\nuse tcp client *:*\n", None),
     "unreadable": ("use bogus client *:*\n", "'bogus' is not a protocol"),

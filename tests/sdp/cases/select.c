@@ -4,7 +4,7 @@
 
 #include <sys/select.h>
 
-/* What select() without waiting says of one descriptor. */
+/* Prints what select() returns for one descriptor without waiting. */
 static void show_select(const char *what, int fd)
 {
 	struct timeval none = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The text of the cases: each line is one write(), of printable characters. */
+/* The output of the cases: each line is one write() of printable characters. */
 #include "cases.h"
 #include "show.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where the text of a case goes: for the program that runs the cases. */
+/* The destination of a case's output, for the program that runs the cases. */
 #ifndef SDP_CASES_SHOW_H
 #define SDP_CASES_SHOW_H
 
-/* From here on, lines are those of the case @name and go to @fd. */
+/* From here on, lines belong to the case @name and go to @fd. */
 void show_begin(const char *name, int fd);
 
 #endif

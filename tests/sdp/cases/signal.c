@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Signals in the middle of a call. */
+/* Signals during a call. */
 #include "cases.h"
 
 #include <sys/signalfd.h>
@@ -11,7 +11,8 @@ static void recv_all_main(void *arg)
 		  MSG_WAITALL);
 }
 
-/* A thread sleeps in @call; a signal comes.  Then it sleeps again, or not. */
+/* A thread sleeps in @call and a signal arrives. Then it sleeps again, or
+ * returns. */
 static void signalled(struct sleeper *sleeper, void (*call)(void *), int *fd,
 		      int flags, bool sleeps_again)
 {
@@ -140,7 +141,7 @@ static void send_one_main(void *arg)
 	show_send("the sleeping send", *(int *)arg, "x", MSG_NOSIGNAL);
 }
 
-/* Nothing of it went, as there was no space. */
+/* Nothing of it was sent, because there was no space. */
 static void send_interrupted(void)
 {
 	struct pair pair = pair_used();
@@ -184,7 +185,7 @@ static void send_partial_restart(void)
 
 static void by_timer(void)
 {
-	/* Again and again: the first may come before recv() sleeps. */
+	/* Repeated, because the first may arrive before recv() sleeps. */
 	struct itimerval often = { .it_value.tv_usec = 20000,
 				   .it_interval.tv_usec = 20000 };
 	struct pair pair = pair_used();
@@ -207,8 +208,8 @@ static void ignored(void)
 	sleeper_end(&sleeper);
 }
 
-/* A signal that all threads of the program block stays pending: no thread of
- * a library may take it. */
+/* A signal that all threads of the program block stays pending: no thread of a
+ * library may take it. */
 static void blocked(void)
 {
 	struct pair pair;
@@ -227,7 +228,7 @@ static void blocked(void)
 	say("sigwait takes it: %d", taken == SIGUSR1);
 }
 
-/* Blocked in the program after the connection was made, too. */
+/* Blocked in the program, also after the connection was made. */
 static void blocked_later(void)
 {
 	struct pair pair = pair_used();
@@ -290,7 +291,7 @@ static void by_descriptor(void)
 	say("SIGUSR1: %d", info.ssi_signo == SIGUSR1);
 }
 
-/* A handler that uses the same kind of socket. */
+/* The handler uses a socket of the same kind. */
 static struct pair handler_pair;
 
 static void send_in_handler(int number)

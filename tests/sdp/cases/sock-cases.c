@@ -5,10 +5,10 @@
  *	sock-cases [--ipv6] [-j COUNT] [--limit SECONDS] [NAME...]
  *	sock-cases --list
  *
- * A NAME is that of a case, or of a theme.  Each case runs in a process of its
- * own, up to COUNT at a time; the text comes in the order of the table.  A
- * case that needs longer than the limit is stopped, and its last line is
- * "NAME: hangs".  The exit code is 1 if a case failed, died or hung.
+ * A NAME is that of a case or of a theme. Each case runs in its own process, up
+ * to COUNT at a time; the output is in the order of the table. A case that
+ * exceeds the limit is stopped, and its last line is "NAME: hangs". The exit
+ * code is 1 if a case failed, died or hung.
  */
 #include "cases.h"
 #include "show.h"
@@ -81,8 +81,8 @@ static void choose(char **words)
 	}
 }
 
-/* In the process of the case: standard input and output are nothing, and the
- * text's descriptor is out of the way of the numbers that a case may use. */
+/* Runs in the process of the case. Standard input and output are /dev/null, and
+ * the descriptor of the output is above the numbers that a case may use. */
 static void case_main(const struct run *run, const sigset_t *mask)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -106,7 +106,7 @@ static void run_start(struct run *run, const sigset_t *mask)
 {
 	run->text_fd = memfd_create("sock-cases", MFD_CLOEXEC);
 	NEED(run->text_fd >= 0);
-	/* Of two threads' lines written at once, none is lost. */
+	/* If two threads write lines at once, none is lost. */
 	NEED(fcntl(run->text_fd, F_SETFL, O_APPEND) == 0);
 	fflush(stdout);
 	run->pid = fork();
@@ -131,13 +131,13 @@ static void runs_reap(void)
 		}
 		if (waitpid(run->pid, &run->status, WNOHANG) != run->pid)
 			continue;
-		/* What a case leaves behind goes as well. */
+		/* Ends processes that the case has left. */
 		kill(-run->pid, SIGKILL);
 		run->state = ENDED;
 	}
 }
 
-/* The text of a case that has ended; was all well with it? */
+/* Prints the output of a case that has ended. Return: whether it succeeded. */
 static bool run_print(struct run *run)
 {
 	char text[4096];
@@ -161,7 +161,7 @@ static bool run_print(struct run *run)
 	return !run->is_late && run->status == 0 && at > 0;
 }
 
-/* Exit code of the program. */
+/* Return: exit code of the program. */
 static int run_all(void)
 {
 	struct timespec tick = { .tv_nsec = 50000000 };

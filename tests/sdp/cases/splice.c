@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 
-/* A file with so many octets of the pattern. */
+/* Makes a file with that many octets of the pattern. */
 static int file_new(size_t count)
 {
 	char *octets = malloc(count);
@@ -121,7 +121,7 @@ static void in(void)
 	     splice(pipes[0], NULL, pair.client, NULL, 100, 0));
 }
 
-/* A socket that does not wait: what it has no space for stays in the pipe. */
+/* A non-blocking socket: what it has no space for stays in the pipe. */
 static void in_nonblocking(void)
 {
 	struct pair pair = pair_used();
@@ -180,7 +180,7 @@ static void splice_main(void *arg)
 					   NULL, 100, SPLICE_F_NONBLOCK));
 }
 
-/* SPLICE_F_NONBLOCK is for the pipe. */
+/* SPLICE_F_NONBLOCK concerns the pipe. */
 static void out_waits(void)
 {
 	struct pair pair = pair_used();
@@ -203,7 +203,7 @@ static void proxy_child(int fd)
 	say("%zu octets came back", recv_pattern_all(fd, 0));
 }
 
-/* Socket to pipe to socket, as proxies do. */
+/* From socket to pipe to socket, as proxies do. */
 static void proxy(void)
 {
 	pid_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* stdio over sockets: the C library's own reads and writes. */
+/* stdio on sockets: the C library's own reads and writes. */
 #include "cases.h"
 
 static FILE *stream_of(int fd, const char *mode)
@@ -187,7 +187,7 @@ static void standard_output(void)
 	show_recv("recv", pair.server, 30, 0);
 }
 
-/* Nothing was said on the connection before. */
+/* Nothing was sent on the connection before. */
 static void standard_unused(void)
 {
 	struct pair pair = pair_new();
@@ -268,7 +268,7 @@ static void in_child(void)
 	NEED(pid >= 0);
 	if (pid == 0) {
 		fputs("from the child\n", out);
-		/* exit() writes it. */
+		/* exit() flushes it. */
 		exit(0);
 	}
 	child_end(pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Octets through a connection, by each call that moves them. */
+/* Data through a connection, by every call that transfers it. */
 #include "cases.h"
 
 #include <sys/mman.h>
@@ -342,7 +342,7 @@ static void echo_large(void)
 	child_end(pid);
 }
 
-/* One thread, non-blocking, both ways through one connection. */
+/* One thread, non-blocking, in both directions of one connection. */
 static void both_ways_run(int fd)
 {
 	const size_t size = 3 << 20;
@@ -396,7 +396,7 @@ static void both_ways_dial(void *arg)
 	both_ways_run(fd);
 }
 
-/* The same with the smallest of buffers at both ends. */
+/* The same with the smallest buffers at both ends. */
 static void both_ways_small(void)
 {
 	int listener = bound_new(), fd;
@@ -447,7 +447,7 @@ static void fill_and_drain(void)
 	show_recv("it goes on", pair.server, 10, 0);
 }
 
-/* Zeros, which take no memory until something is written there. */
+/* Zeros, which use no memory until they are written to. */
 static char *zeros(size_t size)
 {
 	char *octets = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -491,7 +491,7 @@ static void send_timeout(void)
 	say("then: %s", error_name(errno));
 }
 
-/* As send_timeout(), where the connection has been used. */
+/* Like send_timeout(), on a connection that was used. */
 static void send_timeout_used(void)
 {
 	const size_t size = 1 << 20;
@@ -633,7 +633,7 @@ static void memory_read_only(void)
 	free(octets);
 	octets = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 	NEED(octets != MAP_FAILED);
-	/* The other end sends, so that both directions are in use. */
+	/* The other end sends too, so that both directions are in use. */
 	sleeper_start(&sleeper, sleeping_send, &pair.server);
 	set_nonblocking(pair.client, true);
 	for (size_t out = 0, in = 0; out < size || in < size;) {

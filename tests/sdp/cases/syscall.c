@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* System calls by syscall(), by the instruction, and by io_uring. */
+/* System calls by syscall(), by the instruction itself, and by io_uring. */
 #include "cases.h"
 
 #include <linux/io_uring.h>
@@ -123,7 +123,7 @@ static void wrapped_descriptors(void)
 	show_recv("recv", pair.server, 20, 0);
 }
 
-/* As a program makes them that does not use libc. */
+/* As in a program that does not use libc. */
 static long raw(long number, long a, long b, long c)
 {
 #if defined(__x86_64__)
@@ -177,7 +177,7 @@ static void raw_used(void)
 	raw_exchange(pair_used());
 }
 
-/* ---- io_uring ----------------------------------------------------------- */
+/* ---- io_uring ---- */
 
 struct ring {
 	int fd;
@@ -211,7 +211,7 @@ static void *ring_at(const struct ring *ring, uint32_t offset)
 	return ring->queue + offset;
 }
 
-/* One operation; its result. */
+/* Runs one operation and returns its result. */
 static int ring_run(struct ring *ring, int what, int fd, void *octets,
 		    unsigned len)
 {
@@ -237,7 +237,7 @@ static int ring_run(struct ring *ring, int what, int fd, void *octets,
 	return result;
 }
 
-/* A program that finds no io_uring takes the ordinary calls. */
+/* A program without io_uring uses the ordinary calls. */
 static void uring(void)
 {
 	struct pair pair = pair_used();

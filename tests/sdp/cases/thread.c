@@ -17,7 +17,7 @@ static void close_recv(void)
 	say("recv sleeps on");
 	send_text(pair.client, "later");
 	sleeper_end(&sleeper);
-	/* Now the last reference is gone. */
+	/* Now the last reference is dropped. */
 	show_recv("the peer", pair.client, 10, 0);
 }
 
@@ -39,7 +39,7 @@ static void close_recv_number(void)
 	struct sleeper sleeper;
 
 	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
-	/* The number gets another socket while recv sleeps in the old one. */
+	/* The number gets another socket while recv sleeps on the old one. */
 	NEED(dup2(other.server, pair.server) == pair.server);
 	sleeper_wait(&sleeper);
 	send_text(other.client, "other");
@@ -177,7 +177,7 @@ static void recv_one_main(void *arg)
 	NEED(recv(*(int *)arg, &octet, 1, 0) == 1);
 }
 
-/* Both sleep before anything has come; each gets an octet, sooner or later. */
+/* Both sleep before anything arrives. Each gets an octet in the end. */
 static void first_readers(void)
 {
 	enum { ROUNDS = 50 };
@@ -300,7 +300,7 @@ static void serve_main(void *arg)
 	close(fd);
 }
 
-/* A thread for each connection, and threads that connect. */
+/* A server with a thread for each connection, and threads that connect. */
 static void server(void)
 {
 	enum { DIALLERS = 4, EACH = 20 };
@@ -375,7 +375,7 @@ struct turns {
 	_Atomic unsigned int cnt;
 };
 
-/* libc's calls survive this kind of cancellation, and programs use it. */
+/* libc's calls support this type of cancellation, and programs use it. */
 static void *turns_main(void *arg)
 {
 	struct turns *t = arg;
@@ -408,8 +408,8 @@ static void cancelled_anywhere(void)
 	int cancelled = 0;
 
 	sleeper_start(&echo, echo_main, &pair.server);
-	/* Each turn waits for a processor several times, where others want it.
-	 */
+	/* Each turn waits several times for a processor while others compete
+	 * for it. */
 	for (int i = 0; i < 30; i++) {
 		pthread_t thread;
 		void *result = NULL;
@@ -545,7 +545,7 @@ static void peer_gone_send(void)
 
 	fill(pair.client);
 	sleeper_start_asleep(&sleeper, send_end_main, &pair.client);
-	/* With octets unread: a reset. */
+	/* A reset, because octets are unread. */
 	close(pair.server);
 	sleeper_end(&sleeper);
 }

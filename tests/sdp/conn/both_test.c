@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Two connections in memory: what both ends together have to reach.
+ * Two connections in memory: results of both ends together.
  */
 #include "test.h"
 
@@ -16,7 +16,8 @@ static void open_with(struct sim *s, const struct sdp_options *a,
 	sim_open(s);
 }
 
-/* Options of both ends that copy, with @bufs receives of @size octets. */
+/* Options of both ends for copying only, with @bufs receives of @size
+ * octets. */
 static void copying(struct sdp_options opt[2], uint32_t bufs, uint32_t size)
 {
 	for (int i = 0; i < 2; i++) {
@@ -28,12 +29,12 @@ static void copying(struct sdp_options opt[2], uint32_t bufs, uint32_t size)
 	}
 }
 
-/* T19: neither ULP reads, until nothing more goes. */
+/* T19: neither ULP reads, until nothing more is sent. */
 static void recovers_when_both_were_blocked(void **state)
 {
 	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
-		/* Of three, two are for control messages: each message waits
-		 * for an update, and updates that cross are put off. */
+		/* Of three receives, two are for control messages: each message
+		 * waits for an update, and updates that cross are delayed. */
 		uint64_t limit = bufs == 3 ? 100000000000u : 1000000000;
 		struct sdp_options opt[2];
 		struct sim s;
@@ -59,7 +60,7 @@ static void recovers_when_both_were_blocked(void **state)
 }
 
 /* Both ends do everything at the same time, and no ULP reads: credit for
- * SuspComm comes by an update that does not cross one of the other end's. */
+ * SuspComm comes by an update that does not cross one of the other end. */
 static void suspend_in_step(uint32_t bufs, int who, int waits, uint64_t seed)
 {
 	struct sdp_options opt[2];
@@ -109,7 +110,7 @@ static uint32_t messages_of(const struct sim *s)
 	return cnt;
 }
 
-/* T21: with few receives, where each update is one that uses up credit. */
+/* T21: with so few receives that each update uses up credit. */
 static void falls_silent_when_idle(void **state)
 {
 	for (uint32_t bufs = 3; bufs < 8; bufs++) {
@@ -125,7 +126,7 @@ static void falls_silent_when_idle(void **state)
 			sim_drain(&s);
 		}
 		cnt = messages_of(&s);
-		/* 100 s: what waits for more and more time may go on. */
+		/* 100 s: actions whose delay doubles may continue. */
 		while (s.now < 100000000000u && sim_wait(&s)) {
 			sim_run(&s);
 			assert_true(++waits < 1000);
@@ -152,7 +153,7 @@ static void keeps_within_the_peers_size(void **state)
 		assert_int_equal(sdp_conn_peer_size(s.end[0].conn), sizes[i]);
 		sim_send(&s, &s.end[0], 10 * (sizes[i] - 16), 0);
 		sim_drain(&s);
-		/* As few messages as that size allows. */
+		/* The minimum number of messages for that size. */
 		assert_int_equal(s.end[0].mid_cnt[SDP_MID_DATA], 10);
 		sim_send(&s, &s.end[0], 10000, SDP_BUF_RDMA);
 		sim_drain(&s);
@@ -161,7 +162,7 @@ static void keeps_within_the_peers_size(void **state)
 		sim_drain(&s);
 		sim_send(&s, &s.end[0], sizes[i] - 36, 0);
 		sim_post_recv(&s, &s.end[0], 6000, SDP_BUF_RDMA);
-		sim_run(&s); /* a Transaction, as large as may be */
+		sim_run(&s); /* a Transaction of the maximum size */
 		assert_int_equal(s.end[0].mid_cnt[SDP_MID_SINK_AVAIL], 1);
 		sim_take(&s, &s.end[1], UINT32_MAX);
 		assert_int_equal(s.end[1].got.len,
@@ -190,7 +191,7 @@ static void carries_a_million_single_octets(void **state)
 	sim_fini(&s);
 }
 
-/* T52: both have advertised, and neither has given a buffer to read into. */
+/* T52: both have advertised, and neither has queued a receive buffer. */
 static void ends_the_deadlock_of_two_writers(void **state)
 {
 	struct sdp_options opt[2];
@@ -206,7 +207,7 @@ static void ends_the_deadlock_of_two_writers(void **state)
 		assert_int_equal(s.end[i].mid_cnt[SDP_MID_SRC_AVAIL], 1);
 		assert_int_equal(s.end[i].conn->source.src_cnt, 1);
 	}
-	/* One of them has its octets sent by copy; then that one reads. */
+	/* One of them has its octets copied. Then that one reads. */
 	while (s.end[0].got.len < 20000 && s.end[1].got.len < 20000) {
 		assert_true(++turns < 100000);
 		if (!sim_step(&s)) {
@@ -222,7 +223,7 @@ static void ends_the_deadlock_of_two_writers(void **state)
 	sim_fini(&s);
 }
 
-/* T77: each end may have one, of whichever kind. */
+/* T77: each end may have one advertisement of either kind. */
 static void keeps_within_max_adverts_of_one(void **state)
 {
 	struct sdp_options opt[2];

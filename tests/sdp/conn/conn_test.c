@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The connection object: options, memory.
+ * The connection object: options and memory.
  */
 #include "test.h"
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Dialogues: the mechanisms, every message there is, credit, urgent octets,
- * advertised memory, modes.
+ * Dialogues: the mechanisms, every message, credit, urgent octets, advertised
+ * memory, modes.
  */
 #include "test.h"
 
 #include "sdpdialogue.h"
 
-/* The peer's half, to us, becomes Pipelined; ours does, and says so first. */
+/* The peer's sending half becomes Pipelined; this end's does, and announces it
+ * first. */
 #define PEER_PIPELINES IN("00100007 00000014 00000000 00000000 00000004")
 #define WE_PIPELINE                                                            \
 	MODE(SDP_MODE_PIPELINED),                                              \
 		OUT("00100007 00000014 00000000 00000000 00000004")
 
-/* ---- the four mechanisms, begun and carried out (SDP-77, SDP-78) -------- */
+/* ---- the four mechanisms, started and completed (SDP-77, SDP-78) ---- */
 
 static const struct step copies_out[] = {
 	SEND(1, 5, 0), OUT("001000ff 00000015 00000000 00000000"), DONE,
@@ -89,7 +90,8 @@ static const struct step transacts[] = {
 	END,
 };
 
-/* The peer's half is in Combined (SDP-201): the payload is of that one. */
+/* The peer's half is in Combined (SDP-201): the payload belongs to that
+ * half. */
 static const struct step answers_a_transaction[] = {
 	WE_PIPELINE,
 	IN("001000fd 00000029 00000000 00000000 000003e8 aabbccdd "
@@ -101,7 +103,8 @@ static const struct step answers_a_transaction[] = {
 	END,
 };
 
-/* Stale by its counter: the advert goes, the payload stays (T68). */
+/* The counter makes it stale: the advert is dropped, the payload stays
+ * (T68). */
 static const struct step takes_payload_of_a_stale_advert[] = {
 	WE_PIPELINE,
 	SEND(1, 10, 0),
@@ -132,8 +135,8 @@ static void carries_out_each_mechanism(void **state)
 	DIALOGUE(takes_payload_of_a_stale_advert);
 }
 
-/* In Combined the Sink is ready for copies, Reads and Transaction payload,
- * one after the other (SDP-201). */
+/* In Combined the Sink accepts copies, Reads and Transaction payload, in
+ * sequence (SDP-201). */
 static const struct step sink_in_combined[] = {
 	WE_PIPELINE,
 	IN("001000ff 00000015 00000000 00000000"),
@@ -154,8 +157,8 @@ static const struct step sink_in_combined[] = {
 	END,
 };
 
-/* In Pipelined for these, for SrcAvails without payload, several at a time,
- * and for Writes (SDP-203). */
+/* In Pipelined it accepts these, several SrcAvails without payload at a time,
+ * and Writes (SDP-203). */
 static const struct step sink_in_pipelined[] = {
 	WE_PIPELINE,
 	PEER_PIPELINES,
@@ -193,7 +196,7 @@ static void is_ready_for_all_that_the_mode_has(void **state)
 	DIALOGUE(sink_in_pipelined);
 }
 
-/* ---- every message that there is ---------------------------------------- */
+/* ---- every message ---- */
 
 static const struct step cancels_src_avail[] = {
 	SEND(1, 1000, RDMA),
@@ -284,8 +287,8 @@ static const struct {
 	{ "SuspCommAck", answers_a_move },
 };
 
-/* SDP-11, SDP-16: REQ_PIPE stands in RdmaRdCompl and RdmaWrCompl by what is
- * preferred, one or zero, and is zero in all others. */
+/* SDP-11, SDP-16: REQ_PIPE in RdmaRdCompl and RdmaWrCompl is one or zero
+ * according to the preference. In all other messages it is zero. */
 static void prefers_a_mode_in_completions_only(void **state)
 {
 	static const enum sdp_req_pipe preferences[] = { SDP_REQ_PIPE_NEVER,
@@ -298,7 +301,7 @@ static void prefers_a_mode_in_completions_only(void **state)
 			dialogue_run(&d, every[i].name, every[i].steps,
 				     preferences[p]);
 		for (unsigned int mid = 0; mid < 256; mid++) {
-			/* These two come before the first message. */
+			/* These two are exchanged before the first message. */
 			if (mid != SDP_MID_HELLO && mid != SDP_MID_HELLO_ACK &&
 			    sdp_mid_header_size((uint8_t)mid))
 				assert_true(d.mids[mid] > 0);
@@ -307,8 +310,8 @@ static void prefers_a_mode_in_completions_only(void **state)
 	}
 }
 
-/* C28: with a further receive posted the program would have more octets
- * written to it. */
+/* C28: if another receive is posted, the program prefers that the peer writes
+ * more octets. */
 static const struct step prefers_by_its_receives[] = {
 	IN("001000fe 00000021 00000000 00000000 00000065 11223344 "
 	   "00000000 00002000"),
@@ -339,7 +342,8 @@ static void prefers_by_the_receives_that_wait(void **state)
 		     SDP_REQ_PIPE_AUTO);
 }
 
-/* SDP-23: buffers, advertisements and control messages that wait at once. */
+/* SDP-23: buffers, advertisements and control messages that are queued at
+ * once. */
 static const struct step in_order[] = {
 	SEND(1, 240, 0),
 	SEND(2, 10, 0),
@@ -363,13 +367,13 @@ static void posts_messages_in_the_order_of_their_numbers(void **state)
 	DIALOGUE(in_order);
 }
 
-/* ---- credit ------------------------------------------------------------- */
+/* ---- credit ---- */
 
 #define DATA_IN(mseq) IN("001000ff 00000011 000000" mseq " 00000000")
 
-/* SDP-46: HelloAck and 14 messages leave the peer one credit.  It is told of
- * the receive that HelloAck had, and of each that is consumed, though it says
- * nothing more. */
+/* SDP-46: HelloAck and 14 messages leave the peer one credit. It is told of the
+ * receive that HelloAck used, and of each one that is consumed, although it
+ * sends nothing more. */
 static const struct step gives_credit_unasked[] = {
 	DATA_IN("00"),
 	DATA_IN("01"),
@@ -399,7 +403,8 @@ static void gives_credit_without_being_asked(void **state)
 	DIALOGUE(gives_credit_unasked);
 }
 
-/* SDP-34: what one connection holds back takes nothing from another one. */
+/* SDP-34: receives that one connection holds do not reduce the credit of
+ * another. */
 static void counts_the_receives_of_each_connection(void **state)
 {
 	struct script busy, idle;
@@ -409,7 +414,7 @@ static void counts_the_receives_of_each_connection(void **state)
 	script_open_as(&idle, SDP_CONNECTING, 16);
 	assert_int_equal(script_work(&idle), SDP_WORK_NONE);
 	assert_int_equal(busy.posted, 17);
-	assert_int_equal(idle.posted, 18); /* HelloAck took one */
+	assert_int_equal(idle.posted, 18); /* HelloAck used one */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(script_data(&busy, 1, 0), 1);
 	script_send(&busy, 1, 1, 0);
@@ -424,7 +429,7 @@ static void counts_the_receives_of_each_connection(void **state)
 	script_fini(&idle);
 }
 
-/* ---- urgent octets ------------------------------------------------------ */
+/* ---- urgent octets ---- */
 
 /* SDP-114: the flag is in the octet's own message, or in an earlier one. */
 static const struct step urgent_at_once[] = {
@@ -445,7 +450,7 @@ static const struct step urgent_behind_a_src_avail[] = {
 	END,
 };
 
-/* Of two urgent octets each is told of once (T38). */
+/* Each of two urgent octets is announced once (T38). */
 static const struct step urgent_twice[] = {
 	SEND(1, 3, SDP_BUF_OOB),
 	SEND(2, 2, SDP_BUF_OOB),
@@ -471,7 +476,7 @@ static const struct step urgent_twice_behind[] = {
 	END,
 };
 
-/* A SinkAvail stands, and the octet goes by Data all the same (T40). */
+/* The octet goes by Data although there is a SinkAvail (T40). */
 static const struct step urgent_past_a_sink_avail[] = {
 	WE_PIPELINE,
 	IN("001000fd 00000024 00000000 00000000 000003e8 aabbccdd "
@@ -513,7 +518,7 @@ static void sends_urgent_octets_past_a_sink_avail(void **state)
 	DIALOGUE(urgent_behind_a_write);
 }
 
-/* ---- advertised memory -------------------------------------------------- */
+/* ---- advertised memory ---- */
 
 #define ADVERTISES                                                             \
 	PEER_PIPELINES, POST(9, 1000, RDMA),                                   \
@@ -521,13 +526,14 @@ static void sends_urgent_octets_past_a_sink_avail(void **state)
 		    "00000000 00090000 00000000"),                             \
 		KEPT, DONE, KEPT
 
-/* SDP-170: the buffer is the peer's until one of these three has come. */
+/* SDP-170: the buffer belongs to the peer until one of these three has
+ * arrived. */
 static const struct step until_rdma_wr_compl[] = {
 	ADVERTISES, IN("00100005 00000014 00000001 00000000 000003e8"),
 	RECEIVED(9, 1000), END
 };
 
-/* Of two messages the first one alone is for the buffer (T65). */
+/* Of two messages only the first is for the buffer (T65). */
 static const struct step until_payload[] = {
 	ADVERTISES,
 	IN("001000ff 00000017 00000001 00000000"),
@@ -559,7 +565,7 @@ static void keeps_what_is_advertised(void **state)
 	DIALOGUE(until_cancelled);
 }
 
-/* T66: the Write takes its place, and what is left is advertised again. */
+/* T66: the Write replaces it, and what is left is advertised again. */
 static const struct step write_wins[] = {
 	WE_PIPELINE,
 	SEND(1, 1000, RDMA),
@@ -580,9 +586,9 @@ static void writes_what_it_had_advertised(void **state)
 	DIALOGUE(write_wins);
 }
 
-/* ---- modes -------------------------------------------------------------- */
+/* ---- modes ---- */
 
-/* SDP-222: the Write that runs ends first, and is told of. */
+/* SDP-222: the running Write is completed and reported first. */
 static const struct step leaves_pipelined_after_its_writes[] = {
 	WE_PIPELINE,
 	IN("001000fd 00000024 00000000 00000000 000003e8 aabbccdd "
@@ -597,7 +603,7 @@ static const struct step leaves_pipelined_after_its_writes[] = {
 	END,
 };
 
-/* And none begins: the SinkAvail is not used any more, and the octets go by
+/* No Write begins then: the SinkAvail is no longer used, and the octets go by
  * the rules of Combined. */
 static const struct step begins_no_write_then[] = {
 	WE_PIPELINE,
@@ -618,7 +624,7 @@ static void leaves_pipelined_in_order(void **state)
 	DIALOGUE(begins_no_write_then);
 }
 
-/* T55: the four words, whole. */
+/* T55: the four transitions, with complete messages. */
 static const struct step four_words[] = {
 	MODE(SDP_MODE_BUFFERED),
 	OUT("00100007 00000014 00000000 00000000 00000000"),
@@ -638,7 +644,7 @@ static void says_the_four_words(void **state)
 	DIALOGUE(four_words);
 }
 
-/* T58: what was advertised in Combined stays so, and is completed. */
+/* T58: what was advertised in Combined stays advertised, and is completed. */
 static const struct step pipelines_with_a_src_avail[] = {
 	SEND(1, 1000, RDMA),
 	OUT("001000fe 00000030 00000000 00000000 000003e8 00005001 "
@@ -661,8 +667,7 @@ static void pipelines_with_a_src_avail_outstanding(void **state)
 	DIALOGUE(pipelines_with_a_src_avail);
 }
 
-/* SDP-196: whichever mode one half has, the other one's is its own, and each
- * advertises by its own alone. */
+/* SDP-196: each half has its own mode, and advertises only by that mode. */
 static void keeps_the_modes_of_both_halves_apart(void **state)
 {
 	for (int send = 0; send < 3; send++) {

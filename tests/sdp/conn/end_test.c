@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Close: graceful, crossing, abortive, and what the carrier's end means.
+ * Close: graceful, crossing, abortive, and the end of the carrier.
  */
 #include "test.h"
 
@@ -22,12 +22,12 @@ static void sends_discon_behind_the_data(void **state)
 	script_done(s);
 	assert_int_equal(script_mid(s), SDP_MID_DISCONN);
 	assert_false(s->work.send.is_solicited);
-	/* The other half goes on. */
+	/* The other half continues. */
 	assert_int_equal(script_data(s, 5, 0), 1);
 	assert_true(script_event(s, SDP_EV_READABLE, &ev));
 }
 
-/* SDP-88: what is advertised is waited for, and so is a cancel. */
+/* SDP-88: waits for advertised data, and for a cancel. */
 static void waits_for_the_peer_to_read(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL, .compl_len = 984 };
@@ -65,12 +65,12 @@ static void ends_the_carrier_as_second_closer(void **state)
 	script_fini(&s);
 }
 
-/* SDP-93: the first closer waits for the second one, not for ever. */
+/* SDP-93: the first closer waits for the second, with a time limit. */
 static void leaves_the_end_to_the_second_closer(void **state)
 {
 	struct script *s = *state;
 
-	/* So that DisConn's number is a clear one: 0 could mean nothing. */
+	/* Otherwise DisConn would have MSeq 0, which is ambiguous. */
 	assert_int_equal(script_send(s, 1, 10, 0), 0);
 	assert_int_equal(script_mid(s), SDP_MID_DATA);
 	script_done(s);
@@ -143,7 +143,7 @@ static void aborts_by_message_after_discon(void **state)
 	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
 }
 
-/* Behind an orderly end, with a message of the peer's and no credit. */
+/* After an orderly end, with a message of the peer and no credit. */
 static void abort_without_credit(struct script *s)
 {
 	sdp_conn_shutdown(s->conn, 0);
@@ -164,7 +164,7 @@ static void gives_up_an_abort_without_credit(void **state)
 	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }
 
-/* C21: what comes meanwhile counts for its credit only. */
+/* C21: messages that arrive meanwhile count only for their credit. */
 static void aborts_once_credit_comes(void **state)
 {
 	struct script *s = *state;
@@ -173,7 +173,7 @@ static void aborts_once_credit_comes(void **state)
 	s->bufs = 5;
 	assert_int_equal(script_data(s, 10, 0), 0);
 	assert_int_equal(script_mid(s), SDP_MID_ABORT_CONN);
-	/* Its completion failed: no orderly end either. */
+	/* Its completion failed: this is not an orderly end either. */
 	assert_int_equal(sdp_conn_work_done(s->conn, s->work.id, false, 0), 0);
 	assert_int_equal(script_work(s), SDP_WORK_TERMINATE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Moves: SuspComm, its answer, what is between two carriers, and what another
+ * Moves: SuspComm, its answer, the time between two carriers, and what another
  * address space takes over.
  */
 #include "test.h"
@@ -68,7 +68,7 @@ static void moves_and_resolves_crossing_by_role(void **state)
 	}
 }
 
-/* The connection has answered SuspComm, and its old carrier is gone. */
+/* The connection has answered SuspComm, and its old carrier has ended. */
 static void open_and_suspend(struct script *s, struct sdp_options *opt)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
@@ -83,14 +83,14 @@ static void open_and_suspend(struct script *s, struct sdp_options *opt)
 	sdp_conn_llp_down(s->conn, 0);
 }
 
-/* SuspComm of the connection's own goes out. */
+/* The connection itself sends SuspComm. */
 static void suspend(struct script *s)
 {
 	assert_int_equal(sdp_conn_suspend(s->conn, 5002, 0), 0);
 	assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM);
 }
 
-/* And the peer answers it. */
+/* The same, and the peer answers it. */
 static void suspend_and_answer(struct script *s)
 {
 	struct sdp_event ev;
@@ -112,8 +112,8 @@ static void carry_hello_ack(struct script *s)
 	s->ack = 0;
 }
 
-/* What the ULP does between two carriers, and before HelloAck, is done on the
- * next one. */
+/* Calls of the ULP between two carriers, and before HelloAck, take effect on
+ * the next one. */
 static void goes_on_between_carriers(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -145,7 +145,7 @@ static void goes_on_between_carriers(void **state)
 	script_fini(&s);
 }
 
-/* Nothing that was advertised is left, so a cancel does not wait. */
+/* No advertisement is left, so a cancel does not wait. */
 static void cancels_between_carriers(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -159,7 +159,7 @@ static void cancels_between_carriers(void **state)
 	sdp_conn_llp_down(s.conn, 0);
 	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
 	assert_true(script_event(&s, SDP_EV_SENT, &ev));
-	assert_int_equal(ev.sent.len, 16); /* what was inline stays */
+	assert_int_equal(ev.sent.len, 16); /* inline octets were sent */
 	assert_int_equal(script_post(&s, 2, 1000, SDP_BUF_RDMA), 0);
 	assert_int_equal(sdp_conn_cancel_recv(s.conn, 2, 0), 0);
 	assert_true(script_event(&s, SDP_EV_RECEIVED, &ev));
@@ -168,8 +168,8 @@ static void cancels_between_carriers(void **state)
 	script_fini(&s);
 }
 
-/* SDP-237: the last credit that the peer gets is enough for its answer,
- * however much lies unread here. */
+/* SDP-237: the last credit that the peer gets is enough for its answer, however
+ * much data is unread here. */
 static void gives_credit_for_the_answer(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -187,7 +187,7 @@ static void gives_credit_for_the_answer(void **state)
 	script_fini(&s);
 }
 
-/* A peer that does not do its part (SDP-239) does not block the other. */
+/* A peer that does not do its part (SDP-239) does not block the other end. */
 static void gives_up_without_an_answer(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -231,8 +231,8 @@ static void fails_without_a_next_carrier(void **state)
 	script_fini(&s);
 }
 
-/* DisConn is not repeated on the next carrier (C18), and an end that waited
- * for the move comes after it. */
+/* DisConn is not repeated on the next carrier (C18), and a close that waited
+ * for the move follows it. */
 static void closes_after_a_move(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -255,7 +255,7 @@ static void closes_after_a_move(void **state)
 	s.mseq = s.ack = 0;
 	assert_int_equal(script_mid(&s), -1);
 	assert_int_equal(script_data(&s, 5, 0), 1);
-	assert_int_equal(script_mid(&s), -1); /* least of all DisConn */
+	assert_int_equal(script_mid(&s), -1); /* not even DisConn */
 	script_plain(&s, SDP_MID_DISCONN);
 	sdp_conn_tick(s.conn, 10000 * MS);
 	assert_int_equal(script_work(&s), SDP_WORK_DISCONNECT);
@@ -324,7 +324,7 @@ static void inherits_what_lies_unread(void **state)
 	sdp_conn_free(s.conn);
 }
 
-/* The peer knows already of an urgent octet that is handed over. */
+/* An urgent octet that is handed over was already announced to the peer. */
 static void tells_of_an_urgent_octet_once(void **state)
 {
 	struct sdp_msg msg;

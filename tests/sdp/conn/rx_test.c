@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Received messages: what breaks the protocol ends the connection, with the
- * reason; what may cross does not.
+ * Received messages: a violation ends the connection with the reason. Messages
+ * that may cross do not.
  */
 #include "test.h"
 
@@ -11,21 +11,21 @@
 #include "hex.h"
 #include "sdpscript.h"
 
-/* ---- every violation (T96 to T107) -------------------------------------- */
+/* ---- every violation (T96 to T107) ---- */
 
 static void none(struct script *s)
 {
 	(void)s;
 }
 
-/* A SrcAvail of ours stands. */
+/* There is a SrcAvail of this end. */
 static void has_src(struct script *s)
 {
 	assert_int_equal(script_send(s, 1, 1000, SDP_BUF_RDMA), 0);
 	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
 }
 
-/* A SrcAvail of the peer's stands. */
+/* There is a SrcAvail of the peer. */
 static void has_in(struct script *s)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
@@ -64,7 +64,7 @@ static void sources_buffered(struct script *s)
 	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 }
 
-/* Our SinkAvail stands. */
+/* There is a SinkAvail of this end. */
 static void has_out(struct script *s)
 {
 	sinks_pipelined(s);
@@ -82,7 +82,7 @@ static void four_in(struct script *s)
 		assert_int_equal(script_recv(s, msg), 0);
 }
 
-/* Three of the peer's SrcAvails, one of its SinkAvails. */
+/* Three SrcAvails and one SinkAvail of the peer. */
 static void mixed_adverts(struct script *s)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL };
@@ -229,7 +229,7 @@ static void ends_on_each_violation(void **state)
 		assert_row(violations[i].name,
 			   script_event(&s, SDP_EV_FAILED, &ev) &&
 				   ev.failed.fault == violations[i].fault);
-		/* No DisConn went: the carrier ends at once (SDP-104). */
+		/* No DisConn was sent: the carrier ends at once (SDP-104). */
 		assert_row(violations[i].name,
 			   script_work(&s) ==
 				   (violations[i].fault == SDP_FAULT_PEER_ABORT
@@ -244,7 +244,7 @@ static void ends_on_each_violation(void **state)
 	}
 }
 
-/* What no struct can say. */
+/* Violations that struct sdp_msg cannot express. */
 static const struct {
 	const char *name;
 	const char *hex;
@@ -311,7 +311,7 @@ static void ends_on_malformed_octets(void **state)
 	}
 }
 
-/* T98: every identifier that is none. */
+/* T98: every reserved identifier. */
 static void ends_on_each_reserved_mid(void **state)
 {
 	unsigned int cnt = 0;
@@ -332,7 +332,7 @@ static void ends_on_each_reserved_mid(void **state)
 	assert_int_equal(cnt, 238);
 }
 
-/* T102: what has no payload, one octet longer; BSDH.Len says so. */
+/* T102: messages without payload, one octet longer according to BSDH.Len. */
 static void ends_on_control_messages_with_more(void **state)
 {
 	unsigned int cnt = 0;
@@ -458,7 +458,7 @@ static void delivers_payload_of_an_ignored_sink_avail(void **state)
 	script_open(&s, &opt, 16);
 	sources_pipelined(&s);
 	script_plain(&s, SDP_MID_DATA);
-	s.ack = 0; /* the peer has not yet seen what follows */
+	s.ack = 0; /* the peer has not seen what follows yet */
 	assert_int_equal(sdp_conn_set_mode(s.conn, SDP_MODE_COMBINED), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_MODE_CHANGE);
 	s.ack = 0;

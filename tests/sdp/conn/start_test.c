@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Hello and HelloAck: what goes out, what is refused, the three carriers.
+ * Hello and HelloAck: what is sent, what is refused, the three carriers.
  */
 #include "test.h"
 
@@ -119,7 +119,7 @@ static void checks_hello(void **state)
 	}
 }
 
-/* T13: of another length, or cut. */
+/* T13: of another length, or truncated. */
 static void refuses_a_hello_of_another_length(void **state)
 {
 	for (uint8_t len = 0; len < 34; len++) {
@@ -135,7 +135,7 @@ static void refuses_a_hello_of_another_length(void **state)
 				buf[7] = len;
 			assert_int_equal(sdp_conn_new(&conn, &opt), 0);
 			assert_int_equal(sdp_conn_start(conn, 0), 0);
-			/* A zero behind the 32 octets is padding (part 5). */
+			/* A zero after the 32 octets is padding (part 5). */
 			assert_int_equal(sdp_conn_hello(conn, buf, len, 0),
 					 len == 33 && !is_said ? 0 : want);
 			sdp_conn_free(conn);
@@ -157,7 +157,7 @@ static void checks_hello_ack(void **state)
 
 		hellos[i / 2].spoil(&msg);
 		if (is_private && msg.mid != SDP_MID_HELLO_ACK)
-			continue; /* not a HelloAck: awaited as a message */
+			continue; /* not a HelloAck: it must be a message */
 		len = sdp_msg_encode(&msg, opt.layout, buf);
 		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 		sdp_conn_start(s.conn, 0);
@@ -203,7 +203,7 @@ static void says_hello(void **state)
 	script_fini(&s);
 }
 
-/* The accepting side, which has taken a Hello. */
+/* The accepting side after it has received a Hello. */
 static void open_with_hello(struct script *s, const struct sdp_options *opt)
 {
 	struct sdp_msg msg = script_hello(SDP_MID_HELLO, 8);
@@ -216,7 +216,8 @@ static void open_with_hello(struct script *s, const struct sdp_options *opt)
 	assert_int_equal(sdp_conn_hello(s->conn, buf, len, 0), 0);
 }
 
-/* T6, SDP-67, C24: a Send, with SE, first; only when the carrier is up. */
+/* T6, SDP-67, C24: a Send with SE is the first message, and only when the
+ * carrier is up. */
 static void answers_by_a_send(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -239,7 +240,7 @@ static void answers_by_a_send(void **state)
 	script_fini(&s);
 }
 
-/* T8, SDP-74: data directly behind HelloAck, before the owner has looked at
+/* T8, SDP-74: data directly after HelloAck, before the owner has handled
  * anything; both halves are in Combined (T54). */
 static void takes_data_right_behind_its_hello_ack(void **state)
 {
@@ -266,7 +267,7 @@ static void takes_data_right_behind_its_hello_ack(void **state)
 	script_fini(&s);
 }
 
-/* SDP-69: and the accepting side sends them at once. */
+/* SDP-69: the accepting side sends such data at once. */
 static void sends_data_right_behind_its_hello_ack(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -283,7 +284,7 @@ static void sends_data_right_behind_its_hello_ack(void **state)
 	script_fini(&s);
 }
 
-/* C7: CM-PRIV; nothing goes before the connecting side's first message. */
+/* C7: CM-PRIV; nothing is sent before the connecting side's first message. */
 static void answers_by_private_data(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -303,7 +304,7 @@ static void answers_by_private_data(void **state)
 	script_fini(&s);
 }
 
-/* C7: with CM-PRIV the first FPDU is the connecting side's. */
+/* C7: with CM-PRIV the connecting side sends the first FPDU. */
 static void speaks_first_after_private_data(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -321,11 +322,11 @@ static void speaks_first_after_private_data(void **state)
 	assert_int_equal(msg.mid, SDP_MID_DATA);
 	assert_int_equal(msg.payload_len, 0);
 	assert_int_equal(msg.mseq, 0);
-	assert_int_equal(s.conn->ord, 1); /* what the carrier agreed on */
+	assert_int_equal(s.conn->ord, 1); /* negotiated by the carrier */
 	script_fini(&s);
 }
 
-/* T8 and part 5: data directly behind HelloAck; a zero-length Send first. */
+/* T8 and part 5: data directly after HelloAck; a zero-length Send first. */
 static void takes_an_rtr_once(void **state)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -342,7 +343,7 @@ static void takes_an_rtr_once(void **state)
 	script_fini(&s);
 }
 
-/* SDP-55: before HelloAck the peer may send its RTR, and nothing of SDP. */
+/* SDP-55: before HelloAck the peer may send its RTR, and no SDP message. */
 static void takes_nothing_before_its_hello_ack(void **state)
 {
 	for (int has_rtr = 0; has_rtr < 2; has_rtr++) {

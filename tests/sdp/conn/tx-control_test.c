@@ -34,7 +34,7 @@ static void revokes_src_avails(void **state)
 	script_done(s);
 	assert_true(script_event(s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 1);
-	assert_int_equal(ev.sent.len, 16); /* what was inline stays */
+	assert_int_equal(ev.sent.len, 16); /* inline octets were sent */
 	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL); /* the next */
 }
 
@@ -65,7 +65,7 @@ static void answers_a_cancel_after_the_read(void **state)
 	assert_int_equal(script_mid(s), -1); /* exactly one */
 }
 
-/* T72: all had been read. */
+/* T72: everything had been read. */
 static void answers_no_cancel_of_what_is_processed(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
@@ -117,8 +117,8 @@ static void ends_a_cancel_by_data(void **state)
 	assert_int_equal(sdp_conn_fault(s->conn), 0);
 }
 
-/* C14: the Sink knows its SinkCancelAck by MSeqAck, which SDP-193 holds back
- * while a Read runs that the peer has cancelled. */
+/* C14: the Sink recognises its SinkCancelAck by MSeqAck. SDP-193 holds MSeqAck
+ * back while a Read runs that the peer has cancelled. */
 static void acknowledges_no_cancel_while_mseqack_is_held_back(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
@@ -148,8 +148,8 @@ static void acknowledges_no_cancel_while_mseqack_is_held_back(void **state)
 	assert_int_equal(script_mid(s), SDP_MID_DATA);
 }
 
-/* A peer that acknowledges while it holds MSeqAck back: the value is ignored.
- */
+/* A peer that acknowledges while it holds MSeqAck back: the value is
+ * ignored. */
 static void takes_an_acknowledgement_while_mseqack_is_held_back(void **state)
 {
 	struct sdp_event ev;
@@ -168,7 +168,8 @@ static void takes_an_acknowledgement_while_mseqack_is_held_back(void **state)
 	assert_true(ev.received.is_cancelled);
 }
 
-/* The peer read it all before the cancel went out: nothing is awaited. */
+/* The peer has read everything before the cancel was sent: no answer is
+ * expected. */
 static void forgets_a_cancel_that_came_too_late(void **state)
 {
 	struct sdp_event ev;
@@ -188,7 +189,8 @@ static void forgets_a_cancel_that_came_too_late(void **state)
 	assert_true(sdp_conn_deadline(s->conn) == SDP_NEVER);
 }
 
-/* SDP-192: the running Write counts, the rest of its buffer is cancelled. */
+/* SDP-192: the running Write counts, and the rest of its buffer is
+ * cancelled. */
 static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
@@ -206,12 +208,12 @@ static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 	assert_int_equal(msg.mid, SDP_MID_RDMA_WR_COMPL);
 	assert_int_equal(msg.compl_len, 400);
 	assert_int_equal(script_mid(s), SDP_MID_SINK_CANCEL_ACK);
-	assert_true(script_next(s, &msg)); /* the rest, another way */
+	assert_true(script_next(s, &msg)); /* the rest, by another mechanism */
 	assert_int_equal(msg.mid, SDP_MID_SRC_AVAIL);
 	assert_int_equal(msg.avail.len, 600);
 }
 
-/* Part 6: a peer that answers no cancel. */
+/* Part 6: a peer that does not answer a cancel. */
 static void gives_up_a_cancel(void **state)
 {
 	struct script *s = *state;
@@ -235,7 +237,7 @@ static void sends_the_four_mode_changes(void **state)
 	script_send(s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
 	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_BUFFERED), 0);
-	assert_int_equal(script_mid(s), -1); /* its SrcAvail stands */
+	assert_int_equal(script_mid(s), -1); /* its SrcAvail is outstanding */
 	script_plain(s, SDP_MID_SEND_SM);
 	assert_true(script_next(s, &msg));
 	assert_int_equal(s->work.send.header[19], 0x00);
@@ -264,7 +266,7 @@ static void sends_the_four_mode_changes(void **state)
 	assert_int_equal(s->work.send.header[19], 0x03);
 }
 
-/* SDP-218: hints, when modes are automatic. */
+/* SDP-218: hints, if modes change automatically. */
 static void follows_hints(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -303,7 +305,7 @@ static void grows_its_receives(void **state)
 	assert_int_equal(script_mid(s), SDP_MID_DATA); /* credit at once */
 	assert_int_equal(s->posted, 17);
 	assert_int_equal(sdp_conn_resize(s->conn, 512), -EINVAL);
-	/* Hello took one place, and so did the request. */
+	/* Hello used one receive, and so did the request. */
 	for (int i = 0; i < 15; i++) {
 		int mid = script_mid(s);
 
@@ -316,7 +318,7 @@ static void grows_its_receives(void **state)
 	} while (msg.mid == SDP_MID_DATA);
 	assert_int_equal(msg.mid, SDP_MID_CH_RCV_BUF_ACK);
 	assert_int_equal(msg.rcv_buf_size, 512);
-	/* Now, and not before, a message of that size is right. */
+	/* Only now a message of that size is allowed. */
 	assert_int_equal(script_data(s, 496, 0), 1);
 }
 

@@ -22,7 +22,8 @@ static void pipeline_source(struct script *s)
 	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 }
 
-/* T22, T23, SDP-80: buffers share messages, and no message is too large. */
+/* T22, T23, SDP-80: small buffers share messages, and no message is too
+ * large. */
 static void gathers_small_buffers(void **state)
 {
 	struct script *s = *state;
@@ -51,7 +52,7 @@ static void stops_payload_at_two_credits(void **state)
 		assert_int_equal(script_send(&s, i, 240, 0), 0);
 	assert_true(script_next(&s, &msg));
 	assert_int_equal(msg.payload_len, 240);
-	/* Rule 8: one message without content says that more waits. */
+	/* Rule 8: one message without content tells that more payload waits. */
 	assert_true(script_next(&s, &msg));
 	assert_int_equal(msg.payload_len, 0);
 	assert_int_equal(script_mid(&s), -1);
@@ -167,7 +168,7 @@ static void reads_within_its_limits(void **state)
 	assert_int_equal(ev.received.len, 1510);
 }
 
-/* Linux's siw completes a Send before a Read that was posted before it. */
+/* Linux's siw completes a Send before a Read that was posted earlier. */
 static void a_read_is_not_done_with_a_later_send(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL,
@@ -333,7 +334,7 @@ static void writes_into_what_is_advertised(void **state)
 	assert_int_equal(ev.sent.len, 700);
 }
 
-/* C23: a small buffer goes by Data, though a SinkAvail stands. */
+/* C23: a small buffer goes by Data although there is a SinkAvail. */
 static void copies_small_buffers_past_a_sink_avail(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
@@ -361,7 +362,7 @@ static void flags_urgent_octets(void **state)
 	assert_true(s->work.send.is_solicited);
 	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.flags, 0);
-	/* Behind a SrcAvail: the flag goes at once, the octet waits. */
+	/* After a SrcAvail the flag is sent at once, and the octet waits. */
 	script_send(s, 3, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
 	script_send(s, 4, 1, SDP_BUF_OOB);
@@ -395,7 +396,7 @@ static void flags_urgent_octets_not_too_early(void **state)
 	script_fini(&s);
 }
 
-/* SDP-116: where payload has to wait, the notice does not. */
+/* SDP-116: if payload must wait, the announcement does not. */
 static void flags_urgent_octets_by_a_reserved_credit(void **state)
 {
 	struct sdp_msg msg;

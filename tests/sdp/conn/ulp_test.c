@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The ULP's calls: what is refused, what comes back, in which order.
+ * Calls of the ULP: what is refused, what is returned, in which order.
  */
 #include "test.h"
 
@@ -124,7 +124,7 @@ static void cuts_cancelled_buffers_out(void **state)
 	}
 }
 
-/* Its memory is not kept for a peer that takes nothing more. */
+/* The memory must not stay in use because a peer accepts nothing more. */
 static void gives_a_cancelled_buffer_back_before_others(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -145,7 +145,7 @@ static void gives_a_cancelled_buffer_back_before_others(void **state)
 	assert_true(script_event(&s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 2);
 	assert_int_equal(ev.sent.len, 0);
-	/* What has gone in part stays, and comes back in its turn. */
+	/* A buffer that was partly sent stays, and is returned in its turn. */
 	assert_int_equal(sdp_conn_cancel_send(s.conn, 1, 0), 0);
 	assert_true(script_event(&s, SDP_EV_SENT, &ev));
 	assert_int_equal(ev.sent.cookie, 1);
@@ -162,7 +162,7 @@ static void gives_a_cancelled_buffer_back_before_others(void **state)
 	script_fini(&s);
 }
 
-/* An urgent octet that is cancelled leaves nothing to be flagged. */
+/* A cancelled urgent octet is not announced. */
 static void cuts_an_urgent_octet_out(void **state)
 {
 	struct sdp_msg msg;
@@ -208,7 +208,7 @@ static void delivers_in_place(void **state)
 	assert_int_equal(sdp_conn_consume(s->conn, 1), -EBUSY);
 }
 
-/* SDP-84, SDP-174, SDP-175: how much of the stream a buffer gets. */
+/* SDP-84, SDP-174, SDP-175: which part of the stream a buffer receives. */
 static void fills_receive_buffers(void **state)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void fills_receive_buffers(void **state)
 		uint8_t flags;
 		uint32_t messages[3]; /* before the buffer is posted */
 		uint8_t oob;	      /* in which one, from 1 on */
-		uint32_t len;	      /* what comes back; 0: nothing yet */
+		uint32_t len;	      /* octets returned; 0: nothing yet */
 	} rows[] = {
 		{ "one message", 0, { 10 }, 0, 10 },
 		{ "all that is there", 0, { 10, 20, 30 }, 0, 60 },
@@ -292,7 +292,7 @@ static void refuses_what_is_advertised(void **state)
 	assert_int_equal(sdp_conn_refuse_advert(s->conn), -ENOENT);
 }
 
-/* C9: a buffer that got nothing waits on. */
+/* C9: a buffer that received nothing waits again. */
 static void keeps_a_buffer_that_got_nothing(void **state)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE,
@@ -326,7 +326,7 @@ static void refuses_unknown_completions(void **state)
 	assert_int_equal(sdp_conn_work_done(s->conn, 0, true, 0), -EINVAL);
 }
 
-/* No more than work_cap is posted, and among these is one to wait for. */
+/* At most work_cap are posted, and one of them is signalled. */
 static void keeps_within_the_send_queue(void **state)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);

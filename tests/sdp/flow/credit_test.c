@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Send credit: the formula, what it allows, updates, the first messages,
- * MSeq and MSeqAck.
+ * Send credit: the formula, what it allows, updates, the first messages, MSeq
+ * and MSeqAck.
  */
 #include "test.h"
 
@@ -64,8 +64,8 @@ static void counts_messages_and_wraps(void **state)
 	assert_false(sdp_credit_is_acked(&c, 0));
 }
 
-/* SDP-35, rule 11: credit before anything was sent is Bufs; MSeqAck 0 is
- * taken for "nothing". */
+/* SDP-35, rule 11: before anything was sent the credit is Bufs; MSeqAck 0 means
+ * "nothing". */
 static void computes_the_credit(void **state)
 {
 	struct sdp_credit c = open_credit(5, 0);
@@ -80,12 +80,12 @@ static void computes_the_credit(void **state)
 	assert_int_equal(sdp_credit_get(&c), 4);
 	send_one(&c);
 	assert_int_equal(sdp_credit_get(&c), 3);
-	/* Bufs may fall; what would be negative is 0. */
+	/* Bufs may decrease. A negative result counts as 0. */
 	assert_int_equal(recv_one(&c, 2, 1, 0, 0), 0);
 	assert_int_equal(sdp_credit_get(&c), 0);
 }
 
-/* An end that only receives at first. */
+/* An end that at first only receives. */
 static void answers_before_it_has_sent(void **state)
 {
 	struct sdp_credit c = open_credit(3, 0);
@@ -121,7 +121,8 @@ static void allows_by_the_table(void **state)
 	for (uint32_t have = 0; have < 4; have++) {
 		struct sdp_credit c = open_credit(10, 0);
 
-		/* Two messages came, and their receives are posted again. */
+		/* Two messages have arrived, and their receives are posted
+		 * again. */
 		recv_one(&c, 0, 0, 10, 1);
 		recv_one(&c, 1, 0, 10, 1);
 		sdp_credit_post(&c, 2);
@@ -165,7 +166,7 @@ static void is_due_when_the_peer_runs_low(void **state)
 	assert_true(sdp_credit_is_update_due(&c)); /* half the pool */
 }
 
-/* T21: what updates used up is posted again; that is no news. */
+/* T21: receives used by updates are posted again, which needs no update. */
 static void does_not_answer_updates_for_ever(void **state)
 {
 	struct sdp_credit c;
@@ -257,7 +258,8 @@ static void holds_the_acknowledgement_back(void **state)
 	recv_one(&c, 3, 0, 10, 0);
 	sdp_credit_send(&c, &msg);
 	assert_int_equal(msg.mseqack, 1);
-	/* Four of nine are in use, one is the spare; two are not covered. */
+	/* Four of nine are in use, one is the spare; two are not
+	 * acknowledged. */
 	assert_int_equal(msg.bufs, 9 - 4 - 1 + 2);
 	sdp_credit_release(&c);
 	sdp_credit_send(&c, &msg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Modes: Figure 25, and every transition there is and is not.
+ * Modes: Figure 25, and every possible and impossible transition.
  */
 #include "test.h"
 

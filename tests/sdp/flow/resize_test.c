@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Resizing: the requester's limit, the responder's answer, refusals,
- * crossing requests.
+ * Resizing: the requester's limit, the responder's answer, refusals, crossing
+ * requests.
  */
 #include "test.h"
 
@@ -29,8 +29,7 @@ static void limits_payload_by_the_peers_size(void **state)
 	assert_int_equal(sdp_resize_payload_max(&r, SDP_MID_SINK_AVAIL), 1);
 }
 
-/* T41, T42: the answers of part 4's table, and what the limit is before and
- * after. */
+/* T41, T42: the answers of part 4's table, and the limit before and after. */
 static void uses_sizes_as_the_table_says(void **state)
 {
 	static const struct {
@@ -38,7 +37,7 @@ static void uses_sizes_as_the_table_says(void **state)
 		uint32_t asked, before, ack;
 		enum sdp_fault fault;
 		uint32_t after;
-		int again; /* asking for the same direction again */
+		int again; /* result of asking for the same direction again */
 	} rows[] = {
 		{ "smaller, as asked", 50, 50, 50, 0, 50, 0 },
 		{ "smaller, half way", 50, 50, 80, 0, 80, 0 },
@@ -90,7 +89,8 @@ static void refuses_an_answer_without_request(void **state)
 	assert_int_equal(sdp_resize_on_ack(&r, 100), SDP_FAULT_RESIZE);
 }
 
-/* SDP-127, SDP-128: larger ones wait for every old receive, the spare too. */
+/* SDP-127, SDP-128: an enlargement waits for every old receive, including the
+ * spare. */
 static void answers_after_the_old_receives(void **state)
 {
 	struct sdp_resize r = make(100, 100);
@@ -145,12 +145,13 @@ static void resolves_crossing_requests_by_role(void **state)
 
 	sdp_resize_sent_request(&r, 50);
 	assert_int_equal(sdp_resize_on_request(&r, 500, true), 0);
-	assert_false(r.is_wanted); /* accepting: disregarded */
+	assert_false(r.is_wanted); /* accepting: ignored */
 	assert_int_equal(sdp_resize_on_ack(&r, 50), 0);
 	r = make(100, 100);
 	sdp_resize_sent_request(&r, 50);
 	assert_int_equal(sdp_resize_on_request(&r, 500, false), 0);
-	assert_true(r.is_wanted); /* connecting: answered, its own is void */
+	assert_true(
+		r.is_wanted); /* connecting: answered, and its own is void */
 	assert_int_equal(r.peer_size, 100);
 }
 

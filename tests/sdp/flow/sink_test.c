@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The Data Sink: what payload does to advertisements, SendSm, cancels, modes.
+ * The Data Sink: the effect of payload on advertisements, SendSm, cancels,
+ * modes.
  */
 #include "test.h"
 
@@ -71,7 +72,7 @@ static void refuses_src_avails_by_mode(void **state)
 		const char *name;
 		enum sdp_mode mode;
 		uint32_t inlined;
-		uint16_t before; /* that stand */
+		uint16_t before; /* number before */
 		enum sdp_fault fault;
 	} rows[] = {
 		{ "Buffered", SDP_MODE_BUFFERED, 1, 0, SDP_FAULT_SRC_AVAIL },
@@ -194,7 +195,7 @@ static void cancels_its_own_adverts(void **state)
 	sdp_sink_on_cancel_ack(s, true);
 	assert_int_equal(s->out_cnt, 0);
 	assert_true(sdp_sink_may_advertise(s));
-	/* The ack that comes though all were used is ignored. */
+	/* An ack that arrives although all adverts were used is ignored. */
 	sdp_sink_sent_sink_avail(s, 1, 1000);
 	sdp_sink_sent_cancel(s, 6);
 	sdp_sink_on_payload(s, 1, &kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The Data Source: stale advertisements, crossing ones, SendSm, cancels, the
+ * The Data Source: stale and crossing advertisements, SendSm, cancels, the
  * window after Pipelined.
  */
 #include "test.h"
@@ -49,7 +49,7 @@ static void discards_stale_adverts(void **state)
 	assert_int_equal(s->pnd, 0);
 	assert_int_equal(sink_avail(s, 0), 0);
 	assert_non_null(sdp_source_target(s));
-	/* A message sent now takes the advert away (C10). */
+	/* A message that is sent now removes the advert (C10). */
 	sdp_source_sent_payload(s, 1);
 	assert_null(sdp_source_target(s));
 	assert_int_equal(s->pnd, 0);
@@ -123,7 +123,7 @@ static void sends_what_a_send_sm_wants(void **state)
 	sdp_source_sent_src_avail(s, 1, 2, 300, 0);
 	assert_int_equal(sdp_source_on_rd_compl(s, 100, &stag), 0);
 	assert_int_equal(sdp_source_on_send_sm(s, false), 0);
-	/* Octets 100 to 499 by Data; the second advert stands. */
+	/* Octets 100 to 499 go by Data. The second advert stays. */
 	assert_int_equal(s->data_pos, 100);
 	assert_int_equal(sdp_source_data_end(s, 1000), 500);
 	assert_false(sdp_source_may_advertise(s));
@@ -145,7 +145,7 @@ static void ends_a_cancel(void **state)
 	sdp_source_sent_src_avail(s, 1, 2, 300, 0);
 	sdp_source_sent_cancel(s, 2);
 	assert_false(sdp_source_may_advertise(s));
-	assert_int_equal(sdp_source_on_send_sm(s, false), 0); /* crossed */
+	assert_int_equal(sdp_source_on_send_sm(s, false), 0); /* they crossed */
 	assert_true(s->is_cancelling);
 	assert_int_equal(sdp_source_on_send_sm(s, true), 0);
 	assert_false(s->is_cancelling);
@@ -174,16 +174,16 @@ static void changes_mode_when_it_may(void **state)
 	assert_true(sdp_source_may_change(s, SDP_MODE_PIPELINED));
 }
 
-/* T59, T70b: what a SinkAvail does that the ModeChange crossed. */
+/* T59, T70b: a SinkAvail that the ModeChange crossed. */
 static void reissues_in_the_window(void **state)
 {
 	static const struct {
 		const char *name;
-		bool has_old;	  /* a SrcAvail of before the ModeChange */
-		bool has_new;	  /* one of after it */
-		bool has_snk;	  /* a SinkAvail that had come */
+		bool has_old;	  /* a SrcAvail from before the ModeChange */
+		bool has_new;	  /* one from after it */
+		bool has_snk;	  /* a SinkAvail that arrived before */
 		bool is_stale;	  /* the late one */
-		uint16_t src_cnt; /* SrcAvails that stand afterwards */
+		uint16_t src_cnt; /* SrcAvails outstanding afterwards */
 	} rows[] = {
 		{ "valid", true, false, false, false, 0 },
 		{ "stale", true, false, false, true, 1 },
@@ -242,7 +242,7 @@ static void answers_a_sink_cancel_once(void **state)
 	assert_true(sdp_source_on_sink_cancel(s, false));
 	assert_false(sdp_source_on_sink_cancel(s, false));
 	assert_true(sdp_source_on_sink_cancel(s, true));
-	/* One that is stale was not cancelled by this. */
+	/* A stale one was not cancelled by this. */
 	sdp_source_sent_payload(s, 1);
 	sink_avail(s, 0);
 	assert_false(sdp_source_on_sink_cancel(s, false));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * SDP Messages: the vectors decoded, encoded, cut at every octet, each bit
- * flipped; then what a decoder must refuse.
+ * flipped; then messages that a decoder must refuse.
  */
 #include "test.h"
 
@@ -117,7 +117,7 @@ static void refuses_each_prefix(void **state)
 	}
 }
 
-/* Zeroes what a receiver does not look at (T3): SDP-7, SDP-26. */
+/* Clears the bits that a receiver ignores (T3): SDP-7, SDP-26. */
 static void clear_reserved(uint8_t *buf, enum sdp_layout layout, uint8_t mid)
 {
 	bool is_figure = layout == SDP_LAYOUT_FIGURE;
@@ -134,7 +134,8 @@ static void clear_reserved(uint8_t *buf, enum sdp_layout layout, uint8_t mid)
 	}
 }
 
-/* A flipped bit is refused, ignored because it is reserved, or seen. */
+/* A flipped bit is refused, ignored because it is reserved, or visible in the
+ * result. */
 static void sees_each_bit_flip(void **state)
 {
 	size_t seen = 0, refused = 0, ignored = 0;
@@ -276,9 +277,9 @@ static void knows_every_mid_and_no_other(void **state)
 	assert_int_equal(known, 18);
 }
 
-/* T2: every field at its ends survives both directions, alone: all others
- * are at the other end.  Advertised lengths have ends of their own, and so
- * have the modes. */
+/* T2: the minimum and maximum of each field are encoded and decoded correctly,
+ * while all other fields have the opposite value. Advertised lengths and modes
+ * have their own ranges. */
 static const struct {
 	const char *name;
 	uint8_t mid;
@@ -351,7 +352,7 @@ static void carries_the_ends_of_every_field(void **state)
 		size_t n;
 
 		for (size_t other = 0; other < ARRAY_LEN(fields); other++) {
-			/* The BSDH's are in every message. */
+			/* Fields of the BSDH are in every message. */
 			if (other < 4 || fields[other].mid == msg.mid)
 				set_field(&msg, other, i & 2);
 		}
@@ -363,7 +364,7 @@ static void carries_the_ends_of_every_field(void **state)
 	}
 }
 
-/* Part 5: private data may be padded with zeros, and with nothing else. */
+/* Part 5: private data may be padded with zeros only. */
 static void takes_padded_start_messages(void **state)
 {
 	uint8_t buf[256] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the client remembers, and for how long. */
+/* The client's cache: its content, and how long it is valid. */
 #include "test.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void put(unsigned int host, uint16_t port, enum sdp_pm_cached what,
 	sdp_pm_cache_put(&cache, now_ms, &entry);
 }
 
-/* Return: what is known, or -1. */
+/* Return: the stored state, or -1. */
 static int get(unsigned int host, uint16_t port, uint64_t now_ms)
 {
 	struct sdp_pm_key key = key_make(host, port);
@@ -72,7 +72,7 @@ static void remembers_silence_of_a_whole_host(void **state)
 	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_SILENT);
 	assert_int_equal(get(2, 80, NOW), SDP_PM_CACHED_DENIED);
 	assert_int_equal(get(2, 443, NOW), -1);
-	/* What is known of the port goes first. */
+	/* The entry of the port takes precedence. */
 	put(1, 443, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
 	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_MAPPED);
 }
@@ -82,7 +82,7 @@ static void replaces_what_it_knew(void **state)
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
 	put(1, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
 	assert_int_equal(get(1, 80, NOW), SDP_PM_CACHED_DENIED);
-	/* "Use once" takes it away. */
+	/* "Use once" removes it. */
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, 0);
 	assert_int_equal(get(1, 80, NOW), -1);
 }
@@ -99,8 +99,8 @@ static void tells_families_apart(void **state)
 	assert_false(sdp_pm_cache_get(&cache, NOW, &key, &entry));
 }
 
-/* However much comes, the newest is known, and of the rest what lives
- * longest. */
+/* Under many insertions, the newest entry is stored, and of the others those
+ * that expire last. */
 static void stays_within_its_size(void **state)
 {
 	unsigned int known = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The Port Mapper's client against a server in a thread of the test, which
- * does as it is told, on loopback.
+ * The Port Mapper's client against a scripted server in a thread of the test,
+ * on loopback.
  */
 #define _GNU_SOURCE
 #include "addr.h"
@@ -27,7 +27,7 @@
 
 #define LOCAL_PORT 40000
 #define SDP_PORT 4242
-/* Longer than any test may take. */
+/* Longer than any test takes. */
 #define NEVER_MS 600000
 
 enum behaviour { SILENT, ACCEPT, DENY, UNEXPECTED };
@@ -38,8 +38,8 @@ static struct {
 	enum behaviour behaviour;
 	uint8_t time; /* PmTime */
 	_Atomic unsigned int reqs, acks;
-	uint8_t first[SDP_PM_SIZE]; /* the last PMReq, and whether all of a */
-	bool is_same;		    /* query were the same */
+	uint8_t first[SDP_PM_SIZE]; /* the last PMReq */
+	bool is_same;		    /* all PMReqs of a query were the same */
 	pthread_t thread;
 } server;
 
@@ -94,7 +94,7 @@ static void *server_run(void *arg)
 				 { .fd = server.stop[0], .events = POLLIN } };
 
 	(void)arg;
-	/* What is in the socket is taken before the end. */
+	/* Reads what is in the socket before it ends. */
 	while (poll(fds, 2, -1) > 0) {
 		if (fds[0].revents)
 			datagram_take();
@@ -113,7 +113,7 @@ static void server_start(const char *addr, enum behaviour behaviour,
 	socklen_t len = sizeof(bound);
 	bool is_v6 = strchr(addr, ':');
 
-	sdp_pm_fork_child(); /* nothing is remembered */
+	sdp_pm_fork_child(); /* empties the cache */
 	memset(&server, 0, sizeof(server));
 	server.behaviour = behaviour;
 	server.time = pm_time;
@@ -164,8 +164,8 @@ static void check_addr(const struct sockaddr_storage *got, const char *text,
 	assert_memory_equal(got, &want, sizeof(struct sockaddr_in6));
 }
 
-/* SDP-252, SDP-254: a wildcard is replaced by the address that the route
- * gives. */
+/* SDP-252, SDP-254: a wildcard is replaced by the source address of the
+ * route. */
 static void finds_the_sdp_address(void **state)
 {
 	static const struct {
@@ -218,7 +218,7 @@ static void remembers_as_long_as_it_may(void **state)
 				 0);
 	server_stop();
 	assert_int_equal(server.reqs, 3);
-	/* SDP-261, SDP-262: each with another AssocHandle. */
+	/* SDP-261, SDP-262: each query has another AssocHandle. */
 	assert_false(server.is_same);
 	assert_false(sdp_pm_known((struct sockaddr *)&peer, &result));
 	server_start("127.0.0.1", ACCEPT, 255);
@@ -266,7 +266,7 @@ static void takes_a_deny_and_remembers_it(void **state)
 	assert_int_equal(server.acks, 0);
 }
 
-/* T86, SDP-263; and a signal now and then. */
+/* T86, SDP-263; with a signal now and then. */
 static void gives_up_and_remembers_it(void **state)
 {
 	const struct itimerval often = { .it_interval = { 0, 5000 },
@@ -279,7 +279,7 @@ static void gives_up_and_remembers_it(void **state)
 	assert_int_equal(query("127.0.0.1", 80, "0.0.0.0", 30, -1, &result), 0);
 	setitimer(ITIMER_REAL, &never, NULL);
 	assert_int_equal(result.outcome, SDP_PM_NO_ANSWER);
-	/* At once, whatever the port. */
+	/* At once, for every port. */
 	assert_int_equal(
 		query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1, &result), 0);
 	assert_int_equal(
@@ -313,7 +313,7 @@ static void ends_when_it_is_told(void **state)
 		query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, stop[0], &result),
 		-ECANCELED);
 	server_stop();
-	/* Nothing was learnt: the next query asks. */
+	/* Nothing was stored: the next query asks. */
 	server_start("127.0.0.1", ACCEPT, 0);
 	assert_int_equal(
 		query("127.0.0.1", 80, "0.0.0.0", NEVER_MS, -1, &result), 0);
@@ -331,7 +331,7 @@ static void on_alarm_jump(int sig)
 	siglongjmp(out_of_query, 1);
 }
 
-/* Not inlined: what it counts with would be in the frame of sigsetjmp(). */
+/* Not inlined: otherwise its variables would be in the frame of sigsetjmp(). */
 __attribute__((noinline)) static int open_cnt(void)
 {
 	int cnt = 0;
@@ -341,8 +341,8 @@ __attribute__((noinline)) static int open_cnt(void)
 	return cnt;
 }
 
-/* A handler leaves the wait by a jump: no descriptor stays open, and the
- * thread can be cancelled as before. */
+/* A handler jumps out of the wait: no descriptor stays open, and the thread can
+ * be cancelled as before. */
 static void leaves_nothing_to_a_jump(void **state)
 {
 	struct sigaction old, sa = { .sa_handler = on_alarm_jump };
@@ -354,11 +354,11 @@ static void leaves_nothing_to_a_jump(void **state)
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
 	sigaction(SIGALRM, &sa, &old);
-	/* Until a jump comes when the query has been sent. */
+	/* Repeats until the jump comes after the query was sent. */
 	do {
 		struct itimerval once = { .it_value.tv_usec = delay };
 
-		/* It is for this thread, not for the server's. */
+		/* The signal is for this thread, not for the server's. */
 		pthread_sigmask(SIG_BLOCK, &alarm, NULL);
 		server_start("127.0.0.1", SILENT, 0);
 		pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
@@ -413,7 +413,7 @@ static void refuses_wrong_addresses(void **state)
 	struct sockaddr_storage addr = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
 
-	sdp_pm_fork_child(); /* nothing is remembered */
+	sdp_pm_fork_child(); /* empties the cache */
 	server.port = 1;
 	assert_int_equal(query("127.0.0.1", 0, "0.0.0.0", 1, -1, &result),
 			 -EINVAL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Port Mapper messages: the vectors four ways, what is dropped, PmTime.
+ * Port Mapper messages: the vectors in four ways, dropped messages, PmTime.
  */
 #include "test.h"
 
@@ -91,7 +91,7 @@ static void drops_every_other_size(void **state)
 	}
 }
 
-/* What a receiver must not look at (T94, SDP-256). */
+/* Fields that a receiver must ignore (T94, SDP-256). */
 static void clear_ignored(uint8_t *buf, const struct sdp_pm_msg *msg)
 {
 	if (msg->type != SDP_PM_ACCEPT)
@@ -128,7 +128,7 @@ static void sees_each_bit_flip(void **state)
 	assert_true(dropped > 0);
 }
 
-/* Version 1 to 3, and every IPV but 4 and 6. */
+/* Versions 1 to 3, and every IPV except 4 and 6. */
 static void drops_other_versions_and_families(void **state)
 {
 	for (unsigned int first = 0; first < 256; first++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* One question to a Port Mapper: what is sent when, and what ends it. */
+/* One query to a Port Mapper: what is sent when, and what ends it. */
 #include "test.h"
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ static void sends_a_pm_req(void **state)
 	assert_int_equal(sdp_pm_query_next(&query, NOW, out), 0);
 }
 
-/* T86: four times the same, after 250, 500, 1000 ms; after 2000 the end. */
+/* T86: the same four times, after 250, 500, 1000 ms; the end after 2000 ms. */
 static void repeats_the_same_and_gives_up(void **state)
 {
 	static const unsigned int at_ms[] = { 0, 250, 750, 1750 };
@@ -136,7 +136,7 @@ static void ends_at_a_deny_without_ack(void **state)
 
 	start(&query);
 	sdp_pm_query_next(&query, NOW, out);
-	deny.ap_port = 0; /* C20: not looked at */
+	deny.ap_port = 0; /* C20: ignored */
 	assert_true(receive(&query, &deny));
 	assert_int_equal(query.state, SDP_PM_QUERY_DENIED);
 	assert_int_equal(sdp_pm_query_next(&query, NOW + 99999, out), 0);
@@ -148,7 +148,8 @@ static void drops_what_is_no_answer(void **state)
 {
 	static const struct {
 		const char *name;
-		struct sdp_pm_msg change; /* added, field by field */
+		struct sdp_pm_msg
+			change; /* changes to the answer, field by field */
 	} rows[] = {
 		{ "handle", { .handle = 1 } },
 		{ "port", { .cp_port = 1 } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The Port Mapper's server: replies, its state, and what a flood does. */
+/* The Port Mapper's server: replies, its state, and floods. */
 #include "test.h"
 
 #include <stdbool.h>
@@ -92,7 +92,7 @@ static bool acknowledge(const struct sdp_pm_msg *accept)
 	return counts()->acked == before + 1;
 }
 
-/* As octets: the structure has padding. */
+/* Compares the encodings, because the structure has padding. */
 static void assert_same(const struct sdp_pm_msg *a, const struct sdp_pm_msg *b)
 {
 	uint8_t octets_a[SDP_PM_SIZE], octets_b[SDP_PM_SIZE];
@@ -121,10 +121,10 @@ static void accepts_and_echoes(void **state)
 	assert_int_equal(pending(), 1);
 	assert_true(acknowledge(&reply));
 	assert_int_equal(pending(), 0);
-	/* SDP-269: once more. */
+	/* SDP-269: a second time. */
 	assert_false(acknowledge(&reply));
 	assert_int_equal(counts()->unexpected, 1);
-	/* Another address than the one asked for. */
+	/* The listener has another address than the requested one. */
 	sdp_pm_server_answer(server, NOW, &here, &req, SDP_PORT,
 			     (const uint8_t[16]){ 10, 0, 0, 9 }, out);
 	assert_int_equal(out[0], 0x14);
@@ -156,10 +156,10 @@ static void answers_duplicates_anew(void **state)
 	assert_same(&first, &second);
 	assert_int_equal(pending(), 1);
 	assert_int_equal(counts()->duplicates, 1);
-	/* The timer began again. */
+	/* The timer has been restarted. */
 	assert_true(sdp_pm_server_due_ms(server) ==
 		    NOW + 3000 + SDP_PM_SERVER_ACK_MS);
-	/* The listener has moved meanwhile, or is gone. */
+	/* The listener has moved meanwhile, or no longer exists. */
 	second = ask(&req, SDP_PORT + 1);
 	assert_int_equal(second.ap_port, SDP_PORT + 1);
 	assert_int_equal(pending(), 1);
@@ -187,7 +187,8 @@ static void replaces_a_transaction_by_a_newer_one(void **state)
 	assert_int_equal(counts()->duplicates, 0);
 	assert_false(acknowledge(&old));
 	assert_true(acknowledge(&new));
-	/* Each field of the 4-tuple makes another transaction. */
+	/* A difference in any field of the 4-tuple makes another
+	 * transaction. */
 	req = request(0);
 	ask(&req, SDP_PORT);
 	req.ap_port++;
@@ -222,7 +223,7 @@ static void deletes_what_is_not_acknowledged(void **state)
 	assert_int_equal(counts()->expired, 1);
 	/* A late PMAck. */
 	assert_false(acknowledge(&reply));
-	/* Whatever comes deletes what is over. */
+	/* Any datagram removes expired entries. */
 	assert_false(sdp_pm_server_receive(server, NOW + 5001, &here,
 					   (const uint8_t *)"", 0, &req));
 	assert_int_equal(pending(), 0);
@@ -250,8 +251,7 @@ static void drops_what_it_does_not_expect(void **state)
 	assert_int_equal(pending(), 0);
 }
 
-/* T95: a source with its full share loses its oldest entry; others lose none.
- */
+/* T95: a source at its limit loses its oldest entry. Others lose none. */
 static void keeps_a_source_within_its_share(void **state)
 {
 	static const struct sdp_pm_source other = { .addr = { 192, 0, 2, 7 } };
@@ -271,7 +271,7 @@ static void keeps_a_source_within_its_share(void **state)
 	assert_int_equal(pending(), 0);
 }
 
-/* T95: a flood from many sources; the oldest entry goes. */
+/* T95: a flood from many sources removes the oldest entry. */
 static void bears_a_flood(void **state)
 {
 	struct sdp_pm_msg req, reply = { 0 };
@@ -308,7 +308,7 @@ static void answers_a_source_at_its_rate(void **state)
 	assert_int_equal(answered, 10);
 	assert_int_equal(counts()->over_rate, 90);
 	assert_true(receive(&req, NOW, &other, &got));
-	/* A tenth of a second, then a long time, later. */
+	/* A tenth of a second later, then a long time later. */
 	assert_false(receive(&req, NOW + 99, &here, &got));
 	assert_true(receive(&req, NOW + 100, &here, &got));
 	assert_false(receive(&req, NOW + 100, &here, &got));
@@ -316,7 +316,7 @@ static void answers_a_source_at_its_rate(void **state)
 	for (unsigned int i = 0; i < 100; i++)
 		answered += receive(&req, NOW + 3600000, &here, &got);
 	assert_int_equal(answered, 10);
-	/* Time that runs backwards blocks no source for ever. */
+	/* Time that goes backwards does not block a source for ever. */
 	assert_false(receive(&req, NOW, &here, &got));
 	assert_true(receive(&req, NOW + 3600100, &here, &got));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The registry of SDP listeners: which listener an address means, how long an
- * announcement stands, and which processes may make one.
+ * The registry of SDP listeners: which listener an address selects, how long an
+ * announcement exists, and which processes may make one.
  */
 #define _GNU_SOURCE
 #include "addr.h"
@@ -24,7 +24,7 @@
 
 #define SDP_PORT 4242
 
-/* A TCP socket that is bound to any port.  Return: -1: no such family here. */
+/* A TCP socket bound to any port. Return: -1: the machine lacks the family. */
 static int bound_socket(const char *text, bool is_v6only, uint16_t *ret_port)
 {
 	struct sockaddr_storage addr = test_addr(text, 0);
@@ -47,7 +47,7 @@ static int bound_socket(const char *text, bool is_v6only, uint16_t *ret_port)
 	return fd;
 }
 
-/* What the last answer said. */
+/* is_cm of the last answer. */
 static bool is_found_cm;
 
 /* A listener with its announcement. */
@@ -70,7 +70,7 @@ static int find(const char *text, uint16_t port, uint16_t *ret_sdp_port)
 				 &is_found_cm);
 }
 
-/* Without what the last answers left behind. */
+/* Empties the cache, then searches. */
 static int find_anew(const char *text, uint16_t port)
 {
 	uint16_t sdp_port = 0;
@@ -130,7 +130,7 @@ static void finds_the_listener_that_tcp_finds(void **state)
 		assert_row(rows[i].name, announce >= 0);
 		assert_row(rows[i].name, listen(fd, 1) == 0);
 		ret = find(rows[i].dst, port, &sdp_port);
-		/* This machine may have no way to other hosts. */
+		/* This machine may have no route to other hosts. */
 		if (ret == -ENETUNREACH)
 			ret = -EADDRNOTAVAIL;
 		if (ret != rows[i].want)
@@ -244,7 +244,7 @@ static void follows_the_listener_over_exec(void **state)
 	close(fd);
 }
 
-/* What was found is believed for a while, not for ever. */
+/* A result is stored for a limited time. */
 static void forgets_what_it_found(void **state)
 {
 	uint16_t port, sdp_port;
@@ -283,8 +283,8 @@ static int name_bind(const char *name)
 	return fd;
 }
 
-/* Names that are no announcement of this listener, and a good one after
- * them: a dump that takes several answers of the kernel. */
+/* Names that are not an announcement of this listener, followed by a valid one:
+ * the dump takes several answers of the kernel. */
 static void reads_good_names_only(void **state)
 {
 	static const char *const bad[] = {
@@ -312,7 +312,7 @@ static void reads_good_names_only(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	for (; cnt < ARRAY_LEN(bad); cnt++) {
-		/* A format of the table, with the inode or without. */
+		/* A format from the table, with or without the inode. */
 		const char *mark = strstr(bad[cnt], "%lu");
 
 		snprintf(name, sizeof(name), "%.*s",
@@ -339,7 +339,7 @@ static void reads_good_names_only(void **state)
 	close(fd);
 }
 
-/* A descriptor of the announcement that another process made, as uid. */
+/* A descriptor of the announcement that another process made as @uid. */
 static pid_t announce_as(uid_t uid, int listen_fd, int *ret_hold)
 {
 	int ready[2], hold[2];
@@ -402,7 +402,7 @@ static void tells_ports_of_rdma_cm_apart(void **state)
 		announce = sdp_registry_announce(fd, SDP_PORT, is_cm);
 		assert_int_equal(find_anew("127.0.0.1", port), 0);
 		assert_int_equal(is_found_cm, is_cm);
-		/* Also what is remembered. */
+		/* Also what is in the cache. */
 		is_found_cm = !is_cm;
 		assert_int_equal(find("127.0.0.1", port, &(uint16_t){ 0 }), 0);
 		assert_int_equal(is_found_cm, is_cm);

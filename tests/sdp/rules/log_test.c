@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where the log goes, and how much of it.  Each case runs in a child: a process
- * has one route. */
+/* The destination and the level of the log. Each case runs in a child, because
+ * a process has one route. */
 #define _GNU_SOURCE /* setresuid */
 #include "test.h"
 
@@ -30,7 +30,7 @@ static int print_all(void *arg)
 	return 0;
 }
 
-/* The lines' numbers, in order. */
+/* The numbers of the lines, in order. */
 static void numbers_of(const char *text, char ret_numbers[16])
 {
 	size_t cnt = 0;
@@ -102,7 +102,7 @@ static int print_as_other(void *arg)
 	return print_all(arg);
 }
 
-/* Without a directory; as a user who cannot write to /var/log. */
+/* Without a directory, as a user who cannot write to /var/log. */
 static void writes_to_tmp_for_others(void **state)
 {
 	unsigned int uid = geteuid() == 0 ? 65534 : geteuid();

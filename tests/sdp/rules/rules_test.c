@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The rules file: which rule is the first that matches, what is refused and
- * where, which file is read.
+ * The rules file: which rule matches first, which errors are reported where,
+ * which file is read.
  */
 #define _GNU_SOURCE
 #include "addr.h"
@@ -52,7 +52,7 @@ static void finds_the_first_rule_that_matches(void **state)
 		  SDP_USE_SDP, 1 },
 		{ "use tcp client *:*", SDP_RULE_CLIENT, "p", "10.0.0.1", 80,
 		  SDP_USE_TCP, 1 },
-		/* The first one wins. */
+		/* The first one applies. */
 		{ "use sdp client * *:80\nuse tcp client * *:*\n",
 		  SDP_RULE_CLIENT, "p", "10.0.0.1", 80, SDP_USE_SDP, 1 },
 		{ "use sdp client * *:80\nuse tcp client * *:*\n",
@@ -199,7 +199,7 @@ static void names_file_line_and_remedy(void **state)
 		struct sdp_rules *rules = (void *)&rules;
 		size_t len = strlen(rows[i].text);
 		char error[256] = "", small[10];
-		/* Not ended by a 0: what reads on is seen by ASan. */
+		/* Not null-terminated: ASan detects a read beyond the end. */
 		char *text = malloc(len);
 
 		memcpy(text, rows[i].text, len);
@@ -355,7 +355,7 @@ static void loads_the_file_of_the_variable(void **state)
 	assert_int_equal(sdp_rules_load(&rules, error, sizeof(error)), -EINVAL);
 	assert_ptr_equal(strstr(error, path), error);
 
-	/* More than a file of rules has. */
+	/* Larger than a rules file may be. */
 	big = malloc(big_len);
 	assert_non_null(big);
 	memset(big, '\n', big_len);
@@ -376,7 +376,7 @@ static void loads_the_file_of_the_variable(void **state)
 	rmdir(dir);
 }
 
-/* The test's build of rules.c has a path of its own for the usual file. */
+/* The test's build of rules.c has another path for the default file. */
 static void does_without_the_usual_file(void **state)
 {
 	struct sdp_rules *rules = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What waits to be accepted where rdma_cm listens, and in which order. */
+/* Connections that wait to be accepted where rdma_cm listens, and their
+ * order. */
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -17,11 +18,11 @@
 
 #include "sock-fixture.h"
 
-/* ---- a device that does what it is told to ------------------------------ */
+/* ---- a scripted device ---- */
 
 #define PEER_MAX 8
 
-/* A peer; its link and its request are the same object. */
+/* A peer. Its link and its request are the same object. */
 struct peer {
 	bool is_closed;
 	int answer; /* 1: none yet */
@@ -30,7 +31,7 @@ struct peer {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct peer peers[PEER_MAX];
-static int asked_cnt, taken_cnt; /* peers, in this order */
+static int asked_cnt, taken_cnt; /* number of peers, in their order */
 static int listener_cnt, used_port_cnt, ask_fd;
 static union sdp_addr listened_at[PEER_MAX];
 
@@ -39,7 +40,7 @@ static struct sdp_link *link_of(int i)
 	return (struct sdp_link *)(void *)&peers[i];
 }
 
-/* It stands still unless a test moves it. */
+/* The time. It changes only when a test sets it. */
 static _Atomic uint64_t now_ns = 1;
 
 uint64_t sdp_now_ns(void)
@@ -149,7 +150,7 @@ const char *sdp_reason_str(enum sdp_reason reason)
 	return "";
 }
 
-/* ---- what the test decides ---------------------------------------------- */
+/* ---- what the test decides ---- */
 
 static struct sdp_acceptor *acceptor;
 static int fd;
@@ -209,7 +210,7 @@ static void wait_taken(int cnt)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* By the acceptor's thread, which is the last that has it. */
+/* Freed by the acceptor's thread, which uses them last. */
 static void wait_listeners_freed(void)
 {
 	pthread_mutex_lock(&mutex);
@@ -226,7 +227,7 @@ static void wait_closed(int i)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* The number that the program waits on says so. */
+/* Waits on the descriptor that the program polls. */
 static void wait_readable(void)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLOUT };
@@ -255,11 +256,11 @@ static int end(void **state)
 	return close(ask_fd);
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static void has_one_port_for_both_families(void **state)
 {
-	/* The first port that rdma_cm chose is taken in the other family. */
+	/* The first port that rdma_cm chooses is in use in the other family. */
 	used_port_cnt = 2;
 	acceptor_new("::", true, 1);
 	assert_int_equal(listener_cnt, 2);
@@ -306,7 +307,7 @@ static void a_peer_that_fails_delays_no_other(void **state)
 	assert_false(peers[0].is_closed);
 }
 
-/* Its place is free, although the one before it waits. */
+/* Its place is free, although an earlier one still waits. */
 static void a_peer_that_fails_gives_its_place_back(void **state)
 {
 	acceptor_open(2);
@@ -322,7 +323,7 @@ static void a_peer_that_fails_gives_its_place_back(void **state)
 	assert_ptr_equal(take(), link_of(3));
 }
 
-/* Linux takes one more than listen() said. */
+/* Linux accepts one more than listen() was told. */
 static void takes_no_more_than_the_backlog(void **state)
 {
 	for (int i = 0; i < PEER_MAX; i++)
@@ -377,7 +378,7 @@ static void connections_that_are_not_accepted_are_reset(void **state)
 	for (int i = 0; i < 3; i++)
 		wait_closed(i);
 	wait_listeners_freed();
-	acceptor_open(8); /* for the end */
+	acceptor_open(8); /* for the teardown */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which inherited descriptors become sockets of ours, and which do not. */
+/* Which inherited descriptors become sockets of the library. */
 #include "loopback.h"
 #include "test.h"
 
@@ -25,7 +25,7 @@ void sdp_sock_end(struct sdp_sock *sock)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- connections -------------------------------------------------------- */
+/* ---- connections ---- */
 
 static int listen_new(void)
 {
@@ -48,7 +48,7 @@ static int dial(int listener)
 	return fd;
 }
 
-/* ---- tests -------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void takes_what_is_marked(void **state)
 {
@@ -66,10 +66,10 @@ static void takes_what_is_marked(void **state)
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_PENDING);
 	assert_true(sock->is_nonblock);
 	assert_false(sock->is_accepting);
-	/* The port that the program asked for. */
+	/* The port that the program connected to. */
 	assert_int_equal(ntohs(sock->peer.in.sin_port), 4711);
 	assert_int_equal(sdp_pending_cnt, 1);
-	/* Once. */
+	/* Only once. */
 	sdp_adopt_fd(fd);
 	assert_int_equal(sdp_pending_cnt, 1);
 	sdp_sock_put(sock);
@@ -83,7 +83,7 @@ static void leaves_the_others(void **state)
 	int listener = listen_new(), fd = dial(listener), pair[2];
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* A twin has the mark, too, for those that it accepts. */
+	/* A twin has the mark too, for the connections that it accepts. */
 	sdp_mark_put(listener,
 		     &(struct sdp_mark){ .is_accepting = true, .port = 80 });
 	assert_int_equal(
@@ -100,7 +100,7 @@ static void leaves_the_others(void **state)
 	close(listener);
 }
 
-/* inetd's two numbers are one connection; what only looks alike is not. */
+/* inetd's two numbers are one connection. Similar ones are not. */
 static void takes_duplicates_for_one(void **state)
 {
 	int listener = listen_new(), fd = dial(listener), other;
@@ -154,8 +154,8 @@ static void takes_a_relay_by_its_name(void **state)
 	close(pair[1]);
 }
 
-/* Those that a message brings; one that has not come, because the process had
- * no number left, is not among them. */
+/* Descriptors in a message. One that was lost, because the process had no
+ * number left, is not among them. */
 static void takes_what_a_message_brings(void **state)
 {
 	int listener = listen_new(), fds[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A connect() for which a thread has to find the SDP port: the effect of each
- * answer, and of one that is not waited for. */
+/* A connect() for which a thread must find the SDP port: the effect of each
+ * answer, and of not waiting for it. */
 #include "addr.h"
 #include "descriptors.h"
 #include "test.h"
@@ -35,13 +35,13 @@
 #define LINK ((struct sdp_link *)(void *)&listeners)
 #define NO_FALLBACK (-1)
 
-/* ---- the rest of the layer: what it says, and what it was told ---------- */
+/* ---- the rest of the layer: results, and recorded calls ---- */
 
 static enum sdp_policy policy;
 static enum sdp_way way;
 static int find_ret, ask_ret, cm_ret, cover_ret, plain_why;
 static enum sdp_reason cm_reason;
-static bool waits_for_stop; /* the question, or rdma_cm */
+static bool waits_for_stop; /* the query, or rdma_cm */
 static _Atomic int tell_cnt, avoid_cnt, run_cnt, over_cnt, close_cnt, undo_cnt;
 static _Atomic int fallback, limit_cnt;
 static union sdp_addr cm_addr;
@@ -57,7 +57,7 @@ const char *sdp_reason_str(enum sdp_reason reason)
 	return "a reason";
 }
 
-/* What the thread has done. */
+/* Recorded actions of the thread. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -218,7 +218,7 @@ void sdp_sock_tell(struct sdp_sock *of, int of_fd, short events)
 	change(&tell_cnt);
 }
 
-/* ---- the parts of a start ----------------------------------------------- */
+/* ---- the parts of a start ---- */
 
 int sdp_start_cover(struct sdp_sock *of, int of_fd)
 {
@@ -260,7 +260,7 @@ void sdp_start_over(struct sdp_sock *of)
 	change(&over_cnt);
 }
 
-/* The thread tells when it has the answer. */
+/* The thread notifies when it has the answer. */
 bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 {
 	struct timespec until = { .tv_sec = INT_MAX };
@@ -291,7 +291,7 @@ int sdp_start_undo(struct sdp_sock *of)
 	return 0;
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static int begin(void **state)
 {
@@ -313,7 +313,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The thread has let go of the socket. */
+/* Waits until the thread has dropped the socket. */
 static void thread_wait(void)
 {
 	pthread_mutex_lock(&mutex);
@@ -350,11 +350,11 @@ static enum port where(void)
 	return port_of(fd);
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 #define FB(name) SDP_STAT_FALLBACK_##name
 
-/* connect() does not wait; the answer comes in time. */
+/* connect() does not wait. The answer comes in time. */
 static const struct {
 	const char *name;
 	enum sdp_policy policy;
@@ -446,7 +446,7 @@ static void a_blocking_connect_falls_back(void **state)
 	thread_wait();
 }
 
-/* What is left is a fresh socket. */
+/* A new socket is left. */
 static void a_blocking_connect_is_refused(void **state)
 {
 	way = SDP_WAY_CM;
@@ -499,7 +499,7 @@ static void addresses_are_made_fit_for_rdma_cm(void **state)
 	}
 }
 
-/* Broken off while it asks, or while rdma_cm connects: TCP. */
+/* Cancelled during the query, or while rdma_cm connects: TCP. */
 static void a_cancel_ends_what_runs(void **state)
 {
 	static const struct {
@@ -529,7 +529,7 @@ static void a_cancel_ends_what_runs(void **state)
 	}
 }
 
-/* A fork does not break off what has just been made. */
+/* A fork does not cancel what has just been made. */
 static void what_stands_soon_may_do_so(void **state)
 {
 	way = SDP_WAY_CM;
@@ -541,7 +541,7 @@ static void what_stands_soon_may_do_so(void **state)
 	thread_wait();
 }
 
-/* close() came first: the thread's result is not used. */
+/* close() comes first: the thread's result is not used. */
 static void an_unwanted_connection_is_closed(void **state)
 {
 	way = SDP_WAY_CM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where connect() goes, and what becomes of a port that is refused. */
+/* The destination of connect(), and what happens if the port refuses. */
 #include "addr.h"
 #include "test.h"
 
@@ -25,7 +25,7 @@
 #include "ports-fixture.h"
 #include "until.h"
 
-/* ---- what the rest of the layer says ------------------------------------ */
+/* ---- the rest of the layer ---- */
 
 #define NO_FALLBACK (-1)
 
@@ -105,7 +105,7 @@ void sdp_stat_fell_back(struct sdp_stat_sock *stat,
 	fallback = (int)reason;
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static struct sdp_sock sock;
 static int fd;
@@ -128,7 +128,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	/* What counts such sockets goes with the process. */
+	/* Corrects the global count of such sockets. */
 	if (sdp_sock_state(&sock) != SDP_SOCK_TCP)
 		sdp_sock_become(&sock, SDP_SOCK_TCP);
 	ports_close();
@@ -146,7 +146,7 @@ static void set_nonblocking(void)
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 #define FB(name) SDP_STAT_FALLBACK_##name
 
@@ -218,7 +218,7 @@ static void goes_where_the_answer_says(void **state)
 		assert_row(rows[i].name, fallback == rows[i].fallback);
 		assert_row(rows[i].name, avoid_cnt == rows[i].avoid_cnt);
 		assert_row(rows[i].name, ask_cnt == rows[i].ask_cnt);
-		/* exec() finds an SDP connection by its mark. */
+		/* exec() recognises an SDP connection by its mark. */
 		assert_row(rows[i].name,
 			   has_mark == (rows[i].state == SDP_SOCK_PENDING));
 		end(state);
@@ -257,7 +257,7 @@ static void without_descriptors_it_is_tcp(void **state)
 	assert_int_equal(fallback, FB(no_memory));
 }
 
-/* rdma_cm binds by itself. */
+/* rdma_cm binds the connection itself. */
 static void a_bound_socket_is_not_for_rdma_cm(void **state)
 {
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
@@ -278,7 +278,7 @@ static void a_nonblocking_connect_leaves_the_query_to_a_thread(void **state)
 	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
 	assert_int_equal(ask_cnt, 0);
 	assert_int_equal(sock.peer.in.sin_port, addrs[TCP_PORT].in.sin_port);
-	/* And no thread can be made. */
+	/* And no thread can be started. */
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
 	assert_int_equal(fallback, FB(no_memory));
 	policy = SDP_POLICY_SDP;
@@ -303,13 +303,13 @@ static void a_connect_that_does_not_wait_is_looked_at(void **state)
 	sdp_connect_settle(&sock, fd);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
 	assert_int_equal(port_of(fd), SDP_PORT);
-	/* The kernel tells once, by 0, and then that it is connected. */
+	/* The kernel returns 0 once, and then EISCONN. */
 	ret = dial(TCP_PORT);
 	assert_true(ret == 0 || ret == -EISCONN);
 	assert_int_equal(dial(TCP_PORT), -EISCONN);
 }
 
-/* Only the kernel is asked again. */
+/* The second call asks only the kernel. */
 static void a_fallback_is_counted_once(void **state)
 {
 	int ret;
@@ -327,14 +327,14 @@ static void a_fallback_is_counted_once(void **state)
 	assert_false(has_mark);
 }
 
-/* T90: the refusal is no error; the same socket goes on by TCP. */
+/* T90: the refusal is not an error; the same socket continues by TCP. */
 static void a_refused_port_is_followed_by_tcp(void **state)
 {
 	int err = -1;
 	socklen_t len = sizeof(err);
 
 	set_nonblocking();
-	/* Refused while it is under way: as if it took its time. */
+	/* Refused while the connect is in progress, as if it took some time. */
 	sock.peer = addrs[TCP_PORT];
 	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
 	has_mark = true;
@@ -342,7 +342,7 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 		connect(fd, &addrs[CLOSED_PORT].sa, sizeof(struct sockaddr_in)),
 		-1);
 	if (errno == ECONNREFUSED) {
-		/* Told by connect(): poll() shows no error any more. */
+		/* connect() has reported it, so poll() shows no error. */
 		close(fd);
 		fd = test_tcp_socket();
 		set_nonblocking();
@@ -358,8 +358,7 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 	assert_int_equal(err, 0);
 }
 
-/* Whatever ends the attempt, and is not followed by one by TCP: the socket is
- * as it was. */
+/* If the attempt fails and TCP does not follow, the socket is as it was. */
 static void a_failed_attempt_leaves_a_fresh_socket(void **state)
 {
 	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
@@ -384,10 +383,10 @@ static void a_failed_attempt_leaves_a_fresh_socket(void **state)
 	close(other);
 }
 
-/* Another thread's connect() has the error, and goes on by TCP. */
+/* Another thread's connect() has the error, and continues by TCP. */
 static void a_refusal_is_for_the_thread_inside_connect(void **state)
 {
-	/* Not connected: as if that thread had not come as far. */
+	/* Not connected, as if that thread had not come that far. */
 	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
 	sock.connect_cnt = 1;
 	sdp_connect_settle(&sock, fd);
@@ -411,7 +410,7 @@ static void what_is_no_address_is_the_kernels(void **state)
 		-EAFNOSUPPORT);
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
 	assert_int_equal(fallback, NO_FALLBACK);
-	/* PENDING: broken off. */
+	/* PENDING: the connection is dissolved. */
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
@@ -452,7 +451,7 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 	sock.state = SDP_SOCK_TCP;
 }
 
-/* connect() on what is connected: what the kernel says of it, once. */
+/* connect() on a connected socket: the kernel's result, once. */
 static void tells_of_a_link_once(void **state)
 {
 	sock.state = SDP_SOCK_STREAM;
@@ -488,7 +487,7 @@ static void another_tcp_connection_has_the_options(void **state)
 	sock.tcp_fd = -1;
 }
 
-/* A start that failed for lack of memory says nothing of the port. */
+/* A start that failed for lack of memory is no reason to avoid the port. */
 static void avoids_a_port_whose_start_failed(void **state)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
@@ -507,8 +506,8 @@ static void *dial_main(void *arg)
 	return NULL;
 }
 
-/* The error of connect() is no refusal by the SDP port.  Often, because the
- * two threads have to meet. */
+/* The error of connect() is not a refusal by the SDP port. Repeated, because
+ * the two threads must meet. */
 static void shutdown_ends_an_attempt(void **state)
 {
 	int first = test_tcp_socket();
@@ -534,7 +533,8 @@ static void shutdown_ends_an_attempt(void **state)
 		assert_int_equal(avoid_cnt, 0);
 	}
 	close(first);
-	/* What stands is shut down otherwise, and what is not connected not. */
+	/* An established connection is shut down elsewhere, an unconnected one
+	 * not at all. */
 	has_mark = true;
 	assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_WR), -ENOTCONN);
 	sdp_sock_become(&sock, SDP_SOCK_PENDING);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* sendfile() and splice() where a side takes or gives less than was asked. */
+/* sendfile() and splice() if one side transfers less than requested. */
 #include "descriptors.h"
 #include "test.h"
 
@@ -14,14 +14,14 @@
 #include "sock/signals.h"
 #include "sock/stream.h"
 
-/* ---- the socket --------------------------------------------------------- */
+/* ---- the socket ---- */
 
 #define MANY 8
 
 static struct sdp_sock sock;
-static ssize_t answers[MANY]; /* of sends and receives; 0: all of it */
+static ssize_t answers[MANY]; /* results of sends and receives; 0: everything */
 static size_t call_cnt;
-static size_t asked; /* by the last receive */
+static size_t asked; /* size of the last receive */
 static char sent[64];
 static size_t sent_len;
 static int wait_cnt, wait_answer, sigpipe_cnt;
@@ -83,7 +83,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* ---- files and pipes of the program's ----------------------------------- */
+/* ---- files and pipes of the program's ---- */
 
 static void pipe_new(int *fds)
 {
@@ -106,7 +106,7 @@ static int file_new(void)
 	return fd;
 }
 
-/* ---- files -------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void file_offset_counts_what_was_sent(void **state)
 {
@@ -114,7 +114,7 @@ static void file_offset_counts_what_was_sent(void **state)
 		const char *name;
 		size_t len;
 		ssize_t answer, ret;
-		off_t own; /* the file's offset then */
+		off_t own; /* the file's offset afterwards */
 	} rows[] = {
 		{ "all", 5, 0, 5, 7 },
 		{ "a part", 5, 3, 3, 5 },
@@ -124,7 +124,7 @@ static void file_offset_counts_what_was_sent(void **state)
 		{ "nothing", 0, 0, 0, 2 },
 	};
 
-	/* With the caller's offset the file's own stays. */
+	/* With an offset of the caller the file's own does not change. */
 	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
 		size_t row = i / 2;
 		bool has_offset = i % 2;
@@ -162,9 +162,9 @@ static void file_that_is_none_sends_nothing(void **state)
 	close(fd);
 }
 
-/* ---- pipes -------------------------------------------------------------- */
+/* ---- pipes ---- */
 
-/* What is asked of the socket is certain to fit. */
+/* The request to the socket always fits into the pipe. */
 static void pipe_is_never_overrun(void **state)
 {
 	char page[4096] = "";
@@ -175,7 +175,7 @@ static void pipe_is_never_overrun(void **state)
 	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], (size_t)1 << 30, 0),
 			 size);
 	assert_int_equal(asked, size);
-	/* Full: the socket is not asked. */
+	/* Full: the socket is not read. */
 	assert_int_equal(
 		sdp_copy_to_pipe(&sock, 5, fds[1], 10, SPLICE_F_NONBLOCK),
 		-EAGAIN);
@@ -207,7 +207,7 @@ static void pipe_without_reader_takes_nothing(void **state)
 	close(fds[1]);
 }
 
-/* What has been taken out of the pipe is sent. */
+/* What was taken from the pipe is sent. */
 static void pipe_loses_nothing(void **state)
 {
 	int fds[2];
@@ -239,7 +239,7 @@ static void assert_pipe_has(const int *fds, const char *text)
 	assert_string_equal(got, text);
 }
 
-/* And what has not been sent is still in the pipe. */
+/* What was not sent is still in the pipe. */
 static void pipe_tells_how_far_it_got(void **state)
 {
 	int fds[2];
@@ -262,7 +262,7 @@ static void pipe_tells_how_far_it_got(void **state)
 	pipe_end(fds);
 }
 
-/* What a socket that does not wait has no space for stays in the pipe. */
+/* What a non-blocking socket has no space for stays in the pipe. */
 static void pipe_keeps_what_has_no_space(void **state)
 {
 	int fds[2];
@@ -283,8 +283,8 @@ static void pipe_keeps_what_has_no_space(void **state)
 	pipe_end(fds);
 }
 
-/* splice() tells of a lack of descriptors as of one of memory, and leaves
- * none behind. */
+/* splice() reports a lack of descriptors as a lack of memory, and leaks
+ * none. */
 static void pipe_without_descriptors_is_left_alone(void **state)
 {
 	struct rlimit old;

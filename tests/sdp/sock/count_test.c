@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a socket counts: exact at its end, seldom looked at before. */
+/* The counters of a socket: exact at its end, updated seldom before. */
 #include "test.h"
 
 #include <stdbool.h>
@@ -84,7 +84,8 @@ static void looks_seldom(void **state)
 	assert_int_equal(look_cnt, 1);
 	sdp_count_recv(&sock, 1);
 	assert_int_equal(look_cnt, 2);
-	/* But after each MiB: a process that is killed leaves no more out. */
+	/* Updated after each MiB: if a process is killed, at most that much is
+	 * missing. */
 	sdp_count_recv(&sock, (1 << 20) - 2);
 	assert_int_equal(look_cnt, 2);
 	sdp_count_recv(&sock, 1);
@@ -93,7 +94,7 @@ static void looks_seldom(void **state)
 	assert_int_equal(look_cnt, 4);
 }
 
-/* What the page says of the process. */
+/* The page's content for the process. */
 static struct sdp_stat_snapshot page_look(void)
 {
 	struct sdp_stat_snapshot page;
@@ -147,8 +148,8 @@ static void octets_of_advertisements_count_apart(void **state)
 	assert_int_equal(counted(SDP_STAT_rx_bcopy), 92);
 }
 
-/* The link counts what went without copies, as soon as that has begun: more
- * than the program knows of, for a while. */
+/* The link counts transfers without copying when they begin: for a while more
+ * than the program has seen. */
 static void copies_are_what_is_left(void **state)
 {
 	static const struct {
@@ -182,7 +183,7 @@ static void counts_what_is_relayed(void **state)
 	assert_int_equal(sock.stat->gauge[SDP_STAT_relay], 1);
 }
 
-/* A start that failed has a place in the page, and no link. */
+/* A start that failed has a slot in the page, and no link. */
 static void does_without_a_link(void **state)
 {
 	atomic_store(&sock.link, NULL);
@@ -190,7 +191,7 @@ static void does_without_a_link(void **state)
 	sdp_count_relay(&sock, 4, true);
 	sdp_count_close(&sock);
 	assert_null(sock.stat);
-	/* Nor a place. */
+	/* And no slot. */
 	atomic_store(&sock.link, LINK);
 	sdp_count_send(&sock, 1);
 	sdp_count_relay(&sock, 1, false);
@@ -198,7 +199,7 @@ static void does_without_a_link(void **state)
 	assert_int_equal(look_cnt, 0);
 }
 
-/* connect() to no address ends a connection, and the socket makes another. */
+/* connect() with AF_UNSPEC ends a connection, and the socket makes another. */
 static void the_next_connection_counts_from_zero(void **state)
 {
 	sdp_count_send(&sock, 1 << 20);
@@ -225,7 +226,7 @@ static void is_exact_at_the_end(void **state)
 	sdp_count_close(&sock);
 	assert_int_equal(look_cnt, 2);
 	assert_null(sock.stat);
-	/* The place is free, for the next one. */
+	/* The slot is free for the next one. */
 	sdp_count_open(&sock, 8);
 	assert_ptr_equal(sock.stat, stat);
 	assert_int_equal(counted(SDP_STAT_tx_bcopy), 0);

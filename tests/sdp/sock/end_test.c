@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The end of a socket in each state, and of the process, in time. */
+/* The end of a socket in each state, and of the process, within the time
+ * limit. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static char places[2];
 #define LINK ((struct sdp_link *)(void *)&places[0])
 #define PAST ((struct sdp_link *)(void *)&places[1])
 
-/* ---- what stands around it ---------------------------------------------- */
+/* ---- what stands around it ---- */
 
 static struct sdp_sock sock;
 static uint64_t now;
@@ -49,7 +50,7 @@ void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
 {
 	assert_ptr_equal(link, LINK);
-	/* The link is found only at the exit. */
+	/* The link may be found only during exit. */
 	assert_true(sdp_is_ending || !sdp_sock_link(&sock));
 	seen.linger_deadline = deadline;
 	now = deadline;
@@ -162,7 +163,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* ---- a socket ----------------------------------------------------------- */
+/* ---- a socket ---- */
 
 static void lingers_as_it_was_told(void **state)
 {
@@ -190,7 +191,7 @@ static void lingers_as_it_was_told(void **state)
 	}
 }
 
-/* A relay's last thread and close() may both come here. */
+/* A relay's last thread and close() may both call it. */
 static void ends_once(void **state)
 {
 	sock.past_link = PAST;
@@ -204,7 +205,7 @@ static void ends_once(void **state)
 	assert_null(sock.early);
 }
 
-/* The one that comes second leaves all of it to the first. */
+/* The second call leaves everything to the first. */
 static void ends_once_while_it_ends(void **state)
 {
 	sock.early = malloc(1);
@@ -255,7 +256,7 @@ static void ends_what_the_state_has(void **state)
 	}
 }
 
-/* ---- the process -------------------------------------------------------- */
+/* ---- the process ---- */
 
 static void waits_for_nothing_before_sdp(void **state)
 {
@@ -264,8 +265,8 @@ static void waits_for_nothing_before_sdp(void **state)
 	assert_int_equal(seen.ends, 0);
 }
 
-/* A start that does not end has its time, and no more; then all goes as far as
- * it can in that time. */
+/* A start that does not end is limited in time. Then everything is sent that is
+ * possible in that time. */
 static void exits_in_time(void **state)
 {
 	sdp_begun = true;
@@ -278,7 +279,7 @@ static void exits_in_time(void **state)
 	/* exit() and _exit() both come here. */
 	sdp_end_process(false);
 	assert_int_equal(seen.ends, 1);
-	/* Threads that are inside find the link where it was. */
+	/* Threads inside a call find the link unchanged. */
 	sdp_sock_end(&sock);
 	assert_int_equal(seen.link_closes, 1);
 	assert_ptr_equal(sdp_sock_link(&sock), LINK);

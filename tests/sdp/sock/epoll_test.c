@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Registrations: noted, out of the sets and in again, forgotten. */
+/* Registrations: recorded, removed from the sets and added again, forgotten. */
 #include "test.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "sock/ready.h"
 #include "verbs/sdp-link.h"
 
-/* What the link of the socket is ready for. */
+/* Events of the socket's link. */
 static _Atomic unsigned int link_bits;
 
 unsigned int sdp_link_state(const struct sdp_link *link)
@@ -80,7 +80,7 @@ static void ctl(int op, uint32_t events, uint64_t data)
 	assert_int_equal(sdp_watch_note(set_fd, op, pair[0], &ev, sock), 0);
 }
 
-/* Return: the data that the set reports; 0: nothing. */
+/* Return: the data of the reported event; 0: none. */
 static uint64_t reported(void)
 {
 	struct epoll_event ev;
@@ -122,7 +122,7 @@ static void forgets_what_is_deleted(void **state)
 	assert_int_equal(reported(), 0);
 }
 
-/* The set is reached by a number that still stands for it. */
+/* A set can be used through any number that still refers to it. */
 static void reaches_a_set_by_its_duplicate(void **state)
 {
 	struct util_fdtab *tab = atomic_load(&sdp_fds);
@@ -169,9 +169,9 @@ static void finds_what_waits_for_its_start(void **state)
 	assert_int_equal(atomic_load(&sdp_pending_cnt), 0);
 }
 
-/* ---- octets by SDP: the queue instead of the kernel --------------------- */
+/* ---- SDP streams: the queue instead of the kernel ---- */
 
-/* Only its address counts. */
+/* Only its address is used. */
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
@@ -187,7 +187,7 @@ static int begin_stream(void **state)
 	return 0;
 }
 
-/* As the program's call. */
+/* As the program calls it. */
 static void ctl_stream(int op, uint32_t events, uint64_t data)
 {
 	struct epoll_event ev = { .events = events, .data.u64 = data };
@@ -201,7 +201,7 @@ static void become_ready(unsigned int bits)
 	sdp_sock_notify(sock, link_bits, bits);
 }
 
-/* Return: the events in the queue, if they bear @data; ~0: others. */
+/* Return: the events in the queue, if they have @data; ~0: others. */
 static uint32_t queued(uint64_t data)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
@@ -237,10 +237,11 @@ static void adds_a_stream_without_the_kernel(void **state)
 		-EEXIST);
 	ctl_stream(EPOLL_CTL_DEL, 0, 0);
 	assert_int_equal(queued(7), 0);
-	/* The kernel has never had it. */
+	/* It was never in the kernel's set. */
 	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_DEL, pair[0], NULL), -1);
 	assert_int_equal(errno, ENOENT);
-	/* Where the kernel wakes a sleeper, or has rules, it is asked. */
+	/* Where the kernel wakes a sleeper, or has its own rules, the kernel is
+	 * used. */
 	ev.events = EPOLLIN | EPOLLEXCLUSIVE;
 	assert_int_equal(
 		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock), 0);
@@ -317,7 +318,7 @@ static void refuses_as_the_kernel(void **state)
 	assert_int_equal(queued(7), 0);
 }
 
-/* The set is itself polled. */
+/* The set itself is polled. */
 static void gives_all_to_the_kernel(void **state)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
@@ -339,7 +340,8 @@ static void gives_a_relay_to_the_kernel(void **state)
 	assert_int_equal(reported(), 7);
 }
 
-/* A thread that sleeps in the kernel for the set is woken by nothing else. */
+/* A thread that sleeps in the kernel for the set can only be woken by the
+ * kernel. */
 static void leaves_a_thread_in_epoll_wait_to_the_kernel(void **state)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a socket is ready for, in the words of poll(2). */
+/* The poll(2) events of a socket. */
 #include "test.h"
 
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include "sock/events.h"
 #include "verbs/sdp-link.h"
 
-/* What the link of the socket is ready for. */
+/* Events of the socket's link. */
 static unsigned int link_bits;
 
 unsigned int sdp_link_state(const struct sdp_link *link)
@@ -16,7 +16,7 @@ unsigned int sdp_link_state(const struct sdp_link *link)
 	return link_bits;
 }
 
-/* Only its address counts. */
+/* Only its address is used. */
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
@@ -36,7 +36,8 @@ static void says_what_the_link_has(void **state)
 		  POLLIN | POLLOUT | POLLRDHUP | POLLHUP },
 		{ "a fault", SDP_LINK_ERR, POLLIN | POLLOUT | POLLERR },
 		{ "both ways", SDP_LINK_IN | SDP_LINK_OUT, POLLIN | POLLOUT },
-		{ "what is no event", SDP_LINK_DRAINED | SDP_LINK_CLOSED, 0 },
+		{ "bits that are no event", SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+		  0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -57,9 +58,9 @@ static const struct row {
 	  0, 0, false },
 	{ "it starts", SDP_SOCK_STARTING, false, false, false, false, 0, 0,
 	  POLLOUT, false },
-	{ "it keeps what it can", SDP_SOCK_STARTING, false, false, false, false,
+	{ "its store is full", SDP_SOCK_STARTING, false, false, false, false,
 	  SDP_EARLY_MAX, 0, 0, false },
-	{ "it keeps nearly what it can", SDP_SOCK_STARTING, false, false, false,
+	{ "its store is nearly full", SDP_SOCK_STARTING, false, false, false,
 	  false, SDP_EARLY_MAX - 1, 0, POLLOUT, false },
 	{ "it starts, and reads no more", SDP_SOCK_STARTING, false, false, true,
 	  false, 0, 0, POLLIN | POLLOUT | POLLRDHUP, false },
@@ -77,7 +78,7 @@ static const struct row {
 	  POLLIN | POLLOUT | POLLRDHUP | POLLHUP, false },
 	{ "the peer's end", SDP_SOCK_STREAM, false, true, false, false, 0,
 	  SDP_LINK_RDHUP | SDP_LINK_OUT, POLLIN | POLLOUT | POLLRDHUP, false },
-	{ "the peer's end behind ours", SDP_SOCK_STREAM, false, true, false,
+	{ "the peer's end after ours", SDP_SOCK_STREAM, false, true, false,
 	  true, 0, SDP_LINK_RDHUP, POLLIN | POLLOUT | POLLRDHUP | POLLHUP,
 	  false },
 	{ "both ends", SDP_SOCK_STREAM, false, true, false, false, 0,

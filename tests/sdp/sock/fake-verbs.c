@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What sdp/verbs has for every file: the time, and threads of its own. */
+/* Functions of sdp/verbs that every file needs: the time, and the library's
+ * threads. */
 #include <time.h>
 
 #include "verbs/sdp-link.h"

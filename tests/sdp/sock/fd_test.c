@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Numbers of the program: made, duplicated, closed; their flags. */
+/* Descriptor numbers of the program: creation, duplication, close, flags. */
 #include "test.h"
 
 #include <errno.h>
@@ -26,11 +26,11 @@
 
 #include "sock-fixture.h"
 
-/* ---- what stands around it ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
 static int close_cnt, end_cnt, watch_cnt, own_cnt, accept_fd;
 static bool accept_is_sdp;
-static struct sdp_link *accept_link; /* rdma_cm's */
+static struct sdp_link *accept_link; /* made by rdma_cm */
 static struct sdp_link *put_back;
 static int accepted_ret;
 
@@ -76,7 +76,7 @@ int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
 		 socklen_t *len)
 {
 	if (*len < sizeof(*addr))
-		return -EFAULT; /* memory that is none */
+		return -EFAULT; /* invalid memory */
 	addr->sa_family = name->sa.sa_family;
 	return 0;
 }
@@ -122,7 +122,7 @@ void sdp_watch_return(struct sdp_sock *sock)
 	(void)sock;
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static int fd;
 static struct sdp_sock *sock;
@@ -150,7 +150,7 @@ static bool is_open(int number)
 	return fcntl(number, F_GETFD) >= 0;
 }
 
-/* A descriptor of the library's own. */
+/* A descriptor of the library. */
 static int private_new(void)
 {
 	int made = sdp_private_add(open("/dev/null", O_RDONLY));
@@ -159,7 +159,7 @@ static int private_new(void)
 	return made;
 }
 
-/* ---- made --------------------------------------------------------------- */
+/* ---- made ---- */
 
 static void a_socket_of_the_program_has_an_entry(void **state)
 {
@@ -215,18 +215,18 @@ static void an_accepted_one_has_an_entry(void **state)
 	}
 	accept_fd = -EAGAIN;
 	assert_int_equal(sdp_fd_accept(sock, fd, NULL, NULL, 0), -EAGAIN);
-	/* The kernel's own accept() says why, too. */
+	/* The kernel's accept() returns its error too. */
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	assert_int_equal(sdp_fd_accept(sock, fd, NULL, NULL, 0), -EINVAL);
 }
 
-/* What rdma_cm has made stands at once, unless there is no space for it: then
- * it waits on. */
+/* A connection by rdma_cm is established at once. Without space for it, it
+ * keeps waiting. */
 static void a_link_is_accepted_or_waits_on(void **state)
 {
 	static const struct {
 		int ret;
-		socklen_t len; /* 0: not asked for */
+		socklen_t len; /* 0: not requested */
 		int want;      /* 0: the descriptor */
 		bool is_back;
 	} rows[] = {
@@ -260,7 +260,7 @@ static void a_link_is_accepted_or_waits_on(void **state)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- closed ------------------------------------------------------------- */
+/* ---- closed ---- */
 
 static void close_takes_the_entry_along(void **state)
 {
@@ -311,7 +311,7 @@ static void a_bad_range_closes_nothing(void **state)
 	assert_true(is_open(fd));
 }
 
-/* ---- duplicates --------------------------------------------------------- */
+/* ---- duplicates ---- */
 
 static void a_duplicate_is_the_same_socket(void **state)
 {
@@ -332,7 +332,7 @@ static void a_duplicate_is_the_same_socket(void **state)
 
 static int covering_fd;
 
-/* While it returns, another thread starts SDP. */
+/* Another thread starts SDP before it returns. */
 static int covered_fcntl(int of, int cmd, ...)
 {
 	int ret = fcntl(of, cmd, 0);
@@ -375,7 +375,7 @@ static void a_duplicate_takes_a_number_over(void **state)
 	assert_int_equal(number, null);
 	assert_true(sdp_sock_has_fd(sock, null));
 	assert_true(fcntl(null, F_GETFD) & FD_CLOEXEC);
-	/* And a file the socket's. */
+	/* And a file replaces the socket. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(sdp_fd_dup3(null, number, 0), number);
 	assert_int_equal(sdp_fd_kind(number), UTIL_FD_NONE);
@@ -400,7 +400,7 @@ static void a_bad_duplicate_costs_nothing(void **state)
 	sdp_private_close(own);
 }
 
-/* ---- flags -------------------------------------------------------------- */
+/* ---- flags ---- */
 
 static void flags_are_noted(void **state)
 {
@@ -408,7 +408,7 @@ static void flags_are_noted(void **state)
 	assert_true(sock->is_nonblock);
 	sdp_fd_nonblock(fd, false);
 	assert_false(sock->is_nonblock);
-	/* Of a socket that is the kernel's nothing else has to be done. */
+	/* For a socket that belongs to the kernel nothing else is done. */
 	sdp_fd_async(fd, true);
 	assert_true(sock->is_async);
 	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)1);
@@ -419,14 +419,14 @@ static void flags_are_noted(void **state)
 	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)7);
 	assert_int_equal(watch_cnt, 1);
 	assert_int_equal(own_cnt, 7);
-	/* Of what is no socket, nothing is. */
+	/* Nothing is done for a descriptor that is not a socket. */
 	sdp_fd_nonblock(-1, true);
 	sdp_fd_async(-1, true);
 	sdp_fd_own(-1, F_SETOWN, (void *)(intptr_t)1);
 	assert_int_equal(own_cnt, 7);
 }
 
-/* ---- a family for both -------------------------------------------------- */
+/* ---- a family for both ---- */
 
 static int domain_of(int number)
 {
@@ -447,7 +447,7 @@ static void a_socket_of_sdps_family_takes_both(void **state)
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
-	/* Another family's socket is what it is. */
+	/* A socket of another family is not changed. */
 	sdp_fd_suit(fd, any, sizeof(addr));
 	assert_int_equal(domain_of(fd), AF_INET);
 	sock->family = SDP_AF_INET_SDP;

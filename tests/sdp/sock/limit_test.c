@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The program's limit of descriptors is raised while it is needed. */
+/* The program's limit of descriptors is raised only while needed. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void is_raised_for_as_long_as_one_needs_it(void **state)
 	assert_int_equal(limit_now(), 16);
 }
 
-/* None is free. */
+/* No number is free. */
 static void is_raised_at_the_limit(void **state)
 {
 	int fds[32], cnt = 0, fd;
@@ -86,7 +86,7 @@ static void leaves_what_the_program_has_set(void **state)
 	assert_int_equal(limit_now(), 64);
 }
 
-/* In a child: a hard limit stays. */
+/* In a child, because a hard limit cannot be raised again. */
 static bool is_enough_with(rlim_t soft, rlim_t hard, int open_cnt)
 {
 	int status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* listen() with and without a twin, what is left when a part of it fails, and
- * which connection accept() takes. */
+/* listen() with and without a twin, the state after a partial failure, and
+ * which connection accept() returns. */
 #include "addr.h"
 #include "descriptors.h"
 #include "loopback.h"
@@ -33,7 +33,7 @@
 
 #include "sock-fixture.h"
 
-/* ---- the rest of the layer ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
 #define ACCEPTOR ((struct sdp_acceptor *)(void *)&links)
 #define LINK ((struct sdp_link *)(void *)&links)
@@ -166,7 +166,7 @@ void sdp_watch_twin(struct sdp_sock *of, int how, int twin_fd)
 	watch_cnt++;
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static int fd;
 static union sdp_addr name;
@@ -236,7 +236,7 @@ static bool listens(uint16_t port_be)
 	return client >= 0;
 }
 
-/* Waits until accept() would have something. */
+/* Waits until accept() would return a connection. */
 static void wait_in(int of)
 {
 	struct pollfd pfd = { .fd = of, .events = POLLIN };
@@ -244,7 +244,7 @@ static void wait_in(int of)
 	assert_int_equal(poll(&pfd, 1, -1), 1);
 }
 
-/* ---- listen() ----------------------------------------------------------- */
+/* ---- listen() ---- */
 
 static const struct {
 	const char *name;
@@ -300,7 +300,8 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 			   listens(name.in.sin_port) == rows[i].has_tcp);
 		assert_row(rows[i].name, listen_cnt == rows[i].has_twin);
 		assert_row(rows[i].name, watch_cnt == rows[i].has_twin);
-		/* Twin, announcement, the listener's own; or nothing. */
+		/* Twin, announcement and the listener's own descriptor; or
+		 * nothing. */
 		assert_row(rows[i].name,
 			   test_fd_cnt() == before + 3 * rows[i].has_twin);
 		if (rows[i].has_twin && way == SDP_WAY_FD)
@@ -341,7 +342,7 @@ static void listen_binds_what_was_not_bound(void **state)
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
 }
 
-/* Another listener has the port: nothing of ours is left. */
+/* Another listener has the port: nothing of the library is left. */
 static void the_kernels_refusal_takes_the_twin_along(void **state)
 {
 	int other = test_tcp_socket(), before;
@@ -371,7 +372,7 @@ static void listening_again_changes_the_backlog(void **state)
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 
-/* ---- accept() ----------------------------------------------------------- */
+/* ---- accept() ---- */
 
 static int take(struct sdp_came *came)
 {
@@ -392,7 +393,7 @@ static void takes_what_came_to_the_twin_first(void **state)
 	assert_true(first >= 0 && came.is_sdp && !came.link);
 	second = take(&came);
 	assert_true(second >= 0 && !came.is_sdp);
-	/* A listener that may wait stays one that does. */
+	/* The listener stays blocking. */
 	assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	atomic_store(&sock->is_nonblock, true);
 	assert_int_equal(take(&came), -EAGAIN);
@@ -430,7 +431,7 @@ static void *connect_main(void *arg)
 {
 	pthread_t thread = *(pthread_t *)arg;
 
-	/* Until the accept() has returned. */
+	/* Until accept() has returned. */
 	while (!atomic_load(&has_returned)) {
 		pthread_kill(thread, SIGUSR1);
 		sched_yield();
@@ -484,7 +485,7 @@ static void takes_links_of_rdma_cm(void **state)
 	close(got);
 }
 
-/* ---- fork() ------------------------------------------------------------- */
+/* ---- fork() ---- */
 
 static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 {
@@ -494,7 +495,7 @@ static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 	assert_int_equal(stop_cnt, 1);
 	assert_int_equal(sock->note_fd, -1);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
-	/* As if this were the child. */
+	/* As in a child. */
 	close(sock->twin_fd);
 	sdp_listen_fork_child(sock);
 	assert_int_equal(forget_cnt, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The mark of a connection: what has it, and where it goes. */
+/* The mark of a connection: which sockets have it, and how it is passed on. */
 #include "loopback.h"
 #include "test.h"
 
@@ -58,7 +58,7 @@ static void is_taken_away(void **state)
 	mark_put(fd, true, 80);
 	sdp_mark_remove(fd);
 	assert_false(has_mark(fd));
-	/* As the kernel has it for a socket that was told nothing. */
+	/* The kernel's value if none was set. */
 	assert_int_equal(
 		getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, &len),
 		0);
@@ -66,7 +66,7 @@ static void is_taken_away(void **state)
 	close(fd);
 }
 
-/* Values that programs set, and the nearest ones to a mark. */
+/* Values that programs set, and those nearest to a mark. */
 static void is_no_value_of_a_program(void **state)
 {
 	static const uint32_t values[] = { 0,	       1,	   16384,
@@ -100,7 +100,7 @@ static void is_on_no_other_descriptor(void **state)
 	close(udp);
 }
 
-/* A connection has it from its listener, and a duplicate from the original. */
+/* A connection has it from its listener, a duplicate from the original. */
 static void goes_with_the_connection(void **state)
 {
 	int listener = test_tcp_socket(), fds[2], other;

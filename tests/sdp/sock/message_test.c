@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Vectors and messages: what is refused before an octet goes, what is told
- * behind it. */
+/* Vectors and messages: what is refused before any octet is sent, and what is
+ * returned afterwards. */
 #include "test.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "sock/message.h"
 #include "sock/stream.h"
 
-/* ---- a stream that remembers what it was asked for ----------------------- */
+/* ---- a stream that records its calls ---- */
 
 #define CALLS 8
 
@@ -57,7 +57,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Memory that may not be touched, behind memory that may. */
+/* Inaccessible memory after accessible memory. */
 static char *edge;
 
 static int start(void **state)
@@ -73,7 +73,7 @@ static int start(void **state)
 
 #define BAD ((void *)(uintptr_t)edge)
 
-/* ---- vectors ------------------------------------------------------------ */
+/* ---- vectors ---- */
 
 static char octets[64];
 
@@ -87,7 +87,7 @@ static void vectors_are_checked(void **state)
 		const char *name;
 		const struct iovec *iov;
 		int cnt;
-		int want; /* 1: the stream is asked */
+		int want; /* 1: the stream is called */
 	} rows[] = {
 		{ "a negative count", large, -1, -EINVAL },
 		{ "too many pieces", large, IOV_MAX + 1, -EINVAL },
@@ -109,7 +109,7 @@ static void vectors_are_checked(void **state)
 							   rows[i].cnt, 0)
 				      : sdp_message_readv(NULL, 7, rows[i].iov,
 							  rows[i].cnt, 0);
-			/* A send of nothing is for the stream to check. */
+			/* The stream checks a send of length 0. */
 			if (rows[i].want == 0 && is_send)
 				assert_row(rows[i].name, call_cnt == 1);
 			else
@@ -118,7 +118,7 @@ static void vectors_are_checked(void **state)
 	}
 }
 
-/* A read of nothing does not wait. */
+/* A read of length 0 does not wait. */
 static void a_read_of_nothing_is_done(void **state)
 {
 	static const struct iovec empty[] = { { octets, 0 }, { NULL, 0 } };
@@ -141,7 +141,7 @@ static void flags_of_files_become_those_of_sockets(void **state)
 	assert_true(calls[2].is_send);
 }
 
-/* ---- messages ----------------------------------------------------------- */
+/* ---- messages ---- */
 
 static void messages_are_checked(void **state)
 {
@@ -149,7 +149,7 @@ static void messages_are_checked(void **state)
 	const struct {
 		const char *name;
 		struct msghdr msg;
-		int want_recv, want_send; /* 4: the stream is asked */
+		int want_recv, want_send; /* 4: the stream is called */
 	} rows[] = {
 		{ "plain", { .msg_iov = &iov, .msg_iovlen = 1 }, 4, 4 },
 		{ "a negative length of the name",
@@ -197,7 +197,7 @@ static void messages_are_checked(void **state)
 	assert_int_equal(sdp_message_send(NULL, 7, BAD, 0), -EFAULT);
 }
 
-/* A stream names no sender and has no control messages. */
+/* A stream returns no address and no control messages. */
 static void a_receive_says_what_came_with_it(void **state)
 {
 	struct iovec iov = { octets, 4 };
@@ -227,7 +227,7 @@ static void a_receive_says_what_came_with_it(void **state)
 	assert_int_equal(sdp_message_recv(NULL, 7, &again, 0), -EAGAIN);
 	assert_int_equal(again.msg_namelen, sizeof(name));
 	assert_int_equal(again.msg_flags, MSG_TRUNC);
-	/* Where no name is wanted, there is nothing to say of it. */
+	/* If no name is requested, its length is not set. */
 	again.msg_name = NULL;
 	answers[3] = 3;
 	assert_int_equal(sdp_message_recv(NULL, 7, &again, 0), 3);
@@ -262,7 +262,7 @@ static void of_many_those_that_went_are_counted(void **state)
 	assert_int_equal(msgs[0].msg_len, 1);
 }
 
-/* It waits for one, and takes the others if they are there. */
+/* Waits for one message, and takes others only if they are there. */
 static void waits_for_one_of_many(void **state)
 {
 	struct iovec iov = { octets, 4 };
@@ -282,7 +282,7 @@ static void waits_for_one_of_many(void **state)
 	assert_int_equal(calls[2].flags, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* ---- names -------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void names_of_receives_are_empty(void **state)
 {

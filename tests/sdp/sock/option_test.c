@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Options and names of a socket over SDP: those that the library keeps, and
+/* Options and names of a socket over SDP: those that the library stores, and
  * those of the TCP socket below. */
 #include "loopback.h"
 #include "test.h"
@@ -20,7 +20,7 @@
 #include "sock/ready.h"
 #include "verbs/sdp-link.h"
 
-/* ---- a link that remembers what it was told ----------------------------- */
+/* ---- a link that records its calls ---- */
 
 static unsigned int link_bits;
 static int link_fault, set_cnt;
@@ -83,7 +83,7 @@ uint64_t sdp_now_ns(void)
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static struct sdp_sock sock;
 static int client, server;
@@ -144,7 +144,7 @@ static int kernel_int(int fd, int level, int name)
 	return value;
 }
 
-/* ---- numbers ------------------------------------------------------------ */
+/* ---- numbers ---- */
 
 static void numbers_are_kept(void **state)
 {
@@ -180,7 +180,8 @@ static void numbers_are_kept(void **state)
 			assert_row(rows[i].name,
 				   settings[rows[i].setting] ==
 					   (uint32_t)rows[i].want);
-		/* What would disturb the RNIC does not come to its socket. */
+		/* Options that would disturb the RNIC are not set on its
+		 * socket. */
 		assert_row(rows[i].name, kernel_int(client, rows[i].level,
 						    rows[i].option) == below);
 	}
@@ -193,7 +194,7 @@ static void others_are_the_tcp_sockets(void **state)
 	assert_int_equal(int_get(SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(int_get(SOL_SOCKET, SO_TYPE), SOCK_STREAM);
 	assert_int_equal(int_set(IPPROTO_TCP, 9999, 1), -ENOPROTOOPT);
-	/* One that other processes have as well has none below. */
+	/* A socket that other processes have too has no TCP socket below. */
 	sock.tcp_fd = -1;
 	sock.local.sa.sa_family = AF_INET6;
 	assert_int_equal(int_set(SOL_SOCKET, SO_KEEPALIVE, 1), 0);
@@ -207,7 +208,7 @@ static void bad_memory_and_lengths_are_refused(void **state)
 {
 	static const struct {
 		int level, name;
-		socklen_t len; /* the least */
+		socklen_t len; /* minimum length */
 	} rows[] = {
 		{ IPPROTO_TCP, TCP_NODELAY, sizeof(int) },
 		{ IPPROTO_TCP, TCP_CORK, sizeof(int) },
@@ -264,7 +265,7 @@ static void an_answer_is_cut_to_its_space(void **state)
 	assert_int_equal(value[4], 9);
 }
 
-/* ---- times, linger ------------------------------------------------------ */
+/* ---- times, linger ---- */
 
 static void times_are_kept(void **state)
 {
@@ -310,7 +311,7 @@ static void times_are_kept(void **state)
 	}
 }
 
-/* As long as a program can say: the kernel has it for no limit. */
+/* The longest time that a program can set: the kernel treats it as no limit. */
 static void a_time_without_end_is_no_limit(void **state)
 {
 	static const int names[] = { SO_RCVTIMEO, SO_SNDTIMEO };
@@ -355,7 +356,7 @@ static void the_kernels_times_are_read(void **state)
 		{ "for ever", { LONG_MAX, 0 }, 0, -1 },
 	};
 
-	/* Not taken over yet: it may become TCP's again. */
+	/* Not taken over yet: it may become TCP again. */
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	sdp_sock_asking_put(&sock, true);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -405,7 +406,7 @@ static void lingering_is_kept(void **state)
 	}
 }
 
-/* ---- the start takes what was set --------------------------------------- */
+/* ---- the start takes what was set ---- */
 
 static void kernel_set(int level, int name, int value)
 {
@@ -413,7 +414,7 @@ static void kernel_set(int level, int name, int value)
 			 0);
 }
 
-/* What the program has set before the start. */
+/* Options that the program sets before the start. */
 static void set_before(void)
 {
 	struct timeval tv = { .tv_sec = 3 };
@@ -448,18 +449,19 @@ static void the_start_takes_what_the_program_has_set(void **state)
 	assert_true(sock.options.has_oobinline);
 	assert_true(sock.options.has_nodelay);
 	assert_true(sock.options.has_cork);
-	/* The RNIC's socket has no option that delays its octets. */
+	/* The RNIC's socket has no option that delays its data. */
 	assert_int_equal(kernel_int(client, SOL_SOCKET, SO_RCVLOWAT), 1);
 	assert_int_equal(kernel_int(client, IPPROTO_TCP, TCP_CORK), 0);
 	assert_int_equal(kernel_linger(client).l_onoff, 0);
-	/* So there is nothing to be taken a second time. */
+	/* So nothing is taken a second time. */
 	sdp_options_take(&sock);
 	assert_int_equal(sock.options.linger_s, 4);
 	assert_int_equal(sock.options.rcvlowat, 100);
 	assert_true(sock.options.has_cork);
 }
 
-/* Which connect() to no address, or the way back to TCP, puts in its place. */
+/* The socket that replaces it after connect() with AF_UNSPEC, or after the fall
+ * back to TCP. */
 static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
 {
 	static const struct timeval at_once = { .tv_sec = -1 };
@@ -472,7 +474,7 @@ static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
 	assert_int_equal(kernel_linger(never).l_linger, 4);
 	assert_int_equal(kernel_int(never, SOL_SOCKET, SO_RCVLOWAT), 100);
 	sdp_options_take(&sock);
-	/* And behind the start. */
+	/* And after the start. */
 	assert_int_equal(int_set(IPPROTO_TCP, TCP_NODELAY, 0), 0);
 	assert_int_equal(int_set(SOL_SOCKET, SO_REUSEADDR, 1), 0);
 	assert_int_equal(sdp_option_set(&sock, SOL_SOCKET, SO_RCVTIMEO,
@@ -511,7 +513,7 @@ static void a_copy_has_what_the_original_has(void **state)
 	close(to);
 }
 
-/* ---- errors, states ----------------------------------------------------- */
+/* ---- errors, states ---- */
 
 static void an_error_is_told_once(void **state)
 {
@@ -553,7 +555,7 @@ static void the_state_is_the_streams(void **state)
 	}
 }
 
-/* ---- names -------------------------------------------------------------- */
+/* ---- names ---- */
 
 static uint16_t port_of(int fd, bool is_peer)
 {
@@ -625,7 +627,7 @@ static void a_name_is_told_as_the_kernel_tells_it(void **state)
 	assert_int_equal(sdp_name_get(&sock, client, false, any, &len), 0);
 }
 
-/* ---- ioctl -------------------------------------------------------------- */
+/* ---- ioctl ---- */
 
 static void ioctls_tell_of_the_stream(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where a connection goes: the registry, the Port Mapper, or TCP. */
+/* The destination of a connection: by the registry, by the Port Mapper, or
+ * TCP. */
 #include "addr.h"
 #include "test.h"
 
@@ -18,7 +19,7 @@
 #include "sock/policy.h"
 #include "verbs/sdp-link.h"
 
-/* ---- a registry and a Port Mapper that say what they are told to --------- */
+/* ---- a scripted registry and Port Mapper ---- */
 
 static int registry_ret, query_ret, query_cnt, reject_cnt;
 static uint16_t registry_port;
@@ -85,7 +86,7 @@ void sdp_pm_fork_child(void)
 {
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static int fd;
 
@@ -144,7 +145,7 @@ static int find(int of, const union sdp_addr *dst,
 				   : ret;
 }
 
-/* ---- this host ---------------------------------------------------------- */
+/* ---- this host ---- */
 
 static void a_listener_here_has_the_registrys_port(void **state)
 {
@@ -175,7 +176,7 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-/* A raw Hello is only for ports that are known to accept it. */
+/* A raw Hello is sent only to ports that are known to accept it. */
 static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 {
 	union sdp_addr dst = addr_make("127.0.0.1", 80);
@@ -196,7 +197,7 @@ static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 	assert_true(sdp.is_request);
 }
 
-/* ---- another host ------------------------------------------------------- */
+/* ---- another host ---- */
 
 static void another_host_is_asked(void **state)
 {
@@ -205,7 +206,7 @@ static void another_host_is_asked(void **state)
 	} rows[] = {
 		{ "192.0.2.1", "192.0.2.9", "192.0.2.9" },
 		{ "2001:db8::1", "2001:db8::9", "2001:db8::9" },
-		/* The address in the family that the socket has. */
+		/* The address in the family of the socket. */
 		{ "::ffff:192.0.2.1", "192.0.2.9", "::ffff:192.0.2.9" },
 	};
 	int fd6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -224,7 +225,7 @@ static void another_host_is_asked(void **state)
 	close(fd6);
 }
 
-/* The question names the port of the socket that will connect. */
+/* The query names the port of the socket that will connect. */
 static void the_socket_is_bound_before_the_question(void **state)
 {
 	union sdp_addr dst = addr_make("192.0.2.1", 80), local;
@@ -238,7 +239,7 @@ static void the_socket_is_bound_before_the_question(void **state)
 	assert_int_equal(getsockname(fd, &local.sa, &len), 0);
 	assert_int_not_equal(asked->sin_port, 0);
 	assert_int_equal(asked->sin_port, local.in.sin_port);
-	/* A second question leaves it so. */
+	/* A second query does not change that. */
 	assert_int_equal(find(fd, &dst, &sdp), 0);
 	assert_int_equal(asked->sin_port, local.in.sin_port);
 	assert_int_equal(find(-1, &dst, &sdp), -EBADF);
@@ -274,7 +275,7 @@ static void a_nonblocking_connect_gets_the_cached_answer(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-/* ---- ports where a start failed ----------------------------------------- */
+/* ---- ports where a start failed ---- */
 
 static void a_bad_port_is_left_alone(void **state)
 {
@@ -290,7 +291,7 @@ static void a_bad_port_is_left_alone(void **state)
 	assert_int_equal(find(fd, &host, &sdp), 0);
 }
 
-/* Sixteen are remembered; the oldest goes. */
+/* Sixteen are stored, and the oldest is dropped. */
 static void the_latest_bad_ports_are_remembered(void **state)
 {
 	union sdp_addr dst;
@@ -308,7 +309,7 @@ static void the_latest_bad_ports_are_remembered(void **state)
 	}
 }
 
-/* ---- rules -------------------------------------------------------------- */
+/* ---- rules ---- */
 
 static void the_device_is_looked_for_as_the_librarys_own(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Where a connect() may go: a program's port, its SDP port, and a port that
+/* Destinations of connect(): a program's port, its SDP port, and a port that
  * refuses. */
 #ifndef PORTS_FIXTURE_H
 #define PORTS_FIXTURE_H
@@ -17,7 +17,7 @@ static inline void ports_open(void)
 	for (int i = 0; i < PORT_CNT; i++) {
 		listeners[i] = test_tcp_socket();
 		test_tcp_bind(listeners[i], &addrs[i].in);
-		/* A port that is bound and does not listen refuses. */
+		/* A bound port without a listener refuses. */
 		if (i != CLOSED_PORT)
 			assert_int_equal(listen(listeners[i], 8), 0);
 	}
@@ -29,7 +29,7 @@ static inline void ports_close(void)
 		close(listeners[i]);
 }
 
-/* Where a socket is connected to; PORT_CNT: nowhere. */
+/* The port that a socket is connected to; PORT_CNT: none. */
 static inline enum port port_of(int fd)
 {
 	union sdp_addr peer;

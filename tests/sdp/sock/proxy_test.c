@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A process that relays a socket for code that the library does not see: what
- * it takes along, what the program notices, and what is done without it. */
+/* A process that relays a socket for code outside the library: what it
+ * inherits, what the program notices, and the fallback without it. */
 #include "child.h"
 #include "deny.h"
 #include "descriptors.h"
@@ -33,17 +33,17 @@
 /* Above all numbers of the program and of the library. */
 #define NUMBER_MAX 1024
 
-/* ---- the rest of the layer: in the program, and in the proxy ------------ */
+/* ---- the rest of the layer: in the program, and in the proxy ---- */
 
-/* What the proxy has seen, for the program.  No assertion fails in the proxy:
- * it would go on with the next case there. */
+/* What the proxy has recorded for the program. An assertion must not fail in
+ * the proxy, because it would continue with the next case there. */
 struct seen {
 	pid_t pid;
 	char name[16];
 	bool is_leader; /* of a session */
 	bool was_apart;
-	int number_cnt;	   /* besides the library's own */
-	bool has_no_stdio; /* /dev/null in its place */
+	int number_cnt;	   /* in addition to the library's own */
+	bool has_no_stdio; /* they are /dev/null */
 	bool is_drained;
 	uint64_t drain_ns;
 };
@@ -91,7 +91,7 @@ static void proxy_look(void)
 	seen->number_cnt = number_cnt();
 }
 
-/* A pair instead of the connection. */
+/* Makes a pair instead of the connection. */
 enum sdp_sock_state sdp_start(struct sdp_sock *of, int of_fd,
 			      enum sdp_start_why why)
 {
@@ -123,7 +123,7 @@ int sdp_relay_enter(struct sdp_sock *of)
 	return is_proxy() && fault == NO_RELAY ? -ENOMEM : 0;
 }
 
-/* To the end of the program's octets: it has them back. */
+/* Copies the program's octets back, to their end. */
 void sdp_relay_wait(struct sdp_sock *of)
 {
 	char octet;
@@ -184,7 +184,7 @@ void sdp_share_ask(struct sdp_sock *of)
 	ask_cnt++;
 }
 
-/* Of the program's own, which ends while the library forks. */
+/* A child of the program, which ends while the library forks. */
 static void own_child(void)
 {
 	pid_t pid = fork();
@@ -202,9 +202,9 @@ void sdp_share_fork_apart(bool is)
 		own_child();
 }
 
-/* ---- fixture: a connection that SDP has not started on ------------------ */
+/* ---- fixture: a connection that SDP has not started on ---- */
 
-static bool is_vfork; /* the child has the parent's memory */
+static bool is_vfork; /* the child shares the parent's memory */
 
 static void on_fork_child(void)
 {
@@ -269,7 +269,7 @@ static void assert_is_relayed(void)
 	assert_octets(fd, "octets");
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static void what_is_pending_becomes_a_proxys(void **state)
 {
@@ -281,14 +281,14 @@ static void what_is_pending_becomes_a_proxys(void **state)
 	assert_int_equal(errno, 77);
 	assert_is_relayed();
 	assert_int_equal(elsewhere_of, fd);
-	/* Both have the connection's options, from where it still was. */
+	/* Both have the connection's options, read where it was before. */
 	assert_int_equal(options_of, fd);
 	assert_int_equal(sock->tcp_fd, -1);
 	assert_int_equal(start_cnt, 0);
 	assert_int_equal(enter_cnt, 1);
 	assert_int_equal(test_fd_cnt(), before);
 	assert_false(is_apart || sdp_inside());
-	/* The proxy ends with the last number, after what is under way. */
+	/* The proxy ends with the last number, after pending data. */
 	program_close(fd);
 	assert_int_equal(end_cnt, 1);
 	sdp_private_close(life[1]);
@@ -296,7 +296,7 @@ static void what_is_pending_becomes_a_proxys(void **state)
 	assert_int_equal(read(life[0], &octet, 1), 0);
 	assert_true(seen->is_drained);
 	assert_in_range(seen->drain_ns, 1, 60000000000ull);
-	/* And the connection with it: no other process has it. */
+	/* The connection ends too: no other process has it. */
 	assert_eof(peer);
 }
 
@@ -360,7 +360,7 @@ static void the_program_hears_of_its_own_children_alone(void **state)
 		assert_row(rows[i].name,
 			   sigismember(&mask, SIGCHLD) == rows[i].is_pending);
 		assert_row(rows[i].name, heard_cnt == rows[i].heard_cnt);
-		/* The proxy is no child of the program. */
+		/* The proxy is not a child of the program. */
 		assert_row(rows[i].name, (waitpid(-1, NULL, WNOHANG) > 0) ==
 						 rows[i].has_own_child);
 		assert_row(rows[i].name,
@@ -370,7 +370,7 @@ static void the_program_hears_of_its_own_children_alone(void **state)
 	sigaction(SIGCHLD, &old, NULL);
 }
 
-/* Also where the child that is to be the proxy comes to nothing. */
+/* Also if the intermediate child fails. */
 static void without_a_proxy_the_program_relays(void **state)
 {
 	static const struct {
@@ -408,7 +408,7 @@ static void without_a_proxy_the_program_relays(void **state)
 	}
 }
 
-/* In a child, whose system calls stay as they are. */
+/* In a child, because its system calls stay changed. */
 static int child_without_processes(void)
 {
 	program = getpid();
@@ -433,7 +433,7 @@ static void only_what_is_pending_has_a_proxy(void **state)
 	} rows[] = {
 		{ "TCP", SDP_SOCK_TCP, false },
 		{ "listening", SDP_SOCK_LISTENING, false },
-		/* What became of it is looked at first. */
+		/* Its result is checked first. */
 		{ "connecting", SDP_SOCK_CONNECTING, true },
 		{ "starting", SDP_SOCK_STARTING, false },
 		{ "a stream", SDP_SOCK_STREAM, false },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which sets and sleepers learn that a socket has become ready. */
+/* Which epoll sets and sleeping threads are notified that a socket is ready. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "sock-fixture.h"
 
-/* What the link of the socket is ready for. */
+/* Events of the socket's link. */
 static _Atomic unsigned int link_bits;
 
 unsigned int sdp_link_state(const struct sdp_link *link)
@@ -85,7 +85,7 @@ static void bits_change(unsigned int bits)
 	sdp_sock_notify(sock, bits, news);
 }
 
-/* ---- threads that sleep ------------------------------------------------- */
+/* ---- threads that sleep ---- */
 
 /* Each case: a thread sleeps for @events, and the link's bits become @bits. */
 static const struct {
@@ -126,7 +126,7 @@ static void wakes_a_waiting_thread(void **state)
 	}
 }
 
-/* In any order they come and go. */
+/* Threads may come and go in any order. */
 static void wakes_all_waiting_threads(void **state)
 {
 	struct sdp_sleeper sleepers[3];
@@ -149,7 +149,7 @@ static void wakes_all_waiting_threads(void **state)
 	sdp_sleeper_end(&sleepers[0], true);
 }
 
-/* The thread of the start tells when it has ended. */
+/* The thread of the start notifies when it has ended. */
 static void a_socket_that_starts_wakes_no_thread(void **state)
 {
 	struct sdp_sleeper sleeper;
@@ -182,7 +182,7 @@ static void a_sleeper_wakes_for_events_of_the_kernel(void **state)
 	sdp_sleeper_end(&sleeper, true);
 }
 
-/* ---- the shadow --------------------------------------------------------- */
+/* ---- the shadow ---- */
 
 static void a_shadow_without_an_observer_is_left_alone(void **state)
 {
@@ -212,7 +212,7 @@ static void a_set_of_the_kernels_sees_the_shadow(void **state)
 	assert_false(sock->shadow.has_edges);
 	assert_int_equal(kernel_says(), POLLOUT);
 	bits_change(SDP_LINK_IN);
-	/* Space is taken back by a call of the program. */
+	/* Only a call of the program clears POLLOUT. */
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT);
 	sdp_sock_settle(sock, fd);
 	assert_int_equal(kernel_says(), POLLIN);

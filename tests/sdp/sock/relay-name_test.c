@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The name of a pair: put at one end, got at the other. */
+/* The name of a pair: set at one end, read at the other. */
 #include "addr.h"
 #include "test.h"
 
@@ -84,7 +84,7 @@ static void other_descriptors_have_none(void **state)
 	close(pipes[1]);
 }
 
-/* Anybody can bind such names. */
+/* Any process can bind such names. */
 static void bad_names_are_none(void **state)
 {
 	static const char *const names[] = {

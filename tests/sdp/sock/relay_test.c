@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A relay: octets both ways, and each end there is. */
+/* A relay: data in both directions, and every way to end. */
 #include "loopback.h"
 #include "test.h"
 
@@ -25,11 +25,11 @@
 
 #include "sock-fixture.h"
 
-/* ---- a link that is a socket pair --------------------------------------- */
+/* ---- a link that is a socket pair ---- */
 
 #define LINK ((struct sdp_link *)(void *)&link_fds)
 
-static int link_fds[2]; /* the link's, the peer's */
+static int link_fds[2]; /* the link's end, the peer's end */
 static _Atomic int shutdown_cnt, abort_cnt, linger_cnt, drain_cnt;
 static _Atomic int counted_tx, counted_rx;
 static _Atomic bool is_reset;
@@ -103,7 +103,7 @@ void sdp_link_abort(struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
 	abort_cnt++;
-	/* Its threads come out of their calls. */
+	/* Its threads return from their calls. */
 	(void)shutdown(link_fds[0], SHUT_RDWR);
 }
 
@@ -122,7 +122,7 @@ void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 	assert_true(!fn && !arg);
 }
 
-/* ---- the rest of the layer ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
 int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 {
@@ -172,7 +172,7 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 	assert_false(arrival);
 }
 
-/* ---- threads that cannot be made ---------------------------------------- */
+/* ---- threads that cannot be made ---- */
 
 static int threads_left, running_cnt;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -217,7 +217,7 @@ int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size)
 	return __real_util_thread_run(run_main, run, size);
 }
 
-/* Those that are not needed end at once. */
+/* Threads that are not needed end at once. */
 static void threads_wait(void)
 {
 	pthread_mutex_lock(&mutex);
@@ -226,7 +226,7 @@ static void threads_wait(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static struct sdp_sock *sock;
 static int fd; /* the program's end of the pair; lib_fd is the other one */
@@ -235,7 +235,7 @@ static _Atomic int end_cnt;
 static void on_end(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, sock);
-	/* As end.c has it: first for the numbers, then for the relay. */
+	/* As in end.c: first for the numbers, then for the relay. */
 	if (!sdp_relay_keeps(of))
 		end_cnt++;
 }
@@ -260,7 +260,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The program's last number goes. */
+/* Closes the program's last number. */
 static void program_closes(void)
 {
 	program_close(fd);
@@ -280,7 +280,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static void carries_octets_both_ways(void **state)
 {
@@ -290,7 +290,7 @@ static void carries_octets_both_ways(void **state)
 	assert_octets(link_fds[1], "hello");
 	assert_int_equal(send(link_fds[1], "answer", 6, 0), 6);
 	assert_octets(fd, "answer");
-	/* Each end by itself. */
+	/* Each direction ends separately. */
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	assert_eof(link_fds[1]);
 	assert_int_equal(shutdown_cnt, 1);
@@ -301,7 +301,7 @@ static void carries_octets_both_ways(void **state)
 	sdp_relay_wait(sock);
 	assert_int_equal(counted_tx, 5);
 	assert_int_equal(counted_rx, 10);
-	/* A holder is left: the socket has not ended. */
+	/* There is still a holder: the socket has not ended. */
 	assert_int_equal(end_cnt, 0);
 	assert_int_equal(abort_cnt, 0);
 	link_fds[1] = dup(0);
@@ -316,7 +316,7 @@ static void what_had_come_is_there_at_once(void **state)
 	assert_octets(fd, "early");
 }
 
-/* What the pair showed of readiness is none of the stream. */
+/* Octets that the pair showed for readiness are not part of the stream. */
 static void what_was_shown_is_not_sent(void **state)
 {
 	assert_int_equal(send(fd, "????", 4, 0), 4);
@@ -332,7 +332,7 @@ static const struct {
 } closes[] = {
 	{ "in order", -1, 0, 1, 0 },
 	{ "SO_LINGER 0", 0, 0, 0, 1 },
-	{ "what is left does not go", -1, -ETIMEDOUT, 1, 1 },
+	{ "the rest cannot be sent", -1, -ETIMEDOUT, 1, 1 },
 };
 
 static void ends_with_its_last_descriptor(void **state)
@@ -347,7 +347,7 @@ static void ends_with_its_last_descriptor(void **state)
 		program_closes();
 		assert_octets(link_fds[1], "last");
 		assert_eof(link_fds[1]);
-		/* The peer closes, too. */
+		/* The peer closes too. */
 		shutdown(link_fds[1], SHUT_RDWR);
 		sdp_relay_wait(sock);
 		assert_row(closes[i].name, end_cnt == 1);
@@ -359,7 +359,7 @@ static void ends_with_its_last_descriptor(void **state)
 	}
 }
 
-/* Another holder has closed nothing: the relay goes on. */
+/* Another holder has closed nothing: the relay continues. */
 static void goes_on_for_other_descriptors(void **state)
 {
 	int other = dup(fd);
@@ -391,7 +391,7 @@ static void octets_without_a_reader_are_a_reset(void **state)
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	/* Stops reading without notice, like a child that was killed. */
 	program_closes();
-	assert_eof(link_fds[1]); /* the holders' end was told */
+	assert_eof(link_fds[1]); /* the peer has seen the holders' end */
 	while (!abort_cnt) {
 		if (send(link_fds[1], "x", 1, MSG_NOSIGNAL) < 0)
 			break;
@@ -483,8 +483,8 @@ static void is_entered_once(void **state)
 	assert_octets(link_fds[1], "once");
 }
 
-/* At the exit of the process what the holders have written goes out, and their
- * stream ends; no longer than the deadline. */
+/* When the process exits, what the holders have written is sent, and their
+ * stream ends; at most until the deadline. */
 static void goes_with_its_process(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);

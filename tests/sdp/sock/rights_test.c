@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Descriptors in control data, also in bad control data. */
+/* Descriptors in control data, also in invalid control data. */
 #include "descriptors.h"
 #include "test.h"
 
@@ -31,7 +31,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* One more part behind those that are there. */
+/* Adds one more part after the existing ones. */
 static struct cmsghdr *part_add(int level, int type, const int *fds, size_t cnt)
 {
 	struct cmsghdr *part =
@@ -90,7 +90,7 @@ static void half_a_descriptor_is_none(void **state)
 	assert_int_equal(found_cnt, 1);
 }
 
-/* ---- messages of one descriptor ------------------------------------------ */
+/* ---- messages of one descriptor ---- */
 
 static int ways[2], pipes[2];
 
@@ -168,7 +168,7 @@ static void refuses_other_messages(void **state)
 	pipes[1] = -1;
 }
 
-/* The next message may find one. */
+/* The next message may get a number. */
 static void tells_when_there_is_no_number(void **state)
 {
 	struct rlimit old;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The shadow: what the kernel says of it is what was to be shown. */
+/* The shadow: the kernel reports the events that it should show. */
 #include "test.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static void is_fit_for_a_thousand_changes(void **state)
 	}
 }
 
-/* The library's own threads have no number of the program's. */
+/* The library's threads have no number of the program. */
 static void takes_back_only_in_a_call_of_the_program(void **state)
 {
 	show(POLLIN | POLLOUT);
@@ -82,7 +82,7 @@ static void shows_the_end_of_the_peer(void **state)
 {
 	show(POLLIN | POLLOUT | POLLRDHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP);
-	/* Read to its end, it goes on saying so. */
+	/* After it was read to its end, it still reports the end. */
 	show(POLLOUT | POLLIN | POLLRDHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP);
 }
@@ -93,7 +93,7 @@ static void shows_the_end_of_both(void **state)
 	show(POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
 	assert_int_equal(shadow.lib_fd, -1);
-	/* Nothing is left that could change. */
+	/* Nothing can change any more. */
 	show(0);
 }
 
@@ -131,20 +131,20 @@ static void makes_an_edge_for_each_arrival(void **state)
 		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 		assert_int_equal(edges(set_fd), 1);
 		assert_int_equal(edges(set_fd), 0);
-		/* The program reads, not all. */
+		/* The program reads a part. */
 		if (i % 10 == 0)
 			show(POLLIN | POLLOUT);
 		assert_int_equal(edges(set_fd), 0);
 	}
-	/* Arrivals that are not read are one edge, in bounded memory. */
+	/* Unread arrivals are one edge, in bounded memory. */
 	for (int i = 0; i < 1000; i++)
 		sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
 	assert_int_equal(edges(set_fd), 1);
 	assert_int_equal(edges(set_fd), 0);
-	/* What is shown again without an arrival is none. */
+	/* Showing the same again without an arrival is no edge. */
 	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, 0);
 	assert_int_equal(edges(set_fd), 0);
-	/* All read, and more comes. */
+	/* Everything is read, and more arrives. */
 	show(POLLOUT);
 	assert_int_equal(kernel_says(), POLLOUT);
 	sdp_shadow_show(&shadow, -1, POLLIN | POLLOUT, POLLIN);
@@ -152,7 +152,7 @@ static void makes_an_edge_for_each_arrival(void **state)
 	close(set_fd);
 }
 
-/* The octet of POLLPRI makes POLLIN as well; both go at once. */
+/* The octet for POLLPRI causes POLLIN too. Both are cleared together. */
 static void shows_urgent_data(void **state)
 {
 	for (int i = 0; i < 100; i++) {

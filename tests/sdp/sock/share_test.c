@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Sockets that other processes get: which become relays, when, and what is
- * left where a process or a descriptor is missing. */
+/* Sockets that other processes get: which become relays, when, and the result
+ * if a process or a descriptor is missing. */
 #include "child.h"
 #include "descriptors.h"
 #include "test.h"
@@ -25,9 +25,9 @@
 
 #include "sock-fixture.h"
 
-/* ---- the rest of the layer ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
-/* Of the parent and its children. */
+/* Counted over the parent and its children. */
 struct counts {
 	_Atomic int entered;
 	_Atomic int settled;
@@ -81,7 +81,7 @@ void sdp_listen_fork_child(struct sdp_sock *sock)
 	listen_child_cnt++;
 }
 
-/* ---- fixture: two sockets that SDP runs on, and one that is plain ------- */
+/* ---- fixture: two sockets over SDP, and a plain one ---- */
 
 enum { USED, OTHER, PLAIN, SOCK_CNT };
 
@@ -133,7 +133,7 @@ static int counts_make(void **state)
 	return counts == MAP_FAILED || sdp_table_start();
 }
 
-/* fork() as the library sees it.  Runs @run in the child and returns its exit
+/* Runs the library's fork handlers, and @run in the child. Return: its exit
  * code. */
 static int in_fork(int (*run)(void))
 {
@@ -154,7 +154,7 @@ static int in_fork(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-/* ---- cases -------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static int child_uses_one(void)
 {
@@ -167,7 +167,7 @@ static int child_uses_one(void)
 	errno = 77;
 	sdp_share_use(sock);
 	CHECK(errno == 77);
-	/* The parent has made a relay of it before the call went on. */
+	/* The parent has made a relay of it before the call continued. */
 	CHECK(atomic_load(&counts->entered) == 1);
 	CHECK(atomic_load(&counts->settled) == 1);
 	CHECK(!sock->is_unasked);
@@ -218,8 +218,8 @@ static int child_sees_a_reset(void)
 	return 0;
 }
 
-/* A parent that cannot make threads has no relay: the child is not left
- * waiting for octets, and the parent's connection goes on. */
+/* A parent that cannot start threads has no relay: the child must not wait for
+ * data, and the parent's connection continues. */
 static void without_a_relay_the_child_sees_a_reset(void **state)
 {
 	enter_ret = -EAGAIN;
@@ -229,7 +229,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
 }
 
-/* There is no parent to ask, and a relay could not be made before. */
+/* There is no parent to ask, and no relay could be made before. */
 static void a_child_that_cannot_ask_sees_a_reset(void **state)
 {
 	struct rlimit old;
@@ -251,7 +251,7 @@ static void a_child_that_cannot_ask_sees_a_reset(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* What the child's program would inherit, and nothing else. */
+/* What an executed program would inherit, and nothing else. */
 static int child_executes(void)
 {
 	CHECK(fcntl(fds[USED], F_SETFD, 0) == 0);
@@ -264,7 +264,7 @@ static int child_executes(void)
 static void a_program_gets_what_it_inherits(void **state)
 {
 	assert_int_equal(in_fork(child_executes), 0);
-	/* Beside this one: relays here. */
+	/* A program beside this one: relays in this process. */
 	memset(counts, 0, sizeof(*counts));
 	socks[USED]->is_relay = socks[OTHER]->is_relay = false;
 	assert_int_equal(fcntl(fds[OTHER], F_SETFD, 0), 0);
@@ -296,7 +296,7 @@ static int parent_that_ends(void)
 		close(ways[1]);
 		sdp_table_fork_child();
 		sdp_share_fork_child();
-		/* Until the parent is no more. */
+		/* Until the parent has ended. */
 		CHECK(read(ways[0], &octet, 1) == 0);
 		code = child_without_parent();
 		atomic_store(&counts->settled, code ? code : -1);
@@ -312,7 +312,8 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 	pid_t pid;
 
 	assert_int_equal(pipe(done), 0);
-	/* Shares nothing yet; all that it starts has the pipe's end. */
+	/* Shares nothing yet. Every process that it starts has the pipe's
+	 * end. */
 	pid = fork();
 	if (!pid) {
 		sdp_table_fork_child();
@@ -326,19 +327,19 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 	close(done[0]);
 }
 
-/* The child could not ask: relays from the beginning. */
+/* The child could not ask, so these are relays from the beginning. */
 static void without_descriptors_all_are_relays_at_once(void **state)
 {
 	int before = test_fd_cnt();
 	struct rlimit old;
 
-	old = test_fd_leave(1); /* and two are needed */
+	old = test_fd_leave(1); /* two are needed */
 	sdp_share_fork_prepare();
 	test_fd_restore(old);
 	assert_true(socks[USED]->is_relay && socks[OTHER]->is_relay);
 	sdp_share_fork_parent();
 	assert_int_equal(test_fd_cnt(), before);
-	/* No child is there for which a last number would be kept. */
+	/* No child exists for which a last number would be kept. */
 	socks[USED]->is_relay = false;
 	counts->entered = 0;
 	sdp_share_close(fds[USED]);
@@ -349,7 +350,7 @@ static int child_waits(void)
 {
 	char octet;
 
-	/* For the parent to have closed its numbers. */
+	/* Waits until the parent has closed its numbers. */
 	return read(fds[PLAIN], &octet, 1) != 1;
 }
 
@@ -359,21 +360,21 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	pid_t pid;
 
 	assert_int_equal(sdp_sock_add_fd(socks[USED], second), 0);
-	sdp_share_close(fds[OTHER]); /* it is not shared */
+	sdp_share_close(fds[OTHER]); /* not shared */
 	sdp_share_fork_prepare();
 	pid = fork();
 	if (!pid)
 		_exit(child_waits());
 	sdp_share_fork_parent();
 	assert_int_equal(counts->entered, 0);
-	sdp_share_close(fds[USED]); /* there is a second one */
+	sdp_share_close(fds[USED]); /* there is a second number */
 	sdp_share_close(fds[PLAIN]);
 	sdp_share_close(499);
 	assert_int_equal(counts->entered, 0);
 	sdp_share_close(fds[OTHER]);
 	assert_int_equal(counts->entered, 1);
 	assert_true(socks[OTHER]->is_relay);
-	sdp_share_close(fds[OTHER]); /* it is one */
+	sdp_share_close(fds[OTHER]); /* it is a relay */
 	assert_int_equal(counts->entered, 1);
 	program_close(second);
 	sdp_share_close(fds[USED]);
@@ -413,7 +414,7 @@ static void a_fork_apart_shares_nothing(void **state)
 	sdp_share_fork_parent();
 }
 
-/* The child would have half of a question to the Port Mapper. */
+/* Otherwise the child would inherit half of a query to the Port Mapper. */
 static void a_question_ends_before_a_fork(void **state)
 {
 	static const enum sdp_sock_state answers[] = { SDP_SOCK_TCP,
@@ -442,8 +443,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		/* The first one: no child of another case may be left.  And
-		 * no thread in the second one, for TSan. */
+		/* Runs first: no child of another case may be left. And TSan
+		 * allows no thread in the second process. */
 		CASE(without_descriptors_all_are_relays_at_once),
 		CASE(a_child_that_cannot_ask_sees_a_reset),
 		CASE(a_parent_that_has_ended_is_not_waited_for),

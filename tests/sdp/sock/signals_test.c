@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which process gets SIGURG, and which calls a signal handler ends. */
+/* Which process gets SIGURG, and which calls a signal handler interrupts. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static void ignore(int sig)
 	(void)sig;
 }
 
-/* SIGURG stays blocked, so that it is pending when it was sent: a sanitizer's
+/* SIGURG stays blocked, so it is pending after it was sent: a sanitizer's
  * runtime calls handlers later than the kernel would. */
 static sigset_t urgent_set(void)
 {
@@ -28,7 +28,7 @@ static sigset_t urgent_set(void)
 	return set;
 }
 
-/* Return: whether one was sent; it is taken. */
+/* Return: whether one was sent; it is consumed. */
 static bool urgent_take(void)
 {
 	static const struct timespec none = { 0 };
@@ -89,8 +89,8 @@ static void goes_on_after_handlers_with_sa_restart(void **state)
 	assert_false(sdp_signals_restart());
 }
 
-/* A fault interrupts no sleep: many programs have a handler for a last word,
- * and so has a sanitizer's runtime. */
+/* A fault does not interrupt a sleep. Many programs have a handler that logs a
+ * fault, and so has a sanitizer's runtime. */
 static void handlers_of_faults_do_not_count(void **state)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS,	SIGFPE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Threads that sleep until another one wakes them. */
+/* Threads that sleep until another thread wakes them. */
 #include "test.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "sock-fixture.h"
 
-/* Sleeps without a time.  Return: whether it has been woken. */
+/* Sleeps without a time limit. Return: whether it was woken. */
 static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
 {
 	struct pollfd pfd = { .fd = sleeper->fd, .events = POLLIN };
@@ -46,12 +46,12 @@ static void is_woken_once(void **state)
 	assert_true(sdp_sleeper_wake(&sleeper));
 	assert_false(sdp_sleeper_wake(&sleeper));
 	assert_true(sleep_once(&sleeper, 0));
-	/* The token is gone. */
+	/* The token was consumed. */
 	sdp_sleeper_begin(&sleeper);
 	assert_false(sleep_once(&sleeper, 0));
 }
 
-/* One that comes behind the sleep makes the next one short, and no more. */
+/* A token that arrives after the sleep makes only the next one short. */
 static void a_late_token_is_used_up(void **state)
 {
 	struct sdp_sleeper sleeper;
@@ -94,8 +94,8 @@ static void *fd_take(void *arg)
 	return NULL;
 }
 
-/* The descriptor is the thread's: the same each time, out of the program's
- * way, and gone with it. */
+/* Each thread has one descriptor: the same each time, above the program's
+ * numbers, closed with the thread. */
 static void has_a_descriptor_for_a_thread(void **state)
 {
 	struct sdp_sleeper one, two;
@@ -137,7 +137,7 @@ static void *sleep_to_the_end(void *arg)
 	return NULL;
 }
 
-/* The program's destructors of a thread may sleep when the library's own has
+/* The program's destructors of a thread may sleep after the library's own has
  * run: libc calls those of older keys first. */
 static void a_thread_sleeps_up_to_its_end(void **state)
 {
@@ -154,7 +154,7 @@ static void a_thread_sleeps_up_to_its_end(void **state)
 	pthread_key_delete(later);
 }
 
-/* 0: the child's sleeps are its own. */
+/* 0: the child's sleeps are independent. */
 static int child_check(struct sdp_sleeper *parents)
 {
 	struct sdp_sleeper own;

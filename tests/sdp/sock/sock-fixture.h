@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of sdp/sock share: the table, and sockets in it whose ends
- * mean nothing. */
+/* Common parts of the tests of sdp/sock: the table, and sockets in it without
+ * real ends. */
 #ifndef SOCK_FIXTURE_H
 #define SOCK_FIXTURE_H
 
@@ -11,7 +11,7 @@
 
 #include "sock/table.h"
 
-/* Of a group of tests. */
+/* For a group of tests. */
 static inline int table_start(void **state)
 {
 	return sdp_table_start();
@@ -27,7 +27,7 @@ static inline void end_nothing(struct sdp_sock *sock)
 	(void)sock;
 }
 
-/* A socket of that number; the test holds it until sdp_sock_drop(). */
+/* Adds a socket for that number. The test holds it until sdp_sock_drop(). */
 static inline struct sdp_sock *sock_add(int fd,
 					void (*on_end)(struct sdp_sock *sock))
 {
@@ -39,7 +39,7 @@ static inline struct sdp_sock *sock_add(int fd,
 	return sock;
 }
 
-/* As close() of the program does it. */
+/* Does what close() of the program does. */
 static inline void program_close(int fd)
 {
 	util_fdtab_uninstall(atomic_load(&sdp_fds), fd, NULL);

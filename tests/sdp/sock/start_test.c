@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* When SDP starts on a connection, what is kept meanwhile, and where it goes
- * when the start ends: to the link, to TCP, nowhere. */
+/* When SDP starts on a connection, what is stored meanwhile, and where that
+ * goes when the start ends: to the link, to TCP, or nowhere. */
 #include "addr.h"
 #include "descriptors.h"
 #include "loopback.h"
@@ -38,10 +38,10 @@
 #define LINK ((struct sdp_link *)(void *)&gate)
 #define NO_FALLBACK (-1)
 
-/* ---- links: they are made when the gate opens --------------------------- */
+/* ---- links, which are made when the gate opens ---- */
 
 static sem_t gate;
-static int link_rets[2]; /* of the first attempt, of a further one */
+static int link_rets[2]; /* of the first attempt, of later ones */
 static struct sdp_outcome outcome;
 static _Atomic int make_cnt, abort_cnt, shutdown_cnt, shutdown_read_cnt;
 static bool was_accepted;
@@ -87,7 +87,7 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 		      int iovcnt, unsigned int flags)
 {
-	/* A part at a time, and then there is no space once. */
+	/* Accepts a part at a time, and once there is no space. */
 	size_t n = iov->iov_len < 30000 ? iov->iov_len : 30000;
 
 	assert_ptr_equal(link, LINK);
@@ -158,13 +158,13 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	fail();
 }
 
-/* ---- the rest of the layer ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
 static _Atomic int fallback, end_cnt, tell_cnt, mark_cnt, raised_cnt;
 static _Atomic int counted_tx, refused_cnt;
-static struct sdp_link *_Atomic updated_link; /* that the page was told of */
+static struct sdp_link *_Atomic updated_link; /* reported to the page */
 static bool can_raise;
-static int other_tcp; /* what the way back connects to; -errno */
+static int other_tcp; /* the fallback connects to this; -errno */
 
 void sdp_options_take(struct sdp_sock *sock)
 {
@@ -236,7 +236,7 @@ void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 	(void)news;
 }
 
-/* The thread's last step is the end of the limit that the call has begun. */
+/* The last step of the thread lowers the limit that the call has raised. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int limit_cnt;
@@ -272,7 +272,7 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 }
 
-/* The way back takes its time, if there is a word to wait for. */
+/* If set, the fallback to TCP waits until the test continues it. */
 static bool is_way_slow;
 static sem_t on_way, way_end;
 
@@ -323,7 +323,7 @@ void sdp_shadow_close(struct sdp_shadow *shadow)
 	shadow->lib_fd = -1;
 }
 
-/* ---- fixture: a TCP connection with one end in the program -------------- */
+/* ---- fixture: a TCP connection with one end in the program ---- */
 
 static struct sdp_sock *sock;
 static int fd, peer;
@@ -360,7 +360,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The start ends, and its thread with it. */
+/* Lets the start end, and its thread. */
 static void gate_open(void)
 {
 	sem_post(&gate);
@@ -403,7 +403,7 @@ static ssize_t send_text(const char *text)
 	return sdp_start_send(sock, &iov, 1);
 }
 
-/* ---- when it starts ----------------------------------------------------- */
+/* ---- when it starts ---- */
 
 enum peer_does { NOTHING, SAYS, SAYS_AND_ENDS, ENDS };
 
@@ -430,7 +430,7 @@ static const struct {
 	  SDP_SOCK_TCP },
 };
 
-/* Until the kernel has what the peer did. */
+/* Waits until the kernel has processed what the peer did. */
 static void peer_acts(enum peer_does what)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -457,7 +457,8 @@ static void starts_when_it_is_time(void **state)
 		assert_row(whens[i].name,
 			   sdp_start(sock, fd, whens[i].why) == whens[i].state);
 		assert_row(whens[i].name, errno == 77);
-		/* The number is a shadow's, and TCP goes on below. */
+		/* The number is a shadow's, and the TCP connection exists
+		 * below. */
 		assert_row(whens[i].name, (sock->tcp_fd >= 0) == has_started);
 		assert_row(whens[i].name,
 			   (sock->shadow.lib_fd >= 0) == has_started);
@@ -467,7 +468,8 @@ static void starts_when_it_is_time(void **state)
 				   was_accepted == whens[i].is_accepting);
 			assert_row(whens[i].name, sdp_sock_link(sock) == LINK);
 		}
-		/* The Hello of a peer that has gone is not the program's. */
+		/* The Hello of a peer that has closed is not data of the
+		 * program. */
 		if (whens[i].state == SDP_SOCK_TCP) {
 			assert_int_equal(mark_cnt, 1);
 			assert_eof(fd);
@@ -510,7 +512,7 @@ static void without_a_shadow_the_connection_ends(void **state)
 	assert_int_equal(make_cnt, 0);
 }
 
-/* ---- what is kept ------------------------------------------------------- */
+/* ---- what is stored ---- */
 
 static void what_was_sent_goes_to_the_link(void **state)
 {
@@ -523,7 +525,7 @@ static void what_was_sent_goes_to_the_link(void **state)
 	start_now();
 	assert_int_equal(send_text("first "), 6);
 	assert_int_equal(sdp_start_owed(), 1);
-	/* As much as there is space for. */
+	/* As much as there is room for. */
 	assert_int_equal(sdp_start_send(sock, iov, 2), SDP_EARLY_MAX - 6);
 	assert_int_equal(send_text("x"), -EAGAIN);
 	atomic_store(&sock->is_wr_shut, true);
@@ -537,7 +539,7 @@ static void what_was_sent_goes_to_the_link(void **state)
 	assert_int_equal(shutdown_cnt, 1);
 	assert_int_equal(shutdown_read_cnt, 1);
 	assert_int_equal(sdp_sock_early_len(sock), 0);
-	/* It is over: the caller looks again. */
+	/* It has ended: the caller checks again. */
 	assert_int_equal(send_text("late"), 0);
 }
 
@@ -561,7 +563,7 @@ static void nothing_is_kept_while_it_asks(void **state)
 	sdp_start_give_back(sock);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(sock->tcp_fd, -1);
-	/* The number is TCP's again. */
+	/* The number belongs to TCP again. */
 	assert_int_equal(send(fd, "tcp", 3, 0), 3);
 	assert_octets(peer, "tcp");
 	atomic_store(&sock->is_asking, false);
@@ -575,7 +577,7 @@ static void waits_until_its_deadline(void **state)
 	assert_int_equal(sdp_start_wait(sock, 0), 0);
 }
 
-/* ---- how it ends -------------------------------------------------------- */
+/* ---- how it ends ---- */
 
 static const struct {
 	const char *name;
@@ -637,7 +639,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 			   atomic_load(&sock->error) == failures[i].error);
 		assert_row(failures[i].name, !sdp_sock_link(sock));
 		assert_row(failures[i].name, make_cnt == 1);
-		/* What was sent, and the end, are the new connection's. */
+		/* What was sent, and the end, go to the new connection. */
 		if (is_tcp && failures[i].has_early)
 			assert_octets(other[1], "early");
 		if (is_tcp) {
@@ -648,15 +650,15 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 		} else {
 			close(other[0]);
 		}
-		/* The one that was refused has ended, in order. */
+		/* The refused connection has ended in order. */
 		assert_eof(peer);
 		close(other[1]);
 		end(state);
 	}
 }
 
-/* The way back may be long: the program's calls do not wait for it, and it may
- * have changed its mind at the end. */
+/* The fallback may take long. The program's calls do not wait for it, and the
+ * program may have closed the socket by its end. */
 static void the_way_back_delays_no_call(void **state)
 {
 	static const struct {
@@ -698,7 +700,7 @@ static void the_way_back_delays_no_call(void **state)
 		assert_row(rows[i].name, end_cnt == rows[i].is_closed);
 		if (!is_lost)
 			assert_octets(other[1], "early late");
-		/* To the peer the connection that is not taken breaks off. */
+		/* The peer sees the unused connection break off. */
 		else
 			while (recv(other[1], &octet, 1, 0) > 0)
 				;
@@ -708,7 +710,7 @@ static void the_way_back_delays_no_call(void **state)
 	}
 }
 
-/* The last descriptors were others': once more, with the limit raised. */
+/* Others had the last descriptors: tries again with the limit raised. */
 static void a_lack_of_descriptors_is_tried_again(void **state)
 {
 	can_raise = true;
@@ -772,7 +774,7 @@ static void elsewhere_the_number_is_a_relays(void **state)
 	close(pair[1]);
 }
 
-/* connect() to no address: a fresh socket has the number. */
+/* connect() with AF_UNSPEC: a new socket has the number. */
 static void undoing_leaves_a_fresh_socket(void **state)
 {
 	sock->peer.sa.sa_family = AF_INET;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Octets on their way: into what is kept before the start, into the link, or
- * into TCP; what is counted, and what ends a call. */
+/* The destination of data: the store before the start, the link, or TCP; what
+ * is counted, and what ends a call. */
 #include "test.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 #define MANY 16
 
-/* ---- what stands around it ---------------------------------------------- */
+/* ---- the rest of the layer ---- */
 
 static struct sdp_sock sock;
 static struct {
@@ -34,7 +34,7 @@ static size_t send_cnt;
 static ssize_t answers[MANY]; /* 0: all of it */
 static size_t counted_tx, counted_rx;
 static int pipe_cnt;
-static bool start_ends; /* while the octets are kept */
+static bool start_ends; /* while the octets are being stored */
 
 static size_t size_of(const struct iovec *iov, size_t cnt)
 {
@@ -121,11 +121,11 @@ int sdp_link_shutdown(struct sdp_link *link)
 void sdp_link_shutdown_read(struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
-	/* The reading side goes last. */
+	/* The reading side is shut down last. */
 	assert_true(sdp_sock_is_rd_shut(&sock));
 }
 
-/* What is kept; the thread of the start may be done just then. */
+/* Stores octets. The start may end just then. */
 ssize_t sdp_start_send(struct sdp_sock *starting, const struct iovec *iov,
 		       size_t cnt)
 {
@@ -236,7 +236,7 @@ bool sdp_point_is_cancelled(void)
 	return false;
 }
 
-/* ---- fixture ------------------------------------------------------------ */
+/* ---- fixture ---- */
 
 static char octets[64];
 
@@ -267,7 +267,7 @@ static ssize_t recv_octets(size_t len, int flags)
 	return sdp_stream_recv(&sock, -1, &iov, 1, flags);
 }
 
-/* ---- send --------------------------------------------------------------- */
+/* ---- send ---- */
 
 static void a_stream_counts_what_it_sends(void **state)
 {
@@ -276,7 +276,7 @@ static void a_stream_counts_what_it_sends(void **state)
 	assert_int_equal(counted_tx, 30);
 }
 
-/* The start counts what it has kept, also if it is done by then. */
+/* The start counts what it has stored, even if it has ended by then. */
 static void octets_of_a_start_are_counted_once(void **state)
 {
 	for (int ends = 0; ends < 2; ends++) {
@@ -299,7 +299,7 @@ static void a_short_send_that_can_wait_goes_on(void **state)
 	assert_false(sends[1].is_wait);
 	assert_true(sends[2].is_wait);
 	assert_int_equal(counted_tx, 20);
-	/* One that cannot takes what went. */
+	/* A non-blocking send returns what was accepted. */
 	begin(NULL);
 	answers[0] = 5;
 	assert_int_equal(send_octets(20, MSG_DONTWAIT), 5);
@@ -307,14 +307,14 @@ static void a_short_send_that_can_wait_goes_on(void **state)
 	sock.is_nonblock = true;
 	answers[1] = -EAGAIN;
 	assert_int_equal(send_octets(20, 0), -EAGAIN);
-	/* What went before an error is told first. */
+	/* Octets sent before an error are reported first. */
 	begin(NULL);
 	answers[0] = 5;
 	answers[1] = -ECONNRESET;
 	assert_int_equal(send_octets(20, 0), 5);
 }
 
-/* Only the last octet of all is urgent, and all others have more behind. */
+/* Only the very last octet is urgent, and all others have MSG_MORE. */
 static void long_vectors_go_in_slices(void **state)
 {
 	struct iovec iov[150];
@@ -330,7 +330,7 @@ static void long_vectors_go_in_slices(void **state)
 	assert_int_equal(sends[0].how, SDP_SEND_MORE);
 	assert_int_equal(sends[1].how, SDP_SEND_MORE);
 	assert_int_equal(sends[2].how, SDP_SEND_OOB);
-	/* A slice that does not go whole is the last one. */
+	/* A slice that is sent only in part is the last one. */
 	begin(NULL);
 	answers[1] = 7;
 	assert_int_equal(
@@ -348,7 +348,7 @@ static void a_send_behind_the_end_is_a_broken_pipe(void **state)
 	answers[2] = -EPIPE;
 	assert_int_equal(send_octets(1, MSG_NOSIGNAL), -EPIPE);
 	assert_int_equal(pipe_cnt, 1);
-	/* The error is told once, without a signal. */
+	/* The error is reported once, without a signal. */
 	sdp_sock_link_put(&sock, NULL);
 	sock.error = ETIMEDOUT;
 	assert_int_equal(send_octets(1, 0), -ETIMEDOUT);
@@ -364,7 +364,7 @@ static void a_socket_that_was_shut_sends_nothing(void **state)
 	assert_int_equal(send_cnt, 0);
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_RDWR), 0);
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_WR), 0);
-	/* The link is told once. */
+	/* The link is called once. */
 	assert_int_equal(send_cnt, 1);
 	assert_int_equal(send_octets(1, 0), -EPIPE);
 	assert_int_equal(send_cnt, 1);
@@ -372,7 +372,7 @@ static void a_socket_that_was_shut_sends_nothing(void **state)
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_RD), -ENOTCONN);
 }
 
-/* ---- receive ------------------------------------------------------------ */
+/* ---- receive ---- */
 
 static void a_receive_counts_what_it_takes(void **state)
 {
@@ -409,7 +409,7 @@ static void without_a_link_the_error_is_told_then_the_end(void **state)
 	assert_int_equal(recv_octets(20, 0), 0);
 }
 
-/* ---- the start has fallen back ------------------------------------------ */
+/* ---- the start has fallen back ---- */
 
 static void what_has_fallen_back_is_the_kernels(void **state)
 {

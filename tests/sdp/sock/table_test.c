@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Numbers and sockets: which references they have, and when they end. */
+/* Numbers and sockets: their references, and when they end. */
 #include "child.h"
 #include "descriptors.h"
 #include "test.h"
@@ -33,7 +33,7 @@ static void count_end(struct sdp_sock *sock)
 	end_cnt++;
 }
 
-/* Numbers for entries: files that stand for nothing else. */
+/* Numbers for entries: unrelated files. */
 static int fds[3];
 static struct sdp_sock *sock;
 
@@ -109,7 +109,7 @@ static void closes_with_the_last_number(void **state)
 	assert_int_equal(end_cnt, 1);
 }
 
-/* A call inside keeps the open file, as the kernel's does. */
+/* A call in progress keeps the open file, as in the kernel. */
 static void ends_with_the_last_call(void **state)
 {
 	struct sdp_sock *inside = sdp_sock_get(fds[0]);
@@ -121,8 +121,8 @@ static void ends_with_the_last_call(void **state)
 	assert_int_equal(end_cnt, 1);
 }
 
-/* A thread of the library keeps the memory, and nothing else.  (ASan sees a
- * read behind free().) */
+/* A thread of the library keeps only the memory. (ASan detects a read after
+ * free().) */
 static void a_reference_keeps_only_the_memory(void **state)
 {
 	sdp_sock_hold(sock);
@@ -187,7 +187,7 @@ static void each_number_is_gone_through(void **state)
 	assert_ptr_equal(seen_socks[1], other);
 }
 
-/* As a thread closes it while another forks. */
+/* As if one thread closes it while another forks. */
 static void close_seen(struct sdp_sock *each)
 {
 	number_close(fds[0]);
@@ -202,7 +202,7 @@ static void a_walk_keeps_what_is_closed_meanwhile(void **state)
 	assert_int_equal(end_cnt, 1);
 }
 
-/* ---- the numbers get another file ---------------------------------------- */
+/* ---- replacing the file of the numbers ---- */
 
 static void each_number_gets_another_file(void **state)
 {
@@ -227,15 +227,15 @@ static void *cover(void *arg)
 	return NULL;
 }
 
-/* A number that another thread closes just then may be another file's at once,
- * and stays that file's. */
+/* A number that another thread is closing may belong to another file at once.
+ * That file must not be replaced. */
 static void a_number_that_is_being_closed_gets_no_file(void **state)
 {
 	int from = memfd_create("table_test", MFD_CLOEXEC), reused;
 	pthread_t thread;
 
 	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
-	/* As sdp_fd_close(): it has the shadow's lock in between. */
+	/* Like sdp_fd_close(), which takes the shadow's lock in between. */
 	util_lock(&sock->shadow.lock);
 	assert_int_equal(pthread_create(&thread, NULL, cover, &from), 0);
 	while (atomic_load(&sock->shadow.lock.word) != 2 &&
@@ -253,7 +253,7 @@ static void a_number_that_is_being_closed_gets_no_file(void **state)
 	close(from);
 }
 
-/* The hint that spares epoll_wait() a look. */
+/* The count that spares epoll_wait() a check. */
 static void counts_what_waits_for_its_start(void **state)
 {
 	static const struct {
@@ -278,7 +278,7 @@ static void counts_what_waits_for_its_start(void **state)
 	}
 }
 
-/* ---- descriptors of the library's own ----------------------------------- */
+/* ---- descriptors of the library's own ---- */
 
 static void own_ones_stand_out_of_the_way(void **state)
 {
@@ -287,7 +287,7 @@ static void own_ones_stand_out_of_the_way(void **state)
 	assert_true(moved >= 512);
 	assert_int_equal(sdp_fd_kind(moved), SDP_FD_PRIVATE);
 	assert_true(fcntl(moved, F_GETFD) & FD_CLOEXEC);
-	/* The first number is the program's again. */
+	/* The first number is free for the program again. */
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	sdp_private_close(moved);
 	assert_int_equal(sdp_fd_kind(moved), UTIL_FD_NONE);
@@ -314,7 +314,7 @@ static void own_ones_stand_where_the_limit_allows(void **state)
 
 static void what_cannot_be_moved_is_closed(void **state)
 {
-	/* The lowest number that is free. */
+	/* The lowest free number. */
 	int fd = open("/dev/null", O_RDONLY);
 	struct rlimit old, full;
 
@@ -332,7 +332,7 @@ static void what_cannot_be_moved_is_closed(void **state)
 	sdp_private_close(fd);
 }
 
-/* ---- callers ------------------------------------------------------------ */
+/* ---- callers ---- */
 
 static void *inside_of_thread(void *arg)
 {
@@ -375,7 +375,7 @@ static void a_caller_is_known_by_its_object_file(void **state)
 	assert_true(sdp_caller_is_rnic(verbs_code()));
 }
 
-/* 0: a child is the owner when it has said so. */
+/* 0: a child is the owner after it has registered. */
 static int child_check(void)
 {
 	if (sdp_is_owner())
@@ -390,14 +390,14 @@ static void a_child_is_not_the_owner(void **state)
 	assert_int_equal(in_child(child_check), 0);
 }
 
-/* The last case: it does not go back. */
+/* The last case, because it cannot be undone. */
 static void one_thread_ends_the_process(void **state)
 {
 	assert_false(atomic_load(&sdp_is_ending));
 	assert_true(sdp_ending_begin());
 	assert_false(sdp_ending_begin());
 	assert_true(atomic_load(&sdp_is_ending));
-	/* Goes on; another thread would sleep here for ever. */
+	/* Continues. Another thread would sleep here for ever. */
 	sdp_ending_look();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Files that are no page, pages that were cut, and pages of processes that
- * ended during a change. */
+/* Files that are not a page, truncated pages, and pages of processes that ended
+ * during a change. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -36,7 +36,7 @@ static void image_make(struct image *image)
 	}
 }
 
-/* @len octets of it, in a file. */
+/* Writes @len octets of it to a file. */
 static int image_file(const void *image, size_t len)
 {
 	int fd = memfd_create("image", MFD_CLOEXEC);
@@ -95,7 +95,7 @@ static void refuses_what_is_no_page(void **state)
 	assert_int_equal(sdp_stat_read(-1, &s), -EBADF);
 }
 
-/* Fewer slots than the page says: those that are whole. */
+/* Fewer slots than the page says: only complete ones are read. */
 static void takes_a_cut_page(void **state)
 {
 	struct sdp_stat_snapshot s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The statistics page as its process writes it, read back as sdpstat does.
- * Each case runs in a process of its own: there is one page in each.
+ * The statistics page as its process writes it, read as by sdpstat. Each case
+ * runs in its own process, because a process has one page.
  */
 #define _GNU_SOURCE
 #include "child.h"
@@ -95,7 +95,8 @@ static int check_sockets(void)
 	first_id = s.sock[0].id;
 	sdp_stat_snapshot_free(&s);
 
-	/* A closed socket leaves its counters; its slot begins at 0 again. */
+	/* The counters of a closed socket are kept. Its slot starts at 0
+	 * again. */
 	sdp_stat_sock_remove(a);
 	CHECK(sdp_stat_read(fd, &s) == 0);
 	CHECK(s.sock_cnt == 1 && s.total[SDP_STAT_tx_bcopy] == 1111);
@@ -257,7 +258,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Sockets come and go meanwhile: none is counted twice, none is lost. */
+/* Sockets are opened and closed meanwhile: each is counted exactly once. */
 static int check_threads(void)
 {
 	pthread_t threads[WRITER_CNT];

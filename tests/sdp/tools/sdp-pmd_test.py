@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""sdp-pmd(8): what it answers over UDP, its words and its end.  The listeners
-are announced here by hand, as doc/design/sdp.md says."""
+"""sdp-pmd(8): its replies over UDP, its arguments and its exit. The test
+itself announces the listeners, as doc/design/sdp.md describes."""
 import os
 import re
 import signal
@@ -30,7 +30,7 @@ def message(kind, ap, ap_port, cp="127.0.0.1", cp_port=40000, handle=7,
 
 
 class Announced:
-    """A TCP listener with an SDP port that is only said."""
+    """A TCP listener with an SDP port that is only announced."""
     def __init__(self, address="127.0.0.1", sdp_port=4242):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.tcp = socket.socket(family, socket.SOCK_STREAM)
@@ -47,7 +47,7 @@ class Announced:
 
 
 class Daemon:
-    """sdp-pmd on a free port; its log line says which."""
+    """sdp-pmd on a free port; its log line has the number."""
     def __init__(self, *args):
         self.process = subprocess.Popen(
             [PMD, "--port", "0", *args], text=True,
@@ -100,7 +100,7 @@ class Answers(unittest.TestCase):
         port = self.listener().port
         reply = self.ask(message(REQ, "127.0.0.1", port))
         self.assertEqual(reply, message(ACCEPT, "127.0.0.1", 4242))
-        # The PMAck has no answer; the next reply is the next question's.
+        # The PMAck has no answer. The next reply belongs to the next query.
         self.udp.send(message(ACK, "127.0.0.1", 4242))
         reply = self.ask(message(REQ, "127.0.0.1", port, handle=8))
         self.assertEqual(reply, message(ACCEPT, "127.0.0.1", 4242, handle=8))
@@ -158,7 +158,7 @@ class Answers(unittest.TestCase):
         for i in range(5000):
             self.udp.send(message(REQ, "127.0.0.1", port, handle=i,
                                   cp_port=i + 1))
-        # Replies to the flood come first; the rate lets us in again.
+        # Replies to the flood come first. Then the rate allows more queries.
         self.udp.settimeout(0.2)
         want = message(ACCEPT, "127.0.0.1", 4242, handle=1 << 40)
         end = time.monotonic() + LIMIT

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A process with a statistics page, for sdpstat_test.py: says "ready" and
- * waits until its standard input ends.  "fork": with a child that has no page;
- * its number is the second line.
+ * A process with a statistics page, for sdpstat_test.py. It prints "ready" and
+ * waits until its standard input ends. "fork": with a child that has no page,
+ * whose number is the second line.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""sdpstat(1): pages of running, killed and foreign processes, as a table and
-as JSON.  The pages are made by sdp-stat-writer, a program of the tests."""
+"""sdpstat(1): pages of running, killed and other programs' processes, as a
+table and as JSON. sdp-stat-writer, a program of the tests, makes the pages."""
 import json
 import os
 import re
@@ -28,7 +28,7 @@ def sdpstat(*args, env=None):
 
 def processes(*args, env=None):
     done = sdpstat("--json", *args, env=env)
-    # The machine may run programs of other builds.
+    # Programs of other builds may run on the machine.
     said = [line for line in done.stderr.splitlines()
             if "no statistics page of this build" not in line]
     if done.returncode or said:
@@ -126,7 +126,7 @@ class Pages(unittest.TestCase):
         writer.stop()
         for place in (path, directory):
             self.check_page(processes(place)[0], writer.pid, True)
-        # -p picks one of the directory's.
+        # -p selects one page of the directory.
         other = self.writer(env=env)
         pages = processes("-p", str(other.pid), directory)
         self.assertEqual([p["pid"] for p in pages], [other.pid])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A peer that does not keep to the protocol: each message ends the link with
- * a reset, and nothing is left of it (doc/spec/sdp.md part 10, T96 to T107).
+ * A peer that violates the protocol: each message ends the link with a reset,
+ * and nothing of it is left (doc/spec/sdp.md part 10, T96 to T107).
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ struct octets {
 	uint32_t len;
 };
 
-/* What would be right: an empty Data Message, the first one. */
+/* A valid message: an empty Data Message, the first one. */
 static struct octets data(void)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_DATA, .bufs = 33 };
@@ -95,7 +95,7 @@ static struct octets mseq_gap(void)
 {
 	struct octets o = data();
 
-	o.buf[10] = 1; /* 256: none of its own messages may be in the way */
+	o.buf[10] = 1; /* 256: higher than the numbers of its own messages */
 	return o;
 }
 
@@ -263,7 +263,7 @@ static void with_pair(void (*fn)(struct sdp_link *bad, struct sdp_link *good,
 	drain_links();
 }
 
-/* What the library says on stderr, from here to log_end(). */
+/* Captures stderr from here to log_end(). */
 static int log_begin(int *ret_stderr)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
@@ -325,7 +325,7 @@ static void send_twice(struct sdp_link *bad, struct sdp_link *good,
 	must(sdp_conn_fault(good->conn) != SDP_FAULT_NONE);
 }
 
-/* Good first octets, then anything. */
+/* Valid first octets, then random ones. */
 static void send_noise(struct sdp_link *bad, struct sdp_link *good,
 		       const void *arg)
 {
@@ -350,8 +350,8 @@ static void send_noise(struct sdp_link *bad, struct sdp_link *good,
 	}
 }
 
-/* T109: the peer keeps an STag, and reads by it what it has got already, when
- * the program has its memory back. */
+/* T109: the peer keeps an STag, and reads again by it when the program has its
+ * memory back. */
 static void read_late(struct sdp_link *bad, struct sdp_link *good,
 		      const void *arg)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * link_cases CASE [CARRIER [PLACE [ADDRESS PORT]]] - what two linked programs
- * see of each other; under usiw run, or on a device of the machine's.
+ * link_cases CASE [CARRIER [PLACE [ADDRESS PORT]]] - two linked programs; under
+ * usiw run, or on a device of the machine
  *
- * CASE: or "all".  PLACE: threads, processes; listen, connect: one end.
+ * CASE: a name, or "all". PLACE: threads, processes; listen, connect: one end.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static size_t octets(size_t full)
 	return value ? full / strtoul(value, NULL, 10) : full;
 }
 
-/* ---- ping-pong ---------------------------------------------------------- */
+/* ---- ping-pong ---- */
 
 #define ROUNDS 2000
 
@@ -53,7 +53,7 @@ static void pong(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- both ways at once -------------------------------------------------- */
+/* ---- both ways at once ---- */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -67,7 +67,7 @@ struct flow {
 	struct sdp_link *link;
 	size_t total, piece_max;
 	uint64_t seed;
-	bool is_poller; /* without waiting calls */
+	bool is_poller; /* uses no calls that wait */
 };
 
 static void fill(uint8_t *buf, size_t len, uint64_t *state)
@@ -125,7 +125,8 @@ static void *flow_out(void *arg)
 	return NULL;
 }
 
-/* Names where @got, @len octets from @at of the stream on, is not @want. */
+/* Prints where @got, @len octets from @at of the stream on, differs from
+ * @want. */
 static void must_be_same(const uint8_t *got, const uint8_t *want, size_t len,
 			 size_t at)
 {
@@ -212,7 +213,7 @@ static void poller_1(struct sdp_link *link)
 	both_ways(link, 1, octets(BULK / 2), 200000, false);
 }
 
-/* ---- the mechanisms ----------------------------------------------------- */
+/* ---- the mechanisms ---- */
 
 #define PIECE (1u << 20)
 #define PIECES 8
@@ -242,7 +243,7 @@ static void stream_in(struct sdp_link *link)
 	free(buf);
 }
 
-/* Completions invalidate what was advertised (SDP-151, SDP-167). */
+/* Completions invalidate advertisements (SDP-151, SDP-167). */
 static bool has_invalidate;
 
 static void read_0(struct sdp_link *link)
@@ -268,7 +269,7 @@ static void read_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* The receiver says where the octets are to go, before they are sent. */
+/* The receiver advertises its buffer before the data is sent. */
 static void write_0(struct sdp_link *link)
 {
 	struct sdp_link_stats s;
@@ -276,7 +277,7 @@ static void write_0(struct sdp_link *link)
 	char c;
 
 	memset(buf, 'w', PIECE);
-	put(link, buf, PIECE); /* its RdmaRdCompl asks for Pipelined */
+	put(link, buf, PIECE); /* its RdmaRdCompl requests Pipelined */
 	for (int i = 0; i < PIECES; i++) {
 		get(link, &c, 1);
 		put(link, buf, PIECE);
@@ -300,8 +301,8 @@ static void write_1(struct sdp_link *link)
 	for (int i = 0; i < PIECES; i++) {
 		size_t done = 0;
 
-		/* The request goes with the advertisement of the answer's
-		 * place: a Transaction. */
+		/* The request goes with the SinkAvail for the answer: a
+		 * Transaction. */
 		must(sdp_link_send(link, &(struct iovec){ "x", 1 }, 1,
 				   SDP_SEND_MORE) == 1);
 		while (done < PIECE) {
@@ -328,12 +329,12 @@ static void write_1(struct sdp_link *link)
 	free(buf);
 }
 
-/* ---- odd addresses and lengths ------------------------------------------ */
+/* ---- odd addresses and lengths ---- */
 
 #define THRESHOLD 65536u
 
-/* One octet over the threshold, and over a megabyte; memory at any octet, and
- * at another one at the other end. */
+/* One octet above the threshold, and above a megabyte; memory at any alignment,
+ * and at another one at the other end. */
 static const uint32_t odd_lengths[] = { THRESHOLD + 1, (1u << 20) + 1 };
 #define ODD_TURNS 16
 
@@ -354,7 +355,7 @@ static void odd_0(struct sdp_link *link)
 
 		odd_fill(at, len, i);
 		put(link, at, len);
-		/* Not a copy: all but the octets of the SrcAvail. */
+		/* Not copied, except for the octets of the SrcAvail. */
 		must(stats_of(link).tx_read - before > len - THRESHOLD / 2);
 		before = stats_of(link).tx_read;
 	}
@@ -383,7 +384,7 @@ static void odd_1(struct sdp_link *link)
 	free(want);
 }
 
-/* ---- ends --------------------------------------------------------------- */
+/* ---- end of links ---- */
 
 static void half_0(struct sdp_link *link)
 {
@@ -392,7 +393,7 @@ static void half_0(struct sdp_link *link)
 	put(link, "hello", 5);
 	must(!sdp_link_shutdown(link));
 	must(sdp_link_send(link, &(struct iovec){ buf, 1 }, 1, 0) == -EPIPE);
-	get(link, buf, 6); /* the other direction goes on */
+	get(link, buf, 6); /* the other direction continues */
 	must(!memcmp(buf, "answer", 6));
 	get_eof(link);
 	must(sdp_link_wait(link, SDP_LINK_CLOSED, soon()) > 0);
@@ -433,8 +434,8 @@ static void reset_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* After its DisConn: AbortConn tells of the reset (T30), which programs see as
- * that of TCP after a FIN. */
+/* After its DisConn: AbortConn reports the reset (T30). Programs see it like a
+ * reset of TCP after a FIN. */
 static void abort_late_0(struct sdp_link *link)
 {
 	char c;
@@ -456,12 +457,12 @@ static void reset_late_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* An event takes milliseconds.  In a minute a thread that naps is late once,
- * and finds the event after all. */
+/* An event takes milliseconds. Within a minute a thread that sleeps in short
+ * intervals is late at most once, and finds the event. */
 #define POLLED_LIMIT_NS (PAIR_LIMIT_NS / 12)
 
-/* A program that never sleeps for its links learns of their ends as well.  A
- * shared receive queue tells an end by an event, not by a completion. */
+/* A program that never sleeps for its links learns of their ends too. With a
+ * shared receive queue an event reports an end, not a completion. */
 static void poll_once(void)
 {
 	struct timespec nap = { .tv_nsec = 10000 };
@@ -470,15 +471,14 @@ static void poll_once(void)
 	nanosleep(&nap, NULL);
 }
 
-/* Long enough for the progress thread to know the links as polled. */
+/* Long enough for the progress thread to notice the polling. */
 static void poll_often(void)
 {
 	for (int i = 0; i < 1000; i++)
 		poll_once();
 }
 
-/* Late, so that no send of the peer's is outstanding, which would be flushed.
- */
+/* Late, so that the peer has no outstanding send, which would be flushed. */
 static void abort_polled_0(struct sdp_link *link)
 {
 	char c;
@@ -503,7 +503,7 @@ static void reset_polled_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* What lies unread when it is closed resets the peer (C22). */
+/* Unread data at the close resets the peer (C22). */
 static void unread_0(struct sdp_link *link)
 {
 	must(sdp_link_wait(link, SDP_LINK_IN, soon()) > 0);
@@ -518,7 +518,7 @@ static void kill_0(struct sdp_link *link)
 	raise(SIGKILL);
 }
 
-/* ---- urgent data -------------------------------------------------------- */
+/* ---- urgent data ---- */
 
 static void oob_0(struct sdp_link *link)
 {
@@ -540,7 +540,7 @@ static void oob_1(struct sdp_link *link)
 	struct iovec iov = { buf, sizeof(buf) };
 	struct iovec one = { (char[1]){ 0 }, 1 };
 
-	/* Out of band: skipped by reads, which stop before it. */
+	/* Out of band: reads skip it, and stop before it. */
 	must(sdp_link_wait(link, SDP_LINK_PRI, soon()) > 0);
 	while (sdp_link_inq(link) < 3)
 		must(sdp_link_wait(link, SDP_LINK_IN, soon()) > 0);
@@ -569,7 +569,7 @@ static void oob_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- several threads on one link ---------------------------------------- */
+/* ---- several threads on one link ---- */
 
 #define THREADS 4
 #define RECORDS 500
@@ -634,7 +634,7 @@ static void crew_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- a peer that takes its time to close -------------------------------- */
+/* ---- a peer that closes late ---- */
 
 /* Longer than sdp_verbs_drain() waits for a peer. */
 static void late_0(struct sdp_link *link)
@@ -652,7 +652,7 @@ static void late_1(struct sdp_link *link)
 	sdp_link_close(link, soon());
 }
 
-/* ---- many links --------------------------------------------------------- */
+/* ---- many links ---- */
 
 #define LINKS 200
 
@@ -681,7 +681,7 @@ static void many(const struct pair *pair)
 	free(links);
 }
 
-/* ---- all of them -------------------------------------------------------- */
+/* ---- the next event ---- */
 
 static const struct link_case {
 	const char *name;
@@ -689,7 +689,7 @@ static const struct link_case {
 	enum sdp_req_pipe req_pipe;
 	bool only_processes;
 	bool has_invalidate;
-	uint32_t src_threshold; /* 0: the device's */
+	uint32_t src_threshold; /* 0: the device's default */
 } cases[] = {
 	{ "pingpong", { ping, pong }, 0, false, false, 0 },
 	{ "bulk", { bulk_0, bulk_1 }, 0, false, false, 0 },
@@ -760,7 +760,7 @@ static enum pair_place place_of(const char *name)
 	return (enum pair_place)i;
 }
 
-/* Each case in a process of its own: it opens its devices itself. */
+/* Each case runs in its own process, which opens its devices itself. */
 static int run_all(char **argv, enum pair_place place)
 {
 	/* "many" has both ends in one process. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * link_move CASE [CARRIER] - connections that move to another address space,
- * and peers that do not do their part (doc/spec/sdp.md section 13, T79 to
- * T83).
+ * and peers that do not do their part (doc/spec/sdp.md section 13, T79 to T83)
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -22,7 +21,7 @@ static size_t scaled(size_t n)
 	return scale ? n * 4 / strtoul(scale, NULL, 10) : n;
 }
 
-/* ---- a stream that can be checked --------------------------------------- */
+/* ---- a stream that can be checked ---- */
 
 struct flow {
 	uint64_t sent, got; /* positions */
@@ -51,8 +50,8 @@ static void check(const uint8_t *buf, uint64_t pos, size_t len)
 	}
 }
 
-/* Without waiting in a call, so that the same thread can move the link:
- * until so many octets have gone, and come. */
+/* Without calls that wait, so that the same thread can move the link: until
+ * that many octets were sent and received. */
 static void flow_until(struct sdp_link *link, struct flow *f, uint64_t sent,
 		       uint64_t got)
 {
@@ -90,7 +89,7 @@ struct side {
 	uint64_t total;
 };
 
-/* With calls that wait, some of them large enough for what is not copied. */
+/* With calls that wait, some of them too large to be copied. */
 static void *send_side(void *arg)
 {
 	struct side *s = arg;
@@ -128,7 +127,7 @@ static void *recv_side(void *arg)
 	return NULL;
 }
 
-/* ---- moves -------------------------------------------------------------- */
+/* ---- moves ---- */
 
 static int take_connection(const struct place *p)
 {
@@ -168,7 +167,7 @@ static void leave(struct sdp_link *link, uint16_t port_be, void **ret_octets,
 	sdp_link_close(link, 0);
 }
 
-/* To the same address space, by way of the octets. */
+/* Moves to the same address space, by the octets of the state. */
 static struct sdp_link *move(struct sdp_link *link)
 {
 	struct sdp_link *next;
@@ -207,8 +206,8 @@ static void unmake(struct sdp_link *links[2])
 	sdp_link_close(links[0], soon());
 	sdp_link_close(links[1], soon());
 	drain_links();
-	/* Receives that are posted for more links than there are now go one by
-	 * one. */
+	/* Receives that are posted for more links than now exist are returned
+	 * one by one. */
 	must(pool_used() <= pool_at_rest);
 }
 
@@ -216,7 +215,7 @@ static void open_device(void)
 {
 	struct sdp_link *links[4];
 
-	/* More than there are at a time later. */
+	/* More than exist at a time later. */
 	make(links, NULL);
 	make(links + 2, NULL);
 	for (int i = 0; i < 4; i++)
@@ -225,7 +224,7 @@ static void open_device(void)
 	pool_at_rest = pool_used();
 }
 
-/* ---- streams while one end moves ---------------------------------------- */
+/* ---- streams while one end moves ---- */
 
 static void stream_and_move(int who)
 {
@@ -260,7 +259,7 @@ static void case_stream(void)
 	stream_and_move(1);
 }
 
-/* Each end in its turn, with nothing and with something on its way. */
+/* Each end in turn, with and without data in transit. */
 static void case_turns(void)
 {
 	struct sdp_link *links[2];
@@ -333,7 +332,7 @@ static void move_with_peers_direction_closed(int who)
 	unmake(links);
 }
 
-/* A direction that was closed stays so; the other one goes on. */
+/* A direction that was closed stays closed. The other one continues. */
 static void case_half(void)
 {
 	for (int who = 0; who < 2; who++) {
@@ -342,7 +341,7 @@ static void case_half(void)
 	}
 }
 
-/* Urgent octets keep their place, whether unread or unsent. */
+/* Urgent octets keep their position, unread or unsent. */
 static void case_oob(void)
 {
 	struct iovec iov = { (char[3]){ 'a', 'b', '!' }, 3 };
@@ -405,7 +404,7 @@ static void case_full(void)
 	}
 }
 
-/* ---- three processes ---------------------------------------------------- */
+/* ---- three processes ---- */
 
 static int sockets[2];
 
@@ -494,11 +493,11 @@ static void case_processes(void)
 	}
 }
 
-/* ---- peers that do not do their part ------------------------------------ */
+/* ---- peers that do not do their part ---- */
 
 #define LIMIT_MS 400u
 
-/* How the next address space behaves. */
+/* Behaviour of the next address space. */
 enum hostile { REFUSES, CLOSES, SILENT, NOISY, FULL, NO_SDP, HOSTILE_CNT };
 
 static void *noisy_listener(void *arg)
@@ -506,7 +505,7 @@ static void *noisy_listener(void *arg)
 	char buf[256];
 	int fd = take_connection(arg);
 
-	(void)!recv(fd, buf, 1, MSG_PEEK); /* Hello has come */
+	(void)!recv(fd, buf, 1, MSG_PEEK); /* Hello has arrived */
 	memset(buf, 0x5a, sizeof(buf));
 	(void)!send(fd, buf, sizeof(buf), MSG_NOSIGNAL);
 	while (recv(fd, buf, sizeof(buf), 0) > 0)
@@ -521,7 +520,7 @@ static void *closing_listener(void *arg)
 	return NULL;
 }
 
-/* An SDP that does not understand this one's Hello. */
+/* An SDP that cannot decode this one's Hello. */
 static void *other_listener(void *arg)
 {
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
@@ -551,7 +550,7 @@ static void expect_reset(struct sdp_link *link, uint64_t begin, bool was_told)
 		must(sdp_link_wait(link, SDP_LINK_ERR, soon()) > 0);
 	must(sdp_link_error(link) == (was_told ? 0 : ECONNRESET));
 	must(sdp_link_wait(link, SDP_LINK_CLOSED, soon()) > 0);
-	/* Far from the default of ten seconds. */
+	/* Far below the default of ten seconds. */
 	must(sdp_now_ns() - begin < 8000000000u);
 }
 
@@ -619,7 +618,7 @@ static void stop(struct sdp_link *link)
 {
 	char c;
 
-	get(link, &c, 1); /* HelloAck has gone */
+	get(link, &c, 1); /* HelloAck was sent */
 	raise(SIGSTOP);
 }
 
@@ -685,7 +684,7 @@ static void case_wrong_peer(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-	bool has_processes; /* that open their devices themselves */
+	bool has_processes; /* they open their devices themselves */
 } cases[] = {
 	{ "stream", case_stream, false },
 	{ "turns", case_turns, false },

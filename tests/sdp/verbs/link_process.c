@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * link_process CASE - what links have to do with their process: fork,
- * signals, limits, threads that sleep in poll(), peers that stall.
+ * link_process CASE - links and their process: fork, signals, limits, threads
+ * that sleep in poll(), peers that stall
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -46,7 +46,7 @@ static void exchange(struct sdp_link *links[2])
 	must(c == 'b');
 }
 
-/* ---- fork --------------------------------------------------------------- */
+/* ---- fork ---- */
 
 static void child_of_fork(struct sdp_link *links[2])
 {
@@ -82,11 +82,11 @@ static void case_fork(void)
 	}
 	sdp_verbs_fork_parent();
 	must(waitpid(pid, &status, 0) == pid && !status);
-	exchange(links); /* the child's end did nothing to them */
+	exchange(links); /* the child's end had no effect on them */
 	unmake(links);
 }
 
-/* ---- signals ------------------------------------------------------------ */
+/* ---- signals ---- */
 
 static void on_signal(int sig)
 {
@@ -98,7 +98,8 @@ static void *interrupt(void *arg)
 	_Atomic pthread_t *target = arg;
 	pthread_t thread = atomic_exchange(target, 0);
 
-	/* Until it has been seen: it may come before the thread sleeps. */
+	/* Repeats until it was seen, because it may come before the thread
+	 * sleeps. */
 	while (atomic_load(target) == 0) {
 		pthread_kill(thread, SIGUSR1);
 		sched_yield();
@@ -126,11 +127,11 @@ static void case_signal(void)
 	unmake(links);
 }
 
-/* ---- threads in poll() -------------------------------------------------- */
+/* ---- threads in poll() ---- */
 
 struct watcher {
 	struct sdp_link *link;
-	int fd; /* an eventfd: what the socket layer's shadow is */
+	int fd; /* an eventfd, in place of the socket layer's shadow */
 	_Atomic unsigned int state, news, calls;
 };
 
@@ -167,7 +168,8 @@ static void sleep_until_in(struct watcher *w)
 		cnt = sdp_sleep_begin(pfd, SDP_SLEEP_FDS);
 		if (cnt < 0)
 			continue;
-		/* None: another thread serves, and on_notice() tells. */
+		/* None if another thread serves the device. Then on_notice()
+		 * reports. */
 		pfd[cnt] = (struct pollfd){ .fd = w->fd, .events = POLLIN };
 		if (!(sdp_link_state(w->link) & SDP_LINK_IN))
 			must(poll(pfd, (nfds_t)cnt + 1, 60000) != 0);
@@ -239,7 +241,8 @@ static void case_notice(void)
 	drain_links();
 }
 
-/* Nothing happens: no wake-up either.  Only more of them would be wrong. */
+/* Nothing happens, so there is no wake-up. Only additional ones would be an
+ * error. */
 static void case_idle(void)
 {
 	struct sdp_verbs_stats before, after;
@@ -248,7 +251,7 @@ static void case_idle(void)
 
 	make(links);
 	exchange(links);
-	do { /* until the last nap is over */
+	do { /* until the last short sleep is over */
 		sdp_verbs_get_stats(&before);
 		usleep(300000);
 		sdp_verbs_get_stats(&after);
@@ -257,9 +260,9 @@ static void case_idle(void)
 	unmake(links);
 }
 
-/* ---- small sends -------------------------------------------------------- */
+/* ---- small sends ---- */
 
-/* What waits for company, and what does not: seen by what has been posted. */
+/* Which sends are gathered: seen by what was posted. */
 static void case_gather(void)
 {
 	struct iovec iov = { (char[1]){ 'x' }, 1 };
@@ -268,7 +271,7 @@ static void case_gather(void)
 
 	make(links);
 	must(sdp_link_send(links[0], &iov, 1, 0) == 1);
-	must(stats_of(links[0]).tx_bcopy == 1); /* nothing was on its way */
+	must(stats_of(links[0]).tx_bcopy == 1); /* no message was in flight */
 	must(sdp_link_send(links[0], &iov, 1, SDP_SEND_MORE) == 1);
 	must(stats_of(links[0]).tx_bcopy == 1);
 	must(sdp_link_outq(links[0]) > 0);
@@ -283,7 +286,7 @@ static void case_gather(void)
 	unmake(links);
 }
 
-/* ---- a peer that stalls ------------------------------------------------- */
+/* ---- a peer that stalls ---- */
 
 static void case_stall(void)
 {
@@ -305,7 +308,7 @@ static void case_stall(void)
 	must(ret == -ETIMEDOUT);
 	sdp_link_close(links[0], sdp_now_ns() + 50000000);
 	drain_links();
-	/* What it has got is there, then the reset. */
+	/* The data it has received is there, then the reset. */
 	do {
 		n = sdp_link_recv_wait(links[1], &iov, 1, 0, 0, soon());
 	} while (n > 0);
@@ -315,7 +318,7 @@ static void case_stall(void)
 	free(buf);
 }
 
-/* Without a word, and without its process' end: SIGSTOP. */
+/* Without any message, and without the end of its process: SIGSTOP. */
 static void case_stopped(void)
 {
 	struct sdp_link *links[2];
@@ -326,15 +329,16 @@ static void case_stopped(void)
 				sdp_now_ns() + 20000000) == -EAGAIN);
 	must(sdp_link_linger(links[0], soon()) == 0);
 	sdp_link_close(links[0], sdp_now_ns() + 50000000);
-	/* links[1] never closes: the other goes all the same. */
+	/* links[1] never closes: the other ends nevertheless. */
 	get_eof(links[1]);
 	sdp_link_close(links[1], 0);
 	drain_links();
 }
 
-/* ---- memory that cannot be registered ----------------------------------- */
+/* ---- memory that cannot be registered ---- */
 
-/* Which regions: the program's memory is more than written locally. */
+/* Which regions are refused. Those of the program have more rights than local
+ * write. */
 static _Atomic enum { REFUSE_NONE, REFUSE_PROGRAMS, REFUSE_ALL } refused;
 
 static bool is_refused(int access)
@@ -346,7 +350,7 @@ static bool is_refused(int access)
 }
 
 #undef ibv_reg_mr
-/* In place of libibverbs' own, for the objects of this program. */
+/* Replaces libibverbs' function for the objects of this program. */
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
 	struct ibv_mr *(*next)(struct ibv_pd *, void *, size_t, int);
@@ -382,7 +386,7 @@ static void *get_much(void *arg)
 	return NULL;
 }
 
-/* What cannot be registered is copied. */
+/* Memory that cannot be registered is copied. */
 static void send_unregistered(struct sdp_link *links[2])
 {
 	struct much m = { links[1], malloc(MUCH) };
@@ -422,7 +426,7 @@ static void case_unregistered(void)
 	unmake(links);
 }
 
-/* ---- descriptors -------------------------------------------------------- */
+/* ---- descriptors ---- */
 
 static unsigned int open_fds(void)
 {
@@ -470,7 +474,7 @@ static void case_descriptors(void)
 	}
 }
 
-/* Numbers below those that are the library's own. */
+/* Numbers below the library's own. */
 static unsigned int low_fds(void)
 {
 	unsigned int cnt = 0;
@@ -500,7 +504,7 @@ static void case_numbers(void)
 	unmake(links);
 }
 
-/* ---- connections by the thousand ---------------------------------------- */
+/* ---- connections by the thousand ---- */
 
 #ifndef CYCLES
 #define CYCLES 10000
@@ -553,7 +557,7 @@ static struct amounts look(void)
 }
 
 /* What the pool has lent with more links than case_cycles() has at a time: the
- * receives that are posted for them are taken back one by one. */
+ * receives posted for them are returned one by one. */
 static uint64_t pool_at_rest(void)
 {
 	struct sdp_link *links[4];
@@ -566,13 +570,13 @@ static uint64_t pool_at_rest(void)
 	return look().pool_used;
 }
 
-/* T110: nothing is left of a connection. */
+/* T110: nothing of a connection is left. */
 static void case_cycles(void)
 {
 	struct amounts before = { .fds = 0 }, after;
 	uint64_t pool_most = pool_at_rest();
 
-	/* The first hundred make what stays: devices, pools, threads. */
+	/* The first hundred allocate what stays: devices, pools, threads. */
 	for (int i = 0; i < 100 + CYCLES; i++) {
 		struct sdp_link *links[2];
 
@@ -598,7 +602,7 @@ static void case_cycles(void)
 	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
 }
 
-/* ---- all of them -------------------------------------------------------- */
+/* ---- the next event ---- */
 
 static const struct {
 	const char *name;

@@ -32,7 +32,7 @@ void place_open(struct place *p, enum sdp_carrier carrier,
 		return;
 	}
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* The port was another case's. */
+	/* Another case used the port. */
 	must(!setsockopt(p->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)));
 	must(!bind(p->fd, (struct sockaddr *)&p->addr, len));
 	must(!listen(p->fd, 8));
@@ -77,7 +77,7 @@ static int link_try(const struct sockaddr_in *addr, const struct pair *pair,
 	return ret;
 }
 
-/* A listener in a program of its own may be between two cases. */
+/* A listener in a separate program may be between two cases. */
 static bool is_too_early(const struct pair *pair, int ret)
 {
 	return pair->place == PAIR_CONNECT &&
@@ -166,7 +166,7 @@ static void run_threads(const struct pair *pair, pair_fn *const side[2])
 	place_close(&a.place);
 }
 
-/* Each opens its devices itself: forked before any of them is. */
+/* Each opens its devices itself: forked before any of them is opened. */
 static void run_processes(const struct pair *pair, pair_fn *const side[2])
 {
 	struct place p;
@@ -201,7 +201,7 @@ static void run_listen(const struct pair *pair, pair_fn *const side[2])
 
 	place_open(&p, listen_by(pair), &pair->addr);
 	link = link_accept(&p, pair);
-	place_close(&p); /* the next connection is another process's */
+	place_close(&p); /* the next connection belongs to another process */
 	side[1](link);
 }
 

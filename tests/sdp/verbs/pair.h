@@ -13,7 +13,7 @@
 #include "verbs/sdp-link.h"
 #include "../../harness/must.h"
 
-/* Long: only a hang gets there. */
+/* Long: only a hang reaches it. */
 #define PAIR_LIMIT_NS 240000000000ull
 
 static inline uint64_t soon(void)
@@ -21,13 +21,13 @@ static inline uint64_t soon(void)
 	return sdp_now_ns() + PAIR_LIMIT_NS;
 }
 
-/* The last two: one end here, the other in a program of its own. */
+/* The last two: one end here, the other in a separate program. */
 enum pair_place { PAIR_THREADS, PAIR_PROCESSES, PAIR_CONNECT, PAIR_LISTEN };
 
-/* Where an Accepting Peer is found. */
+/* The address of an Accepting Peer. */
 struct place {
 	int fd;			 /* STREAM: listening socket */
-	struct sdp_listener *cm; /* else */
+	struct sdp_listener *cm; /* other carriers */
 	struct sockaddr_in addr;
 };
 
@@ -40,30 +40,31 @@ typedef void pair_fn(struct sdp_link *link);
 
 struct pair {
 	enum sdp_carrier carrier;
-	bool is_port;	 /* listen by TCP, whatever the carrier */
+	bool is_port;	 /* listen by TCP, for any carrier */
 	bool is_request; /* connect by TCP, and send an MPA Request */
 	enum pair_place place;
-	struct sockaddr_in addr;	/* zero: any port of 127.0.0.1 */
-	struct sdp_link_options opt[2]; /* the Connecting Peer's, the other's */
+	struct sockaddr_in addr; /* zero: any port of 127.0.0.1 */
+	struct sdp_link_options
+		opt[2]; /* the Connecting Peer's, the Accepting Peer's */
 };
 
-/* @side[0] runs with the Connecting Peer's link, @side[1] with the other's;
- * each closes its own. */
+/* @side[0] runs with the Connecting Peer's link, @side[1] with the Accepting
+ *   Peer's. Each closes its link. */
 void pair_run(const struct pair *pair, pair_fn *const side[2]);
 
-/* Both links in this process. */
+/* Makes both links in this process. */
 void pair_make(const struct pair *pair, struct sdp_link *ret_links[2]);
 
 /* Ends of a TCP connection over loopback. */
 void pair_tcp(int ret_fds[2]);
 
-/* Blocking calls that have to succeed. */
+/* Blocking calls that must succeed. */
 void put(struct sdp_link *link, const void *buf, size_t len);
 void get(struct sdp_link *link, void *buf, size_t len);
 void get_eof(struct sdp_link *link);
 struct sdp_link_stats stats_of(struct sdp_link *link);
 
-/* Until every link that was closed has gone.  sdp_verbs_drain() itself does not
+/* Waits until every closed link has ended. sdp_verbs_drain() itself does not
  * wait long for a peer's DisConn. */
 void drain_links(void);
 

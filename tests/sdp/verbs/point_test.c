@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Cancellation: a thread inside a call goes on until the call's end, whatever
- * its type, and then it ends. */
+/* Cancellation: a thread inside a call continues to the call's end, whatever
+ * its cancellation type. Then it ends. */
 #include "test.h"
 
 #include <pthread.h>
@@ -10,8 +10,8 @@
 #include "verbs/sdp-link.h"
 
 #ifdef __SANITIZE_THREAD__
-/* It has locks of its own, which a thread that ends at any instruction takes
- * along. */
+/* TSan has locks of its own. A thread that ends at any instruction would keep
+ * them. */
 #define ANYWHERE PTHREAD_CANCEL_DEFERRED
 #else
 #define ANYWHERE PTHREAD_CANCEL_ASYNCHRONOUS
@@ -21,10 +21,10 @@ enum step { INSIDE, ASKED, LEAVING, BEHIND };
 
 struct scene {
 	int type, state;
-	bool by_handler; /* a signal handler makes a call inside the call */
-	/* expected */
+	bool by_handler; /* a signal handler makes a call during the call */
+	/* Expected. */
 	bool is_cancelled, goes_on;
-	/* seen */
+	/* Seen. */
 	_Atomic int step;
 	bool was_cancelled;
 };
@@ -117,7 +117,7 @@ static void *calls_main(void *arg)
 	return NULL;
 }
 
-/* Wherever it is, between calls and in them. */
+/* At any point, between calls and inside them. */
 static void test_anywhere(void **state)
 {
 	for (int i = 0; i < 500; i++) {
@@ -137,7 +137,7 @@ static void test_anywhere(void **state)
 	}
 }
 
-/* One that has ended is not looked for any more; and one that never called. */
+/* Threads that have ended, or never made a call. */
 static void test_others(void **state)
 {
 	_Atomic bool has_begun = false;
@@ -156,7 +156,7 @@ static void test_others(void **state)
 	sdp_point_leave();
 }
 
-/* The thread went on elsewhere, as by siglongjmp(): it can be cancelled as
+/* The thread has left its calls, as by siglongjmp(): it can be cancelled as
  * before the calls that it has left. */
 static void test_left(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which devices sockets can use, with libibverbs and libusiw played here.  Each
- * case is a process: what was found holds for good.
+ * Which devices sockets can use, with simulated libibverbs and libusiw. Each
+ * case is a process, because the result is kept.
  */
 #include "test.h"
 
@@ -21,7 +21,7 @@ static const char *names[3];
 static struct ibv_device devices[2], *list[3];
 static bool has_symbol;
 
-/* What a fork of this process called, in order. */
+/* The calls made during a fork of this process, in order. */
 static char calls[8];
 static bool is_loaded;
 
@@ -85,7 +85,7 @@ void *sdp_direct_symbol(const char *name)
 	return has_symbol ? &has_symbol : NULL;
 }
 
-/* As a program has it, or a child of one that has used rdma_cm. */
+/* In a program, or in a child of one that has used rdma_cm. */
 static enum sdp_way way_in_child(const char *carrier, bool is_forked)
 {
 	int status;
@@ -117,7 +117,7 @@ static const struct {
 	[USIW_CA] = { "usiw_eth0", IBV_TRANSPORT_IB }, /* with that persona */
 };
 
-/* A port that is announced has to be one where connections can be made. */
+/* An announced port must be one where connections can be made. */
 static void finds_the_way_that_the_devices_have(void **state)
 {
 	static const struct {
@@ -150,7 +150,7 @@ static void finds_the_way_that_the_devices_have(void **state)
 		has_symbol = cases[i].has_symbol;
 		assert_int_equal(way_in_child(cases[i].carrier, false),
 				 cases[i].way);
-		/* Its parent's objects do not work in a child. */
+		/* Objects of its parent do not work in a child. */
 		assert_int_equal(way_in_child(cases[i].carrier, true),
 				 cases[i].way == SDP_WAY_CM ? SDP_WAY_NONE
 							    : cases[i].way);
@@ -168,8 +168,8 @@ static void fork_and_wait(void)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* A thread that holds a lock of the user may wait for one of the driver.  A
- * fork that has the driver's lock must not wait for the user's. */
+/* A thread that holds a lock of the user may wait for one of the driver. A fork
+ * that holds the driver's lock must not wait for the user's. */
 static void forks_with_the_locks_of_the_user_first(void **state)
 {
 	sdp_verbs_at_fork(user_prepare, user_parent);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How long threads poll, with peers that are played: a request is answered
- * after a time that depends on whether the thread still polls.
+ * How long threads poll, with simulated peers: a request is answered after a
+ * time that depends on whether the thread still polls.
  */
 #include "test.h"
 
@@ -24,8 +24,8 @@ static void play_init(struct play *play, int cpu_cnt)
 	sdp_budget_init(&play->budget, cpu_cnt);
 }
 
-/* A wait for an answer that comes @after_ns from now; if @needs_cpu, it comes
- * @after_ns after the thread has gone to sleep.  Return: whether polling saw
+/* A wait for an answer that comes @after_ns from now; with @needs_cpu it comes
+ * @after_ns after the thread went to sleep. Return: whether polling detected
  * it. */
 static bool wait(struct play *play, uint64_t after_ns, bool needs_cpu)
 {
@@ -76,8 +76,8 @@ static void shrinks_to_nothing_when_nothing_comes(void **state)
 	assert_in_range(play.polled_ns, 0, MS);
 }
 
-/* The answer of a peer on the same processor comes only once the thread
- * sleeps: all polling is in vain, and little of it may happen. */
+/* The answer of a peer on the same processor comes only after the thread
+ * sleeps: all polling is in vain, and must be rare. */
 static void leaves_a_peer_on_the_same_processor_alone(void **state)
 {
 	struct play play;
@@ -96,7 +96,7 @@ static void leaves_a_peer_on_the_same_processor_alone(void **state)
 			2 * (play.now - begin));
 }
 
-/* An answer that is late once costs a short rest, not a long one. */
+/* A single late answer costs a short rest, not a long one. */
 static void forgives_late_answers(void **state)
 {
 	struct play play;

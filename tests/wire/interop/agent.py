@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The suite's hand in the guest: dials out, then runs what it is told.
+"""The suite's agent in the guest: connects to the host, then runs the commands
+that it gets.
 
-One JSON object a line each way: {"op": ...} and its answer; an answer with
-"error" is a mistake of ours, not a result.
+One JSON object a line each way: {"op": ...} and its answer. An answer with
+"error" is a bug of the suite, not a result.
 """
 import base64
 import json
@@ -47,7 +48,7 @@ class Agent:
         return {"code": process.poll(), "text": self.text(path)}
 
     def end(self, id, timeout=0.0):
-        """Wait so long, then kill; code is None when it had to be killed."""
+        """Waits this long, then kills; code is None if it had to be killed."""
         process, path = self.running.pop(id)
         try:
             code = process.wait(timeout)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The table: who connects, over what, with which settings, running what.
+"""The table of cases: the two sides, their network, their settings, and the
+programs.
 
-A case is data; interop.py runs it.  "net" is user, tap (usiw on the host) or
-guest (both stacks in one guest); "usiw" the side that usiw takes, None: siw
-has both.
+A case is data; interop.py runs it. "net" is user, tap (usiw on the host) or
+guest (both stacks in one guest). "usiw" is the side that uses usiw; None: both
+use siw.
 """
 import itertools
 import re
@@ -21,7 +22,7 @@ LIMIT = 4
 # For development: one boot, a minute.
 QUICK = [r"^user-(client|server)-(verify|rping-4096|ib_send_lat-1|"
          r"ib_(write|read|send)_bw-4096)$", "^guest-client-verify$"]
-# siw 6.1 as it is built: what set_siw() does not say
+# siw 6.1 as built: the values of what set_siw() does not set
 SIW = {"mpa_crc_required": 0, "mpa_crc_strict": 0, "peer_to_peer": 0,
        "mpa_version": 2}
 
@@ -35,22 +36,22 @@ class Case:
         self.server, self.client = server, client
         self.moved = moved  # payload octets that cross usiw, at least
         self.siw, self.env = dict(siw or {}), dict(env or {})
-        self.log = log  # pattern that usiw's log must show
-        self.starts = starts  # None: as the settings say; else a function
+        self.log = log  # pattern that usiw's log must contain
+        self.starts = starts  # None: by the settings; else a function
         self.timeout, self.server_codes = timeout * LIMIT, server_codes
         self.table = table  # perftest: (program, octets, iterations)
         self.codes = codes  # the client's
         self.pace = pace  # microseconds between connects, through QEMU
-        self.repeats = 0  # because of what is neither side's fault
+        self.repeats = 0  # for reasons that are neither side's fault
 
-    # ---- what the wire must show ----
+    # ---- what the wire must have ----
 
     def siw_has(self, name):
         return self.siw.get(name, SIW[name])
 
     def usiw_crc(self):
         crc = self.env.get("USIW_CRC", "on")
-        if crc == "auto":  # towards own addresses none is asked for
+        if crc == "auto":  # there is none towards the host's own addresses
             return self.net == "tap"
         return crc == "on"
 
@@ -73,7 +74,7 @@ class Case:
 
 
 class Script:
-    """One command in the guest says itself what is wrong."""
+    """One command in the guest; its output says what is wrong."""
 
     def __init__(self, name, command, timeout=100):
         self.net, self.usiw, self.name = "guest", None, f"guest-siw-{name}"
@@ -95,7 +96,7 @@ def verify(net, usiw, name, options=(), sizes=FEW_SIZES, connections=1,
 
 def rping(net, usiw, size, count, name=None, **kwargs):
     words = ["rping", "-V", "-C", count, "-S", size, "-p", "PORT"]
-    # The server meets a disconnect with an error of its own.
+    # The server reports an error of its own at a disconnect.
     return Case(name or f"rping-{size}", net, usiw, words + ["-s"],
                 words + ["-c", "-a", "ADDRESS"], moved=2 * size * count,
                 server_codes=None, **kwargs)
@@ -111,7 +112,8 @@ def perf(net, usiw, program, size, **kwargs):
     count = 20 if size > (4096 if "lat" in program else 65536) else 200
     kwargs.setdefault("timeout", 60)
     if program == "ib_write_lat" and usiw == "server":
-        # Its server speaks first, which RFC 5044 forbids unless both agree.
+        # Its server sends first. RFC 5044 forbids that unless both sides
+        # agree.
         kwargs.setdefault("siw", {"peer_to_peer": 1})
     words = [program, "-R", "-F", "-p", "PORT", "-s", size, "-n", count]
     return Case(f"{program}-{size}", net, usiw, words, words + ["ADDRESS"],
@@ -151,7 +153,7 @@ SIDES = ("client", "server")
 
 
 def programs(net):
-    """Everything once with the settings as they come."""
+    """Every program once with the default settings."""
     for usiw in SIDES:
         yield verify(net, usiw, "verify", sizes=VERIFY_SIZES, timeout=120)
         for size, count in ((64, 200), (4096, 100), (65000, 50)):
@@ -162,15 +164,15 @@ def programs(net):
                      timeout=120)
     yield ucmatose(net, "client", 10, "ucmatose")
     yield ucmatose(net, "client", 25, "ucmatose-25", timeout=60, pace=20_000)
-    # Its server speaks first, and RFC 5044 lets it only after the Request's
-    # side: with peer_to_peer that is siw's business, not the program's.
+    # Its server sends first. RFC 5044 allows that only after the Request's
+    # side has sent. With peer_to_peer siw takes care of it, not the program.
     for count in (10, 25):
         yield ucmatose(net, "server", count, f"ucmatose-p2p-{count}",
                        siw={"peer_to_peer": 1}, timeout=60)
 
 
 def settings(net):
-    """Each setting of one side against each of the other."""
+    """Each setting of one side with each setting of the other."""
     for usiw, crc, required, p2p, rev in itertools.product(
             SIDES, ("on", "off", "auto"), (0, 1), (0, 1), (1, 2)):
         if crc == "auto" and (p2p, rev) != (0, 2):
@@ -182,14 +184,14 @@ def settings(net):
         else:
             siw["mpa_version"] = rev
         name = f"crc-{crc}-siw-{required}-p2p-{p2p}-rev-{rev}"
-        # -r: revision 1 has no depths, siw's listener is told 0
+        # -r: revision 1 has no depths; siw's listener gets 0
         yield verify(net, usiw, f"verify-{name}", ("-r", 4), siw=siw, env=env)
         if rev == 2:
             yield rping(net, usiw, 5000, 20, name=f"rping-{name}", siw=siw,
                         env=env)
-    # usiw does not offer to be ready to receive
+    # usiw does not offer a ready-to-receive message
     yield verify(net, "client", "verify-no-rtr", env={"USIW_RTR": "off"})
-    # siw does not try revision 1 where revision 2 is not understood
+    # siw does not try revision 1 if the peer does not support revision 2
     yield Case("usiw-rev-1", net, "server",
                ["VERIFY", "-p", "PORT", "-S", 64, "-s"],
                ["VERIFY", "-p", "PORT", "-S", 64, "-c", "ADDRESS"],
@@ -206,8 +208,8 @@ def settings(net):
 def corners(net):
     info = {"USIW_LOG": "info"}
     for usiw in SIDES:
-        # siw 6.1 counts its private data, with revision 2's own four octets,
-        # in one octet: of 252 it would say that there are none.
+        # siw 6.1 counts its private data, with the four octets of revision 2,
+        # in one octet. It would announce none if there are 252.
         for octets in (1, 196, 251):
             yield verify(net, usiw, f"private-data-{octets}", ("-d", octets))
         yield verify(net, usiw, "rejects", ("-x", "-d", 100),
@@ -218,22 +220,22 @@ def corners(net):
                           else r"refused|broke the protocol"))
         yield verify(net, usiw, "strict-crc-off", env={"USIW_CRC": "off"},
                      siw={"mpa_crc_strict": 1})
-    # siw takes 256 octets, and usiw's revision 2 has 4 of its own.
+    # siw accepts 256 octets, and revision 2 of usiw has 4 of its own.
     yield verify(net, "client", "private-data-255", ("-d", 255, "-r", 4),
                  env=info, starts=second_try_is_rev_1,
                  log=r"trying revision 1; Linux's siw takes 256 octets")
-    # siw that will not have CRC meets usiw that insists: a plain refusal
+    # siw that refuses CRC, and usiw that requires it: a plain rejection
     yield Case("strict-crc-on", net, "client",
                ["VERIFY", "-p", "PORT", "-S", 64, "-s"],
                ["VERIFY", "-p", "PORT", "-S", 64, "-x", "-c", "ADDRESS"],
                siw={"mpa_crc_strict": 1}, env=info, server_codes="killed",
                starts=refused_once, log=r"[Rr]eject")
-    # siw sends behind its Reply at once: against the RFC, and taken well
+    # siw sends directly after its Reply, against the RFC; usiw accepts it
     yield verify(net, "client", "responder-first", ("-f",))
     yield verify(net, "client", "responder-first-no-rtr", ("-f",),
                  env={"USIW_RTR": "off"})
-    # usiw does not, whatever the application posts; one that waits for ever
-    # learns why
+    # usiw does not, whatever the application posts; an application that waits
+    # forever gets the reason in the log
     yield Case("server-first-is-named", net, "server",
                ["VERIFY", "-p", "PORT", "-S", 64, "-f", "-s"],
                ["VERIFY", "-p", "PORT", "-S", 64, "-f", "-c", "ADDRESS"],
@@ -257,8 +259,8 @@ def both_in_guest():
 
 
 def sdp():
-    """What is sent right behind an MPA Reply ends the start of siw, so
-    HelloAck is private data, unless there is an RTR."""
+    """siw cannot start if something follows directly after an MPA Reply.
+    Therefore HelloAck is private data, unless there is an RTR."""
     for usiw in (None, *SIDES):
         yield sdp_links("guest", usiw, "cm-priv")
     yield sdp_links("guest", "server", "cm-port")

@@ -19,12 +19,12 @@ from harness import Failure, check, wait_until  # noqa: E402
 
 BOOT_SECONDS = 300
 LIFE_SECONDS = 7200
-# QEMU listens on the first on the host's side; the others are usiw's there.
+# QEMU listens on the first on the host's side; the others are for usiw there.
 PORTS = range(20001, 20061)
 HOST_SHIFT = 100
-# What the image lacks.
+# Packages that the image lacks.
 LIBRARIES = {"LD_LIBRARY_PATH": "/host/lib:/host/lib/foreign"}
-PLAIN = {}  # siw as it is; anything else takes siw-tunable
+PLAIN = {}  # siw as it is; other settings need siw-tunable
 
 
 class Guest:
@@ -126,28 +126,30 @@ class Guest:
         self.shell("dmesg -C")
 
     def kernel_log(self):
-        """What the kernel has said since, or why that is not known."""
+        """The kernel's messages since the last call, or the reason why there
+        are none."""
         try:
             return self.shell("dmesg")
         except Failure as e:
             return f"({e})\n"
 
     def next_port(self):
-        """Each port again only after all the others."""
+        """Uses each port again only after all the others."""
         for port in self.ports:
             return port
         self.ports = iter(PORTS)
         return self.next_port()
 
     def set_siw(self, setting):
-        """Load siw with these parameters, unless it is."""
+        """Loads siw with these parameters, unless it is loaded with them
+        already."""
         if setting == self.siw:
             return
         words = " ".join(f"{k}={v}" for k, v in sorted(setting.items()))
         load = f"insmod /usr/lib/siw-tunable/siw.ko {words}" if setting \
             else "modprobe siw"
         self.siw = None
-        self.is_spoiled = True  # unless all goes well
+        self.is_spoiled = True  # unless there is no error
         self.shell("rdma link del siw0 2>/dev/null; for i in $(seq 50); do "
                    "grep -q '^siw ' /proc/modules || break; "
                    "rmmod siw 2>/dev/null || sleep 0.2; done; "
@@ -165,7 +167,7 @@ class Guest:
 
 
 class GuestProgram:
-    """Looks like harness.Program."""
+    """Has the methods of harness.Program."""
 
     def __init__(self, guest, name, command, env, usiw):
         self.guest, self.name = guest, name
@@ -210,7 +212,7 @@ class GuestProgram:
 
 
 def copy_foreign_libraries(lib):
-    """What usiw needs and the guest's image lacks."""
+    """The libraries that usiw needs and the guest's image lacks."""
     foreign = os.path.join(lib, "foreign")
     os.makedirs(foreign)
     rnic = glob.glob(os.path.join(lib, "libusiw-rnic-*.so"))

@@ -4,15 +4,16 @@
 
     interop.py [-l] [-k] [-r TIMES] [--quick] [PATTERN]...
 
-Runs the cases of cases.py whose names a PATTERN is found in (a regular
-expression; all cases without one; --quick: a few).  -l lists them, -r repeats
-each, -k keeps captures and logs and says where.  Exit code 77: it cannot run
-here, the reason is printed.
+Runs the cases of cases.py with a name that matches a PATTERN (a regular
+expression; all cases without one; --quick: a few). -l lists them, -r repeats
+each, -k keeps captures and logs and prints their place. Exit code 77: it
+cannot run here, the reason is printed.
 
-It needs QEMU, the guest's image (made by tests/kernel-lab/build, which wants
-root and a Debian mirror, unless it is there), user namespaces, /dev/net/tun,
-tcpdump, strace, and rping, ucmatose and perftest on the host.  All runs in
-namespaces of its own, with 2 CPUs and 4 GiB for one guest at a time.
+It needs QEMU, the guest's image, user namespaces, /dev/net/tun, tcpdump,
+strace, and rping, ucmatose and perftest on the host. tests/kernel-lab/build
+makes the image, if there is none; it needs root and a Debian mirror.
+Everything runs in separate namespaces, with 2 CPUs and 4 GiB for one guest at
+a time.
 """
 import argparse
 import ctypes
@@ -43,7 +44,7 @@ VERIFY = os.path.join(harness.BUILD, "bin", "interop-verify")
 PROGRAMS = ("rping", "ucmatose", *cases.PERFTESTS)
 
 
-# ---- what it takes to run ----------------------------------------------------
+# ---- requirements ----------------------------------------------------
 
 def prepare():
     """Image and tools, or the reason why not."""
@@ -70,13 +71,13 @@ def prepare():
         if build.returncode:
             raise Skip("the guest image cannot be built (it needs a Debian "
                        "mirror); see above")
-    if not os.access(IMAGE, os.W_OK):  # `run` notes there whether KVM works
+    if not os.access(IMAGE, os.W_OK):  # `run` records there whether KVM works
         os.environ.setdefault("KERNEL_LAB_ACCEL", "tcg")
 
 
 def enter():
-    """Again, in namespaces where all ports and interfaces are ours, and
-    where nothing outlives us."""
+    """Starts again, in namespaces where all ports and interfaces belong to the
+    suite, and where no process remains after it."""
     os.environ[INSIDE] = "1"
     os.environ["USIW_TEST_KEEP_USER"] = "1"  # there is no other user inside
     os.execvp("unshare", ["unshare", "-Urnmpf", "--kill-child", "--mount-proc",
@@ -98,8 +99,8 @@ def make_network():
 # ---- the wire ---------------------------------------------------------------------
 
 class HostSniffer:
-    """Captures in this namespace.  (tcpdump wants to change to a user that
-    a new user namespace does not have; its compiler does not.)"""
+    """Captures in this namespace. (tcpdump tries to change to a user that a
+    new user namespace does not have; only its compiler is used.)"""
 
     ALL_PROTOCOLS, ATTACH_FILTER = 0x0003, 26
     OUTGOING = 4
@@ -134,7 +135,7 @@ class HostSniffer:
             except TimeoutError:
                 continue
             if self.is_loopback and address[2] == self.OUTGOING:
-                continue  # each one comes in as well
+                continue  # each packet to lo is captured on its way in as well
             now = time.time()
             self.file.write(struct.pack(
                 "<IIII", int(now), int(now % 1 * 1e6), len(frame),
@@ -171,7 +172,7 @@ class GuestSniffer:
 # ---- one case ------------------------------------------------------------------------
 
 def words_of(command, port, address, where):
-    """The program's words on that machine."""
+    """The program's arguments on that machine."""
     programs = os.path.join(harness.BUILD, "bin") if where == "host" \
         else "/host/bin"
     names = {"PORT": str(port), "ADDRESS": address,
@@ -181,7 +182,7 @@ def words_of(command, port, address, where):
 
 
 class Again(Skip):
-    """Neither side's fault."""
+    """Neither side is the cause; the case is repeated."""
 
 
 class Pair:
@@ -202,11 +203,12 @@ class Pair:
             else self.guest.own_address
 
     def inside(self, role):
-        """QEMU's network listens for the guest with a backlog of 1: it drops
-        handshakes that come together, and connects that wait for their Reply
-        time out.  perftest's server moreover listens anew for its second
-        connection, and our client comes too soon for it.  Where a connection
-        is refused usiw tries again; QEMU's network takes it and resets it."""
+        """QEMU's network listens for the guest with a backlog of 1. It drops
+        simultaneous handshakes, and connects that wait for their Reply time
+        out. perftest's server closes its listener before the second connection
+        and opens another, and our client may connect before that. If a
+        connection is refused, usiw tries again; QEMU's network accepts it and
+        resets it."""
         delay = 400_000 if self.case.table else self.case.pace
         if delay and role == "client" and self.guest.kind == "user":
             return ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
@@ -253,8 +255,8 @@ class Pair:
             20 * cases.LIMIT, codes=None))
 
     def check_perftest(self, role, program, code):
-        """siw ends its last SEND with an error when the other program, which
-        has it, disconnects meanwhile."""
+        """siw completes its last SEND with an error if the other program,
+        which has received it, disconnects meanwhile."""
         is_forgiven = role != self.case.usiw and \
             "Failed to close connection" in program.text()
         check(code == 0 or is_forgiven, f"{program.name} ended with {code}")
@@ -273,7 +275,7 @@ class InteropTest(Test):
             try:
                 program.stop()
             except Failure:
-                pass  # the guest has gone; told elsewhere
+                pass  # the guest has ended; reported elsewhere
         return super().__exit__(kind, value, trace)
 
     def conclude(self, kind, value, states):
@@ -289,7 +291,7 @@ class InteropTest(Test):
 
 
 def check_starts(case, starts):
-    """What stood on the wire is what the settings say."""
+    """The start frames in the capture are those that the settings demand."""
     frames = wait_until(starts, 20, "start frames in the capture")
     told = "; ".join(map(str, frames[:6]))
     if case.starts:
@@ -312,9 +314,9 @@ def keep_capture(path):
 
 
 def run_pair(test, guest, pair):
-    """The programs.  QEMU's own TCP cuts the stream where it likes, also
-    where siw does not stand it.  What siw's own faults have ended is no
-    result, but only where capture and kernel log prove it (siwfault.py)."""
+    """Runs the programs. QEMU's own TCP cuts the stream at any place, also
+    where siw fails then. A case that ended by a bug of siw is repeated, but
+    only if capture and kernel log prove it (siwfault.py)."""
     case = pair.case
     if case.net == "guest":
         return pair.run()
@@ -357,12 +359,13 @@ def run_case_once(guest, sniffers, case):
     with InteropTest(case.name, guest) as test:
         before = crossed(test.counters.sum())
         pair = Pair(test, guest, case)
-        # The capture goes on, and ports come again.
+        # The capture continues, and ports are used again.
         old = len(wire.starts(sniffer.read(), pair.port))
         server, client = run_pair(test, guest, pair)
         if case.table:
             program, size, count = case.table
-            # The clock of an emulated CPU makes the rest "inf" at times.
+            # With the clock of an emulated CPU the other values are sometimes
+            # "inf".
             rows = [(int(a), int(b)) for a, b in re.findall(
                 r"^ *(\d+) +(\d+) +[0-9i]", client.text(), re.M)]
             check(rows == [(size, count)], f"{program}'s table: {rows}")
@@ -398,7 +401,7 @@ class Tally:
         sys.stdout.flush()
 
     def conclude(self, wanted, repeats, seconds):
-        """The summary; the exit code."""
+        """Prints the summary. Returns the exit code."""
         for name in self.failed:
             print(f"failed: {name}")
         left = wanted - len(self.passed) - len(self.failed) - \
@@ -413,7 +416,7 @@ class Tally:
 
 
 def check_usiw_in_guest(guest):
-    """A host of another Debian makes programs the guest cannot run."""
+    """The guest cannot run programs that a host of another Debian makes."""
     answer = guest.ask("run", argv=["/host/bin/usiw", "--version"])
     if answer["code"] != 0:
         raise Skip("what this host builds does not run in the guest: " +
@@ -421,7 +424,7 @@ def check_usiw_in_guest(guest):
 
 
 class Boots:
-    """A guest and its sniffers, made anew when its siw is beyond repair."""
+    """A guest and its sniffers, started anew if its siw cannot recover."""
 
     LIMIT = 6
 
@@ -476,7 +479,8 @@ class Boots:
 
 
 def run_guest(kind, wanted, tally, directory, keep):
-    """All cases of one network, those with the same siw after each other."""
+    """Runs all cases of one network. Cases with the same siw come after each
+    other."""
     nets = ("user", "guest") if kind == "user" else ("tap",)
     mine = [c for c in wanted if c.net in nets]
     # The plain module comes first; sort() keeps the order of the table.

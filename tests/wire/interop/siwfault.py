@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""siw's faults in a case that failed, told from ours by the capture.
+"""Tells siw's bugs from our own in a case that failed, by its capture.
 
-Of Linux 6.1, siw_get_trailer(): siw collects an FPDU's padding and CRC in a
-buffer, but puts each piece that TCP hands it to that buffer's begin.  Where a
-TCP segment ends inside the trailer it therefore compares a wrong CRC, hashes
-wrong padding, and says both values in the kernel's log.  What it says is
-siw's error when every CRC on the wire is right and one of them, cut
-somewhere, gives just these values.
+Bug of siw_get_trailer() in Linux 6.1: siw collects the padding and CRC of an
+FPDU in a buffer, but writes each piece that it gets from TCP to the start of
+that buffer. If a TCP segment ends inside the trailer, siw compares a wrong
+CRC, hashes wrong padding, and logs both values. It was this bug if every CRC
+on the wire is right, and one of them, cut somewhere, gives exactly these
+values.
 
-siw_get_hdr(): of a header in two pieces it counts the octets behind the first
-16 anew for each.  A READ Request so cut is too long for it; it says so with
-the length that it read in the header, which is right: all have that length.
+Bug of siw_get_hdr(): if a header comes in two pieces, siw counts the octets
+after the first 16 again for each piece. A READ Request that is cut like this
+is too long for siw. siw logs the length that it read in the header. That
+length is right, and the same for all of them.
 
-What siw itself sends with a wrong CRC stands so in the capture.
+A wrong CRC that siw itself sends is in the capture.
 """
 import os
 import re
@@ -38,8 +39,8 @@ def logged(text):
 
 
 def misread(trailer, before):
-    """For each cut what siw takes for (padding, CRC).  @before: octets that
-    the trailer's place in the buffer had."""
+    """For each cut, the values that siw reads as (padding, CRC). @before:
+    earlier contents of the trailer's place in the buffer."""
     for cut in range(1, len(trailer)):
         place = bytearray(before)
         place[:cut] = trailer[:cut]
@@ -49,7 +50,7 @@ def misread(trailer, before):
 
 
 def explain(octets, received, computed):
-    """Where siw went wrong in these FPDUs (without markers), or None."""
+    """How siw failed in these FPDUs (without markers), or None."""
     buffer = bytearray(PAD_MAX + CRC_SIZE)
     try:
         for number, (ulpdu, begin, end) in enumerate(
@@ -63,12 +64,12 @@ def explain(octets, received, computed):
                             f"after {cut} octets")
             buffer[-size:] = trailer
     except (decode.Fault, decode.NeedMore):
-        pass  # a wrong CRC is ours; the end may be missing
+        pass  # a wrong CRC is our own bug; the end may be missing
     return None
 
 
 def read_is_right(octets, has_crc):
-    """Are there READ Requests, and is every FPDU right?"""
+    """Whether there are READ Requests, and every FPDU is right."""
     count = 0
     try:
         for ulpdu, _, _ in decode.fpdus(octets, has_crc, False):
@@ -98,7 +99,7 @@ def wrong_crc(octets):
 
 
 class Half:
-    """What one side of a connection sent behind its start frame."""
+    """What one side of a connection sent after its start frame."""
 
     def __init__(self, sender, is_active):
         self.start = decode.Start(sender.octets, decode.REQUEST_KEY if
@@ -107,14 +108,14 @@ class Half:
 
 
 def halves(path, is_active):
-    """(what usiw sent, what siw sent) of the connections in a capture;
+    """(what usiw sent, what siw sent) of the connections in a capture.
     @is_active: usiw is the side that connects."""
     for connection in pcap.connections(path):
         active, passive = decode.senders(connection)
         try:
             both = Half(active, True), Half(passive, False)
         except (decode.Fault, decode.NeedMore):
-            continue  # it did not come that far
+            continue  # it ended before that
         yield both if is_active else both[::-1]
 
 
@@ -134,8 +135,8 @@ def explain_connection(usiw, siw, said):
 
 
 def explain_capture(path, is_active, said):
-    """What siw did wrong, by a capture of the case and by what the guest's
-    kernel @said meanwhile; None: nothing that this could prove."""
+    """Which bug of siw it was, by a capture of the case and the messages @said
+    of the guest's kernel. None: no bug of siw is proved."""
     try:
         for usiw, siw in halves(path, is_active):
             story = explain_connection(usiw, siw, said)

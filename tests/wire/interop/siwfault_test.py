@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""siwfault.py knows siw's error, by what siw 6.1 said, and nothing else."""
+"""siwfault.py finds siw's bugs by the messages of siw 6.1, and nothing
+else."""
 import struct
 import tempfile
 import unittest
 
 import siwfault
 
-# A Send of 16 octets whole, and its first 16 - pad in a segment of their own,
-# to Linux 6.1.176: (padding, cut after, what the kernel logged).
+# A Send of 16 octets as a whole, and its first 16 - pad in a segment of their
+# own, to Linux 6.1.176: (padding, cut after, what the kernel logged).
 SAID = (
     (0, 1, 0x000d77ad, 0x0d77adce), (0, 2, 0x00000d77, 0x0d77adce),
     (0, 3, 0x0077ad0d, 0x0d77adce), (1, 1, 0x00fb4466, 0x61c3f9b8),
@@ -47,7 +48,7 @@ def packet(is_active, sequence, flags, payload=b""):
 
 
 def explain(is_active, said, usiw, siw):
-    """What is told of a connection with CRC; @is_active: usiw's side."""
+    """The explanation for a connection with CRC. @is_active: usiw's side."""
     start = struct.pack(">BBH", 0x40, 1, 0)
     active, passive = (usiw, siw) if is_active else (siw, usiw)
     octets = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 1 << 18, 1)
@@ -92,7 +93,7 @@ class SiwFaultTest(unittest.TestCase):
             wrong[20] ^= 1
             self.assertIsNone(siwfault.explain(bytes(wrong) + fpdu(0),
                                              received, computed))
-            # siw itself, with the whole trailer, would say so
+            # siw itself would log this with the whole trailer
             self.assertIsNone(siwfault.explain(
                 bytes(wrong), 0x0d77adce,
                 siwfault.decode.crc32c(bytes(wrong[:-4]))))
@@ -120,7 +121,7 @@ class SiwFaultTest(unittest.TestCase):
 
     def test_tells_by_a_capture(self):
         cases = (
-            # what the kernel said, usiw's octets, siw's, story
+            # kernel messages, usiw's octets, siw's octets, explanation
             ("rreq with mpa len 46", read_request(), b"", "READ Request"),
             ("rreq with mpa len 47", read_request(), b"", None),
             ("rreq with mpa len 46", fpdu(0), b"", None),

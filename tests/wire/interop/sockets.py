@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""In the guest: programs that know nothing of RDMA, under libsdp.so.
+"""In the guest: programs that do not use RDMA, under libsdp.so.
 
     sockets.py siw|usiw siw|usiw ADDRESS PORT
 
-The first word is the server's device, the second the client's.  siw has not the
-direct verb of usiw, so rdma_cm makes its connections.  Each pair of programs
-moves octets, which are compared; both have to count them as SDP's, and no
-connection may have fallen back to TCP.
+The first word is the server's device, the second the client's. siw does not
+have usiw's direct verb, so rdma_cm makes its connections. Each pair of
+programs moves octets, which are compared. Both sides must count them as octets
+of SDP, and no connection may have fallen back to TCP.
 """
 import hashlib
 import json
@@ -68,9 +68,9 @@ def words_of(device, words):
 
 
 class Side:
-    """One program; its statistics page stays."""
+    """One program. Its statistics page is kept."""
 
-    all = []  # a program that goes on keeps the device from being removed
+    all = []  # a program that still runs keeps the device from being removed
 
     def __init__(self, directory, device, words, **kwargs):
         self.all.append(self)
@@ -178,7 +178,7 @@ def iperf3(directory, _payload):
 
 
 def later(directory, payload):
-    """connect() does not wait, and epoll tells."""
+    """connect() does not wait, and epoll reports its end."""
     got = os.path.join(directory, "got")
     with open(got, "wb") as sink:
         server = listen(directory, ["nc", "-l", ADDRESS, PORT], stdout=sink,
@@ -191,7 +191,7 @@ def later(directory, payload):
 
 
 def forks(directory, _payload):
-    """A listener of rdma_cm goes back to TCP with the first fork."""
+    """A listener of rdma_cm falls back to TCP with the first fork."""
     server = listen(directory, ["python3", "-c", FORKER])
     client = Side(directory, CLIENT, ["python3", "-c", FORKS_CLIENT])
     client.wait()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every octet both ways: an rdma_cm pair that sends, writes and reads patterns
- * of each size between two stacks and compares what arrived, guards included.
+ * Verifies data in both directions: an rdma_cm pair sends, writes and reads
+ * patterns of each size between two stacks, and compares what arrived,
+ * including guards.
  *
  *   verify -s [options]              serve, until the connections are done
  *   verify -c ADDRESS [options]      connect
@@ -9,14 +10,15 @@
  *   -p PORT  -a ADDRESS (bind)  -S SIZE,SIZE,...  -n CONNECTIONS
  *   -d OCTETS   private data each way        -r DEPTH   IRD and ORD
  *   -f          the accepting side sends first, as soon as it is established
- *   -q MS       with -f, on the connecting side: nothing may come for so long;
- *               after it this side sends something, and then it must come
+ *   -q MS       with -f, on the connecting side: nothing may arrive for this
+ *               time; then this side sends something, and data must arrive
  *   -x          connect only to be rejected with private data
- *   -b          break in: WRITE to an STag that does not exist, and be thrown
- *               out; the other side serves on
+ *   -b          WRITE to an STag that does not exist; the connection must be
+ *               terminated, and the other side continues to serve
  *
- * Both sides step through the same script.  Small SENDs are the tokens; the
- * side that moves data names what it did, the other side compares.
+ * Both sides execute the same script. Small SENDs are tokens. The side that
+ * moves data sends a token that names the operation, and the other side
+ * compares.
  */
 #include <errno.h>
 #include <poll.h>
@@ -56,7 +58,7 @@ static struct options opt = {
 	.quiet_ms = 0,
 };
 
-/* What one side tells the other about its memory, and then what it did. */
+/* What one side tells the other about its memory and its last operation. */
 struct token {
 	uint32_t word;
 	uint32_t rkey;
@@ -70,8 +72,8 @@ struct side {
 	struct rdma_cm_id *id;
 	struct ibv_cq *cq;
 	struct ibv_pd *pd;
-	/* data: guard, size_max + guard, shared with the peer; src: what is
-	 * sent from here; slots: receives. */
+	/* data: guard, size_max and guard, shared with the peer. src: data to
+	 * send. slots: receives. */
 	uint8_t *data, *src, *slots;
 	struct ibv_mr *data_mr, *src_mr, *slots_mr;
 	size_t slot_size;
@@ -95,9 +97,10 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* ---- patterns ----------------------------------------------------------- */
+/* ---- patterns ---- */
 
-/* Depends on side, step and position, with a period prime to any FPDU's. */
+/* Depends on side, step and position. The period is prime to that of any
+ * FPDU. */
 static uint8_t pattern_at(uint32_t seed, size_t pos)
 {
 	uint32_t x = (uint32_t)pos * 2654435761u ^ seed * 40503u;
@@ -139,7 +142,7 @@ static void guard_check(const char *what, const uint8_t *p, size_t len)
 	}
 }
 
-/* ---- verbs -------------------------------------------------------------- */
+/* ---- verbs ---- */
 
 static struct ibv_mr *region(struct side *s, uint8_t **ret_buf, size_t len)
 {
@@ -251,7 +254,7 @@ static void wait_done(struct side *s, int cnt)
 	s->done_cnt -= cnt;
 }
 
-/* The oldest message; stays valid until recv_release(). */
+/* The oldest message. It stays valid until recv_release(). */
 static const uint8_t *recv_wait(struct side *s, size_t *ret_len)
 {
 	int64_t limit = now_ms() + LIMIT_MS;
@@ -297,8 +300,8 @@ static void post(struct side *s, enum ibv_wr_opcode opcode, const void *at,
 	post_send(s, &wr, raddr, rkey);
 }
 
-/* Two pieces, the first of an odd length, test gathering at the sender.  None
- * of them is empty: siw 6.1 reads an empty one as a pointer and crashes. */
+/* Two pieces, the first of an odd length, test gathering at the sender. Neither
+ * is empty: siw 6.1 reads an empty one as a pointer and crashes. */
 static void post_gather(struct side *s, enum ibv_wr_opcode opcode, size_t len,
 			uint64_t raddr, uint32_t rkey)
 {
@@ -316,7 +319,7 @@ static void post_gather(struct side *s, enum ibv_wr_opcode opcode, size_t len,
 	post_send(s, &wr, raddr, rkey);
 }
 
-/* ---- tokens ------------------------------------------------------------- */
+/* ---- tokens ---- */
 
 static void token_send(struct side *s, uint32_t word, uint64_t len)
 {
@@ -349,14 +352,14 @@ static void token_wait(struct side *s, uint32_t word, uint64_t len)
 	recv_release(s);
 }
 
-/* ---- the script --------------------------------------------------------- */
+/* ---- the script ---- */
 
 static uint32_t seed_of(int mover, int step, size_t len)
 {
 	return (uint32_t)len * 8 + (uint32_t)step * 2 + (uint32_t)mover;
 }
 
-/* One side moves data in each way, the other one compares. */
+/* One side moves data in each way. The other side compares. */
 static void move(struct side *s, int mover, size_t len)
 {
 	size_t off = len % 7;
@@ -365,14 +368,14 @@ static void move(struct side *s, int mover, size_t len)
 	pattern_fill(s->src, len, seed_of(mover, 0, len));
 	post_gather(s, IBV_WR_SEND, len, 0, 0);
 	wait_done(s, 1);
-	/* WRITE, to an address that is not aligned */
+	/* WRITE to an unaligned address */
 	pattern_fill(s->src, len, seed_of(mover, 1, len));
 	post_gather(s, IBV_WR_RDMA_WRITE, len, s->peer.addr + off,
 		    s->peer.rkey);
 	wait_done(s, 1);
 	token_send(s, WORD_WRITTEN, len);
-	token_wait(s, WORD_READ, len); /* compared, and refilled */
-	/* READ, out of what the peer has put there, to between guards */
+	token_wait(s, WORD_READ, len); /* compared and filled again */
+	/* READ what the peer has put there into the space between guards */
 	memset(s->data, GUARD_OCTET, len + 2 * GUARD + 8);
 	post(s, IBV_WR_RDMA_READ, s->data + GUARD + off, len, s->data_mr->lkey,
 	     s->peer.addr + off, s->peer.rkey);
@@ -389,7 +392,7 @@ static void compare(struct side *s, int mover, size_t len)
 	const uint8_t *p;
 
 	memset(s->data, GUARD_OCTET, len + 2 * GUARD + 8);
-	/* Nothing may move before the guards are there. */
+	/* No data may move before the guards are set. */
 	token_send(s, WORD_HELLO, len);
 	p = recv_wait(s, &got);
 	if (got != len)
@@ -405,7 +408,7 @@ static void compare(struct side *s, int mover, size_t len)
 	token_wait(s, WORD_END, len);
 }
 
-/* Many at once: WRITEs and READs back of what they wrote, mixed. */
+/* Many operations at once: WRITEs, and READs of the written data. */
 static void burst_move(struct side *s)
 {
 	size_t piece = opt.size_max / BURST;
@@ -430,7 +433,7 @@ static void burst_compare(struct side *s)
 	pattern_check("burst of WRITEs", s->data + GUARD, piece * BURST, 77);
 }
 
-/* The side that may not speak first has to stay silent, and then speaks. */
+/* The side that must not send first sends nothing, then it sends. */
 static void first_words(struct side *s)
 {
 	int64_t limit = now_ms() + opt.quiet_ms;
@@ -457,7 +460,7 @@ static void first_words(struct side *s)
 static void script(struct side *s)
 {
 	first_words(s);
-	if (!s->is_passive) /* the connecting side speaks first */
+	if (!s->is_passive) /* the connecting side sends first */
 		token_send(s, WORD_HELLO, opt.size_cnt);
 	else
 		token_wait(s, WORD_HELLO, opt.size_cnt);
@@ -472,7 +475,8 @@ static void script(struct side *s)
 		}
 	}
 	if (opt.size_max >= BURST) {
-		/* The side that was compared last knows the peer's buffer. */
+		/* The side that compared last has the address of the peer's
+		 * buffer. */
 		if (s->is_passive) {
 			burst_move(s);
 			token_wait(s, WORD_END, 1);
@@ -483,7 +487,7 @@ static void script(struct side *s)
 			burst_move(s);
 		}
 	}
-	/* Our last octets have been taken when the peer has answered. */
+	/* When the peer has answered, it has received everything. */
 	if (s->is_passive) {
 		token_wait(s, WORD_END, 99);
 		token_send(s, WORD_END, 100);
@@ -493,7 +497,8 @@ static void script(struct side *s)
 	}
 }
 
-/* A WRITE to nowhere: the peer terminates us, our requests are flushed. */
+/* A WRITE with an invalid STag: the peer terminates the connection, and the
+ * requests are flushed. */
 static void break_in(struct side *s)
 {
 	int64_t limit = now_ms() + LIMIT_MS;
@@ -508,17 +513,17 @@ static void break_in(struct side *s)
 			break;
 	}
 	if (ret <= 0)
-		die("waiting to be thrown out", ETIMEDOUT);
-	printf("thrown out: %s\n", ibv_wc_status_str(wc.status));
+		die("waiting for the connection to be terminated", ETIMEDOUT);
+	printf("terminated: %s\n", ibv_wc_status_str(wc.status));
 }
 
-/* ---- connections -------------------------------------------------------- */
+/* ---- connections ---- */
 
 static struct rdma_cm_event *event_wait(struct rdma_event_channel *chan,
 					enum rdma_cm_event_type type)
 {
 	struct pollfd pfd = { .fd = chan->fd, .events = POLLIN };
-	static struct rdma_cm_event *next; /* came before its turn */
+	static struct rdma_cm_event *next; /* arrived early */
 	struct rdma_cm_event *event = NULL;
 
 	if (next && type == RDMA_CM_EVENT_CONNECT_REQUEST) {
@@ -530,7 +535,8 @@ static struct rdma_cm_event *event_wait(struct rdma_event_channel *chan,
 			die(rdma_event_str(type), ETIMEDOUT);
 		if (rdma_get_cm_event(chan, &event))
 			die("rdma_get_cm_event", errno);
-		/* The peer's next connection may overtake the end of this. */
+		/* The peer's next connection may overtake the end of this
+		 * one. */
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
 		    event->event != type && !next) {
 			next = event;
@@ -578,7 +584,7 @@ static void pd_check(const struct rdma_cm_event *event, int from)
 		      (uint32_t)(500 + from));
 }
 
-/* Return: whether it is to count. */
+/* Return: whether to count the connection. */
 static bool client_once(struct rdma_event_channel *chan,
 			struct sockaddr_in *address)
 {
@@ -601,7 +607,7 @@ static bool client_once(struct rdma_event_channel *chan,
 	param_fill(&param, pd, 0);
 	err = rdma_connect(id, &param) ? errno : 0;
 	if (err == EADDRNOTAVAIL) {
-		/* siw has drawn a port that TIME_WAIT holds */
+		/* siw has chosen a port in TIME_WAIT */
 		side_fini(&s);
 		rdma_destroy_id(id);
 		return false;
@@ -613,8 +619,8 @@ static bool client_once(struct rdma_event_channel *chan,
 	pd_check(event, 1);
 	rdma_ack_cm_event(event);
 	if (opt.is_breaking) {
-		/* siw told of a violation before it is established never
-		 * says so, and cannot be ended */
+		/* siw does not report a violation before the connection is
+		 * established, and cannot be ended then */
 		token_send(&s, WORD_HELLO, 1);
 		token_wait(&s, WORD_HELLO, 2);
 		break_in(&s);

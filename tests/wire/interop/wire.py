@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What two stacks really agreed on: the MPA start frames in a capture."""
+"""The MPA start frames in a capture: what the two stacks agreed on."""
 import struct
 
 PCAP_MAGIC = 0xa1b2c3d4  # in little-endian order, microseconds
@@ -9,7 +9,7 @@ FLAG_MARKERS, FLAG_CRC, FLAG_REJECT, FLAG_ENHANCED = 0x80, 0x40, 0x20, 0x10
 
 
 class Start:
-    """A start frame as it stood on the wire."""
+    """A start frame as sent."""
 
     def __init__(self, source, target, octets):
         self.source, self.target = source, target
