@@ -130,7 +130,7 @@ static void behaves_as_a_queue_for_every_depth_and_start(void **state)
 			does_what_a_simple_queue_does(depths[i], starts[j]);
 }
 
-static void tells_what_is_pending_past_the_wrap(void **state)
+static void reports_pending_entries_past_the_wrap(void **state)
 {
 	struct usiw_ring ring = ring_new(4, 16, 0xfffffffeu);
 
@@ -216,7 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_a_power_of_two_of_slots),
 		cmocka_unit_test(behaves_as_a_queue_for_every_depth_and_start),
-		cmocka_unit_test(tells_what_is_pending_past_the_wrap),
+		cmocka_unit_test(reports_pending_entries_past_the_wrap),
 		cmocka_unit_test(gives_each_slot_memory_of_its_own),
 		cmocka_unit_test(hands_over_whole_entries_in_order),
 	};

@@ -84,7 +84,7 @@ static void relative_paths_begin_there(void **state)
 }
 
 /* A failed call leaves the current directory unchanged. */
-static void misses_change_nothing(void **state)
+static void failed_calls_change_nothing(void **state)
 {
 	static const struct {
 		const char *path;
@@ -113,7 +113,7 @@ static void misses_change_nothing(void **state)
 	assert_int_equal(rename("node_type", "new"), -1);
 }
 
-static void ways_in_and_out(void **state)
+static void chdir_enters_and_leaves_the_tree(void **state)
 {
 	int ours = open(CLASS, O_RDONLY | O_DIRECTORY);
 	int real = open("/proc/self", O_RDONLY | O_DIRECTORY);
@@ -147,7 +147,7 @@ static void ways_in_and_out(void **state)
 	close(file);
 }
 
-static void every_getcwd_says_it(void **state)
+static void every_getcwd_returns_it(void **state)
 {
 	char *(*getcwd_chk)(char *, size_t, size_t) =
 		dlsym(RTLD_DEFAULT, "__getcwd_chk");
@@ -213,7 +213,7 @@ static void a_vforked_child_moves_only_itself(void **state)
 	assert_true(file_says("node_type", "4: RNIC\n"));
 }
 
-static void programs_begin_where_we_are(void **state)
+static void programs_start_in_the_same_directory(void **state)
 {
 	assert_int_equal(setenv("PWD", "/", 1), 0);
 	assert_int_equal(chdir(IBDEV), 0);
@@ -235,13 +235,15 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(relative_paths_begin_there, go_home),
-		cmocka_unit_test_teardown(misses_change_nothing, go_home),
-		cmocka_unit_test_teardown(ways_in_and_out, go_home),
-		cmocka_unit_test_teardown(every_getcwd_says_it, go_home),
+		cmocka_unit_test_teardown(failed_calls_change_nothing, go_home),
+		cmocka_unit_test_teardown(chdir_enters_and_leaves_the_tree,
+					  go_home),
+		cmocka_unit_test_teardown(every_getcwd_returns_it, go_home),
 		cmocka_unit_test_teardown(a_forked_child_has_its_own, go_home),
 		cmocka_unit_test_teardown(a_vforked_child_moves_only_itself,
 					  go_home),
-		cmocka_unit_test_teardown(programs_begin_where_we_are, go_home),
+		cmocka_unit_test_teardown(programs_start_in_the_same_directory,
+					  go_home),
 	};
 
 	(void)argc;

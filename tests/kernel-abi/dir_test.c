@@ -32,7 +32,7 @@ static void streams_name_every_entry_once(void **state)
 	assert_int_equal(closedir(dir), 0);
 }
 
-static void types_are_told(void **state)
+static void readdir_returns_types(void **state)
 {
 	static const struct {
 		const char *dir, *name;
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams_name_every_entry_once),
-		cmocka_unit_test(types_are_told),
+		cmocka_unit_test(readdir_returns_types),
 		cmocka_unit_test(positions_can_be_told_and_sought),
 		cmocka_unit_test(reentrant_forms_fill_the_callers_entry),
 		cmocka_unit_test(opened_directories_become_streams),

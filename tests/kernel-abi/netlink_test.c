@@ -296,7 +296,7 @@ static void bad_requests_are_refused_in_a_reply(void **state)
 	close(fd);
 }
 
-static void what_the_kernel_refuses_is_refused(void **state)
+static void the_kernels_refusals_are_passed_on(void **state)
 {
 	struct sockaddr_nl other = { .nl_family = AF_NETLINK, .nl_pid = 7 };
 	struct sockaddr_nl inet = { .nl_family = AF_INET };
@@ -334,7 +334,7 @@ static void what_the_kernel_refuses_is_refused(void **state)
 }
 
 /* A full queue is reported, and the socket works again afterwards. */
-static void a_full_queue_is_told_and_drained(void **state)
+static void a_full_queue_is_reported_and_drained(void **state)
 {
 	int fd = netlink_open(0), sent = 0, got = 0;
 
@@ -387,7 +387,7 @@ static int child_asks(void)
 	return close(inherited) < 0 ? 3 : 0;
 }
 
-static void a_child_goes_on_with_it(void **state)
+static void a_child_continues_with_it(void **state)
 {
 	inherited = netlink_open(0);
 	assert_int_equal(bind_to(inherited, 4243), 0);
@@ -398,7 +398,7 @@ static void a_child_goes_on_with_it(void **state)
 
 /* libc closed the number without the preload library, so another file may get
  * it. */
-static void a_number_closed_past_us_is_foreign(void **state)
+static void a_number_closed_inside_libc_is_foreign(void **state)
 {
 	struct sockaddr_storage name;
 	int fd = netlink_open(0), pair[2];
@@ -444,11 +444,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ports_are_given_once),
 		cmocka_unit_test(options_are_kept),
 		cmocka_unit_test(bad_requests_are_refused_in_a_reply),
-		cmocka_unit_test(what_the_kernel_refuses_is_refused),
-		cmocka_unit_test(a_full_queue_is_told_and_drained),
+		cmocka_unit_test(the_kernels_refusals_are_passed_on),
+		cmocka_unit_test(a_full_queue_is_reported_and_drained),
 		cmocka_unit_test(duplicates_are_the_same_socket),
-		cmocka_unit_test(a_child_goes_on_with_it),
-		cmocka_unit_test(a_number_closed_past_us_is_foreign),
+		cmocka_unit_test(a_child_continues_with_it),
+		cmocka_unit_test(a_number_closed_inside_libc_is_foreign),
 	};
 
 	(void)argc;

@@ -528,7 +528,7 @@ static void requests_go_to_their_owner(void **state)
 
 /* The ACK that marks the end is not for an application that requested none. A
  * refusal is. */
-static void the_kernels_own_answer_passes(void **state)
+static void replies_of_the_kernel_are_passed_on(void **state)
 {
 	static const struct {
 		uint16_t flags;
@@ -609,7 +609,7 @@ int main(void)
 		cmocka_unit_test(errors_do_not_quote_when_capped),
 		cmocka_unit_test(lists_of_both_are_one),
 		cmocka_unit_test(requests_go_to_their_owner),
-		cmocka_unit_test(the_kernels_own_answer_passes),
+		cmocka_unit_test(replies_of_the_kernel_are_passed_on),
 		cmocka_unit_test(datagrams_hold_lists_and_fit_a_page),
 	};
 

@@ -76,7 +76,7 @@ static void each_opening_has_a_position_of_its_own(void **state)
 	close(other);
 }
 
-static void stat_and_fstat_tell_one_story(void **state)
+static void stat_and_fstat_agree(void **state)
 {
 	static const struct {
 		const char *path;
@@ -159,7 +159,7 @@ static void stdio_reads_and_refuses_to_write(void **state)
 }
 
 /* fclose() closes inside libc. The table must not keep the number. */
-static void a_reused_number_is_the_newcomers(void **state)
+static void a_reused_number_belongs_to_the_new_file(void **state)
 {
 	struct stat st, null;
 	FILE *file;
@@ -198,7 +198,7 @@ static uint64_t number_read(int fd)
 
 /* Programs watch counters in this way: they keep one descriptor and read it
  * again from its beginning, possibly after an early lseek(). */
-static void a_file_read_again_says_what_holds_now(void **state)
+static void a_file_read_again_has_current_content(void **state)
 {
 	int fd = open(IBDOWN "/ports/1/counters/port_xmit_packets",
 		      O_RDONLY | O_CLOEXEC);
@@ -252,7 +252,7 @@ static int open_without_memfd(void)
 	return fd < 0 ? 4 : 0;
 }
 
-static void a_denied_memfd_create_is_told_once(void **state)
+static void a_denied_memfd_create_is_reported_once(void **state)
 {
 	assert_in_filtered_child(open_without_memfd);
 }
@@ -263,12 +263,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(open_flags_are_honoured),
 		cmocka_unit_test(contents_can_be_read_and_not_changed),
 		cmocka_unit_test(each_opening_has_a_position_of_its_own),
-		cmocka_unit_test(stat_and_fstat_tell_one_story),
+		cmocka_unit_test(stat_and_fstat_agree),
 		cmocka_unit_test(access_follows_the_modes),
 		cmocka_unit_test(stdio_reads_and_refuses_to_write),
-		cmocka_unit_test(a_reused_number_is_the_newcomers),
-		cmocka_unit_test(a_file_read_again_says_what_holds_now),
-		cmocka_unit_test(a_denied_memfd_create_is_told_once),
+		cmocka_unit_test(a_reused_number_belongs_to_the_new_file),
+		cmocka_unit_test(a_file_read_again_has_current_content),
+		cmocka_unit_test(a_denied_memfd_create_is_reported_once),
 	};
 
 	(void)argc;

@@ -56,7 +56,7 @@ static bool is_ours(const struct stat *st)
 	return st->st_dev == makedev(0, 0xfffff);
 }
 
-static void every_spelling_leads_where_it_should(void **state)
+static void every_spelling_of_a_path_is_resolved(void **state)
 {
 	struct stat st;
 
@@ -97,7 +97,7 @@ static void directories_open_what_is_below_them(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
-static void too_long_a_way_is_refused(void **state)
+static void too_long_a_path_is_refused(void **state)
 {
 	static char path[PATH_MAX + 64];
 	struct stat st;
@@ -132,9 +132,9 @@ static void realpath_names_the_node(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_spelling_leads_where_it_should),
+		cmocka_unit_test(every_spelling_of_a_path_is_resolved),
 		cmocka_unit_test(directories_open_what_is_below_them),
-		cmocka_unit_test(too_long_a_way_is_refused),
+		cmocka_unit_test(too_long_a_path_is_refused),
 		cmocka_unit_test(realpath_names_the_node),
 	};
 

@@ -159,7 +159,7 @@ static void calls_find_files_of_the_tree(void **state)
 	}
 }
 
-static void calls_miss_what_is_not_in_the_tree(void **state)
+static void calls_fail_for_missing_files_of_the_tree(void **state)
 {
 	static const char *const paths[] = {
 		FILE_GONE,
@@ -191,7 +191,7 @@ static void calls_pass_foreign_paths(void **state)
 }
 
 /* By name, because the headers declare that these paths are never NULL. */
-static void null_paths_are_the_kernels_matter(void **state)
+static void null_paths_go_to_the_kernel(void **state)
 {
 	int (*open_null)(const char *, int) = sym("open");
 	int (*stat_null)(const char *, void *) = sym("stat");
@@ -252,9 +252,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_find_files_of_the_tree),
-		cmocka_unit_test(calls_miss_what_is_not_in_the_tree),
+		cmocka_unit_test(calls_fail_for_missing_files_of_the_tree),
 		cmocka_unit_test(calls_pass_foreign_paths),
-		cmocka_unit_test(null_paths_are_the_kernels_matter),
+		cmocka_unit_test(null_paths_go_to_the_kernel),
 		cmocka_unit_test(links_are_read_and_followed),
 		cmocka_unit_test(tree_has_no_extended_attributes),
 	};

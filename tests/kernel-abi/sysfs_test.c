@@ -108,13 +108,13 @@ static void contents_check(const struct content *list, size_t cnt)
 	}
 }
 
-static void every_file_says_what_the_kernel_would(void **state)
+static void every_file_has_the_contents_of_the_kernels(void **state)
 {
 	contents_check(contents, ARRAY_LEN(contents));
 }
 
 /* The tree is built once per process, so this runs in its own process. */
-static void a_ca_says_that_it_is_one(void **state)
+static void persona_ca_has_its_own_contents(void **state)
 {
 	int status;
 	pid_t pid;
@@ -145,8 +145,8 @@ static void link_counts_are_those_of_directories(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_file_says_what_the_kernel_would),
-		cmocka_unit_test(a_ca_says_that_it_is_one),
+		cmocka_unit_test(every_file_has_the_contents_of_the_kernels),
+		cmocka_unit_test(persona_ca_has_its_own_contents),
 		cmocka_unit_test(link_counts_are_those_of_directories),
 	};
 

@@ -178,7 +178,7 @@ static void bad_pointers_cost_an_errno(void **state)
 }
 
 /* The last octet of the answer is on a page that is not mapped. */
-static void answer_over_the_edge_is_a_fault(void **state)
+static void answer_beyond_mapped_memory_is_efault(void **state)
 {
 	struct ucm u;
 	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -732,7 +732,7 @@ static void a_sandbox_changes_nothing(void **state)
 {
 	is_sandboxed = true;
 	bad_pointers_cost_an_errno(state);
-	answer_over_the_edge_is_a_fault(state);
+	answer_beyond_mapped_memory_is_efault(state);
 	a_bad_pointer_costs_no_event(state);
 	resolved_id_tells_its_route(state);
 	assert_true(sandbox_cnt > 0);
@@ -747,7 +747,7 @@ static void a_guard_changes_nothing(void **state)
 	/* Neither call is needed any more. */
 	is_sandboxed = true;
 	bad_pointers_cost_an_errno(state);
-	answer_over_the_edge_is_a_fault(state);
+	answer_beyond_mapped_memory_is_efault(state);
 	a_bad_pointer_costs_no_event(state);
 	resolved_id_tells_its_route(state);
 	assert_int_equal(sandbox_cnt, 0);
@@ -761,7 +761,7 @@ int main(void)
 		UCM_TEST(header_must_fit_what_was_written),
 		UCM_TEST(unknown_ids_are_not_found),
 		UCM_TEST(bad_pointers_cost_an_errno),
-		cmocka_unit_test(answer_over_the_edge_is_a_fault),
+		cmocka_unit_test(answer_beyond_mapped_memory_is_efault),
 		UCM_TEST(a_bad_pointer_costs_no_event),
 		UCM_TEST(port_spaces_without_streams_are_refused),
 		UCM_TEST(resolved_id_tells_its_route),

@@ -93,7 +93,7 @@ static void cuts_segments_of_mulpdu(void **state)
 	assert_int_equal(ddp_segment_len(1500, true, 0), 0);
 }
 
-static void wants_order(void **state)
+static void requires_order(void **state)
 {
 	struct ddp_order o;
 	struct ddp_hdr h = { .version = 1, .msn = 1 };
@@ -155,7 +155,7 @@ int main(void)
 		cmocka_unit_test(round_trips),
 		cmocka_unit_test(ignores_reserved_bits),
 		cmocka_unit_test(cuts_segments_of_mulpdu),
-		cmocka_unit_test(wants_order),
+		cmocka_unit_test(requires_order),
 		cmocka_unit_test(wraps_msn),
 		cmocka_unit_test(refuses_endless_messages),
 	};

@@ -77,7 +77,7 @@ static void encodes_vectors(void **state)
 	}
 }
 
-static void wants_more_after_each_prefix(void **state)
+static void needs_more_after_each_prefix(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
@@ -251,7 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_vectors),
 		cmocka_unit_test(encodes_vectors),
-		cmocka_unit_test(wants_more_after_each_prefix),
+		cmocka_unit_test(needs_more_after_each_prefix),
 		cmocka_unit_test(refuses_each_bit_flip),
 		cmocka_unit_test(writes_three_markers),
 		cmocka_unit_test(pads_to_four),

@@ -83,7 +83,7 @@ static void lends_and_takes_back(void **state)
 	end_fini(&e);
 }
 
-static void wants_full_staging_in_rdma_mode(void **state)
+static void requires_full_staging_in_rdma_mode(void **state)
 {
 	static uint8_t small[SMPA_START_STAGING_MIN];
 	static uint8_t big[SMPA_RX_STAGING_MIN];
@@ -619,7 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lends_and_takes_back),
-		cmocka_unit_test(wants_full_staging_in_rdma_mode),
+		cmocka_unit_test(requires_full_staging_in_rdma_mode),
 		cmocka_unit_test(places_long_payload_directly),
 		cmocka_unit_test(takes_the_longest_fpdus_there_can_be),
 		cmocka_unit_test(waits_for_whole_fpdus_otherwise),

@@ -54,7 +54,7 @@ static void encodes_vectors(void **state)
 	}
 }
 
-static void wants_more_after_each_prefix(void **state)
+static void needs_more_after_each_prefix(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
@@ -329,7 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_vectors),
 		cmocka_unit_test(encodes_vectors),
-		cmocka_unit_test(wants_more_after_each_prefix),
+		cmocka_unit_test(needs_more_after_each_prefix),
 		cmocka_unit_test(refuses_each_bit_flip_of_the_key),
 		cmocka_unit_test(refuses_malformed_frames),
 		cmocka_unit_test(carries_private_data_of_any_length),

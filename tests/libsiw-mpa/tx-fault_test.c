@@ -206,7 +206,7 @@ static void sends_nothing_of_an_unreadable_fpdu(void **state)
 }
 
 /* A request that was partly answered is copied with what is still open. */
-static void says_how_far_a_read_came(void **state)
+static void reports_how_many_octets_a_read_moved(void **state)
 {
 	struct smpa_event read = { .type = SMPA_EV_READ };
 	const struct smpa_event *ev;
@@ -393,7 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_nothing_of_an_unreadable_fpdu),
-		cmocka_unit_test(says_how_far_a_read_came),
+		cmocka_unit_test(reports_how_many_octets_a_read_moved),
 		cmocka_unit_test(cuts_what_went_away_after_framing),
 		cmocka_unit_test(cuts_at_any_place),
 		cmocka_unit_test(ends_when_part_of_it_is_out),

@@ -324,7 +324,7 @@ static void keeps_quiet_when_asked(void **state)
 }
 
 /* While TCP accepts no octet, submit fails; later it continues. */
-static void says_when_to_come_again(void **state)
+static void submit_fails_until_tcp_accepts_octets(void **state)
 {
 	static uint8_t buf[1000];
 	struct iovec v = { buf, sizeof(buf) };
@@ -504,7 +504,7 @@ int main(void)
 		cmocka_unit_test(sends_what_it_has_hashed),
 		cmocka_unit_test(cuts_messages_at_mulpdu),
 		cmocka_unit_test(keeps_quiet_when_asked),
-		cmocka_unit_test(says_when_to_come_again),
+		cmocka_unit_test(submit_fails_until_tcp_accepts_octets),
 		cmocka_unit_test(stops_when_sent_events_are_not_taken),
 		cmocka_unit_test(prepares_a_bounded_amount),
 		cmocka_unit_test(gives_staging_back_when_idle),

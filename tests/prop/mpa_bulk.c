@@ -110,7 +110,7 @@ static void carries_a_megabyte(void **state)
 }
 
 /* After the first messages nearly all payload is read directly. */
-static void goes_direct_when_warm(void **state)
+static void reads_directly_after_the_first_messages(void **state)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -178,7 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carries_a_megabyte),
-		cmocka_unit_test(goes_direct_when_warm),
+		cmocka_unit_test(reads_directly_after_the_first_messages),
 		cmocka_unit_test(reads_many_short_ones_at_once),
 	};
 

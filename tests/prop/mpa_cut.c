@@ -255,23 +255,23 @@ static void check_all(bool has_crc, bool has_markers)
 	}
 }
 
-static void is_blind_to_cuts_plain(void **state)
+static void gives_the_same_events_for_any_cut_plain(void **state)
 {
 	check_all(false, false);
 }
 
-static void is_blind_to_cuts_with_crc(void **state)
+static void gives_the_same_events_for_any_cut_with_crc(void **state)
 {
 	check_all(true, false);
 }
 
-static void is_blind_to_cuts_with_markers(void **state)
+static void gives_the_same_events_for_any_cut_with_markers(void **state)
 {
 	check_all(false, true);
 }
 
 /* T-6, T-32, like the three before */
-static void is_blind_to_cuts_with_both(void **state)
+static void gives_the_same_events_for_any_cut_with_both(void **state)
 {
 	check_all(true, true);
 }
@@ -294,10 +294,11 @@ static int free_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_blind_to_cuts_plain),
-		cmocka_unit_test(is_blind_to_cuts_with_crc),
-		cmocka_unit_test(is_blind_to_cuts_with_markers),
-		cmocka_unit_test(is_blind_to_cuts_with_both),
+		cmocka_unit_test(gives_the_same_events_for_any_cut_plain),
+		cmocka_unit_test(gives_the_same_events_for_any_cut_with_crc),
+		cmocka_unit_test(
+			gives_the_same_events_for_any_cut_with_markers),
+		cmocka_unit_test(gives_the_same_events_for_any_cut_with_both),
 	};
 
 	return cmocka_run_group_tests(tests, make_source, free_source);

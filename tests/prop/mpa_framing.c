@@ -192,7 +192,7 @@ static void checks_lengths_at_once(void **state)
 
 /* T-20: flips each bit of figure 5, and appends all octets that the wrong
  * length may require. Code 2, nothing delivered, no memory changed. */
-static void takes_no_flipped_bit_of_figure_5(void **state)
+static void refuses_each_flipped_bit_of_figure_5(void **state)
 {
 	static const uint8_t zeros[70000];
 	uint8_t buf[52];
@@ -221,7 +221,7 @@ static void takes_no_flipped_bit_of_figure_5(void **state)
 
 /* With CRC, a flipped STag or TO changes no memory: tests every bit of the
  * header of a Write. */
-static void writes_nowhere_with_a_flipped_header(void **state)
+static void places_nothing_with_a_flipped_header(void **state)
 {
 	static const char fpdu[] =
 		"0012c1400000000100000000000000004142434492defa32";
@@ -425,8 +425,8 @@ int main(void)
 		cmocka_unit_test(sends_the_figures),
 		cmocka_unit_test(checks_fpdus),
 		cmocka_unit_test(checks_lengths_at_once),
-		cmocka_unit_test(takes_no_flipped_bit_of_figure_5),
-		cmocka_unit_test(writes_nowhere_with_a_flipped_header),
+		cmocka_unit_test(refuses_each_flipped_bit_of_figure_5),
+		cmocka_unit_test(places_nothing_with_a_flipped_header),
 		cmocka_unit_test(keeps_mulpdu_in_its_range),
 		cmocka_unit_test(sends_the_longest_fpdu),
 		cmocka_unit_test(keeps_markers_beyond_4_gib),

@@ -130,7 +130,7 @@ static void reports_ird_and_ord(void **state)
 
 /* U-18: Replies as other stacks send them (section 8), and the Initiator's
  * result. */
-static void understands_foreign_replies(void **state)
+static void accepts_replies_of_other_stacks(void **state)
 {
 	static const struct {
 		const char *name, *reply;
@@ -205,7 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(does_what_was_agreed),
 		cmocka_unit_test(reports_ird_and_ord),
-		cmocka_unit_test(understands_foreign_replies),
+		cmocka_unit_test(accepts_replies_of_other_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

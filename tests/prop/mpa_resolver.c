@@ -249,7 +249,7 @@ static void passes_beyond_a_gap_but_delivers_nothing(void **state)
 }
 
 /* MPA-161: a marker with a wrong position under a valid CRC is code 3. */
-static void finds_a_lying_marker(void **state)
+static void detects_a_wrong_marker(void **state)
 {
 	struct resolver *r = &resolver;
 	uint32_t len = 0, at = 4, end;
@@ -278,7 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_every_fpdu_of_a_shuffled_stream),
 		cmocka_unit_test(passes_beyond_a_gap_but_delivers_nothing),
-		cmocka_unit_test(finds_a_lying_marker),
+		cmocka_unit_test(detects_a_wrong_marker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

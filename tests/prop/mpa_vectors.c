@@ -165,7 +165,7 @@ static void sends_each(void **state)
 	}
 }
 
-static void takes_no_prefix_for_the_whole(void **state)
+static void accepts_no_prefix(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
@@ -226,7 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(receives_each),
 		cmocka_unit_test(sends_each),
-		cmocka_unit_test(takes_no_prefix_for_the_whole),
+		cmocka_unit_test(accepts_no_prefix),
 		cmocka_unit_test(delivers_no_flipped_bit),
 	};
 

@@ -39,7 +39,7 @@ static void same_build_fits_without_a_word(void **state)
 	assert_string_equal(text, "");
 }
 
-static void another_build_is_refused_and_told_once(void **state)
+static void another_build_is_refused_and_reported_once(void **state)
 {
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo",
 				       .abi_ver = USIW_UVERBS_ABI };
@@ -88,7 +88,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_build_fits_without_a_word),
-		cmocka_unit_test(another_build_is_refused_and_told_once),
+		cmocka_unit_test(another_build_is_refused_and_reported_once),
 		cmocka_unit_test(device_of_another_abi_is_refused),
 		cmocka_unit_test(rdma_core_34_has_the_abi_elsewhere),
 	};

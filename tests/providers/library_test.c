@@ -83,7 +83,7 @@ static int look(const struct made_up *made_up, struct usiw_library *ret,
 
 /* ---- tests ---- */
 
-static void each_release_is_told(void **state)
+static void each_release_is_recognised(void **state)
 {
 	static const struct {
 		struct made_up made_up;
@@ -177,7 +177,7 @@ static void installed_one_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_release_is_told),
+		cmocka_unit_test(each_release_is_recognised),
 		cmocka_unit_test(others_are_refused_with_a_sentence),
 		cmocka_unit_test(installed_one_is_known),
 	};

@@ -8,7 +8,7 @@
 
 #include "fake-rnic.h"
 
-static void devices_are_told_by_name(void **state)
+static void devices_are_distinguished_by_name(void **state)
 {
 	static const struct {
 		const char *name;
@@ -241,7 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(match_table_ends_at_once),
-		cmocka_unit_test(devices_are_told_by_name),
+		cmocka_unit_test(devices_are_distinguished_by_name),
 		cmocka_unit_test(device_is_zeroed_and_freed),
 		cmocka_unit_test(open_gives_async_fd_and_vectors),
 		cmocka_unit_test(open_of_unknown_device_is_enodev),

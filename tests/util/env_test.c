@@ -177,7 +177,7 @@ static int unreadable_run(void *arg)
 
 /* Root can read every file, but not a directory or a symbolic link to
  * itself. */
-static void unreadable_file_is_told(void **state)
+static void reports_an_unreadable_file(void **state)
 {
 	char err[1024];
 
@@ -223,7 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_environment_and_file),
-		cmocka_unit_test(unreadable_file_is_told),
+		cmocka_unit_test(reports_an_unreadable_file),
 		cmocka_unit_test(quiet_copy_reports_nothing),
 		cmocka_unit_test(documents_every_setting),
 	};

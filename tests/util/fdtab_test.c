@@ -24,7 +24,7 @@ static struct util_fdtab *table_new(void)
 	return tables[cnt++];
 }
 
-static void answers_none_for_every_number_it_was_not_told(void **state)
+static void returns_none_for_unknown_numbers(void **state)
 {
 	static const int numbers[] = {
 		INT_MIN,	 -1,	      0,      1, 1023, 1024,
@@ -43,7 +43,7 @@ static void answers_none_for_every_number_it_was_not_told(void **state)
 	assert_ptr_equal(object, &objects[3]);
 }
 
-static void gives_back_what_was_added_until_removed(void **state)
+static void returns_what_was_added_until_removed(void **state)
 {
 	static const int numbers[] = { 0, 1023, 1024, UTIL_FD_MAX - 1 };
 	struct util_fdtab *tab = table_new();
@@ -192,8 +192,8 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_none_for_every_number_it_was_not_told),
-		cmocka_unit_test(gives_back_what_was_added_until_removed),
+		cmocka_unit_test(returns_none_for_unknown_numbers),
+		cmocka_unit_test(returns_what_was_added_until_removed),
 		cmocka_unit_test(refuses_numbers_out_of_range),
 		cmocka_unit_test(replaces_a_stale_entry),
 		cmocka_unit_test(each_visits_all_and_may_remove),

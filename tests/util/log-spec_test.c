@@ -49,7 +49,7 @@ static void takes_levels_and_parts(void **state)
 	}
 }
 
-static void takes_nothing_else(void **state)
+static void refuses_other_texts(void **state)
 {
 	static const char *const texts[] = {
 		"",	     "err",	 "errors",    "debug:", "debug:nowhere",
@@ -65,7 +65,7 @@ static void takes_nothing_else(void **state)
 	}
 }
 
-static void knows_names(void **state)
+static void names_parts_and_levels(void **state)
 {
 	assert_int_equal(util_log_part("nowhere"), -1);
 	assert_int_equal(util_log_part(""), -1);
@@ -78,8 +78,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_levels_and_parts),
-		cmocka_unit_test(takes_nothing_else),
-		cmocka_unit_test(knows_names),
+		cmocka_unit_test(refuses_other_texts),
+		cmocka_unit_test(names_parts_and_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static void follows_a_route(void **state)
 }
 
 /* In a shared directory an attacker may have made the name a link. */
-static void writes_to_no_link(void **state)
+static void does_not_follow_links(void **state)
 {
 	struct routed routed = { UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path };
 	char err[512], file[512];
@@ -167,7 +167,7 @@ static int route_wrong(void *arg)
 	       -ENAMETOOLONG;
 }
 
-static void refuses_routes_to_nowhere(void **state)
+static void refuses_invalid_routes(void **state)
 {
 	char err[64];
 
@@ -180,8 +180,8 @@ int main(void)
 		cmocka_unit_test(prints_what_level_and_part_ask_for),
 		cmocka_unit_test(cuts_long_lines_and_ends_them),
 		cmocka_unit_test(follows_a_route),
-		cmocka_unit_test(writes_to_no_link),
-		cmocka_unit_test(refuses_routes_to_nowhere),
+		cmocka_unit_test(does_not_follow_links),
+		cmocka_unit_test(refuses_invalid_routes),
 	};
 
 	snprintf(log_path, sizeof(log_path), "/tmp/util-log-test.%d",

@@ -91,7 +91,7 @@ static void makes_a_file_in_the_directory(void **state)
 	assert_int_equal(run(check_file, dir), 0);
 }
 
-static void does_without_the_directory(void **state)
+static void works_without_the_directory(void **state)
 {
 	assert_int_equal(run(check_memfd, "/nonexistent/dir"), 0);
 }
@@ -107,7 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(makes_a_memfd),
 		cmocka_unit_test(makes_a_file_in_the_directory),
-		cmocka_unit_test(does_without_the_directory),
+		cmocka_unit_test(works_without_the_directory),
 		cmocka_unit_test(maps_where_it_is_told),
 	};
 

@@ -63,7 +63,7 @@ static void runs_without_signals(void **state)
 	sem_destroy(&seen.is_over);
 }
 
-static void says_why_it_does_not_run(void **state)
+static void returns_why_it_does_not_run(void **state)
 {
 	struct seen seen;
 	sigset_t mask;
@@ -77,7 +77,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_without_signals),
-		cmocka_unit_test(says_why_it_does_not_run),
+		cmocka_unit_test(returns_why_it_does_not_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void runs_for_a_jump(void **state)
 	assert_int_equal(sigismember(&mask, SIGTERM), 0);
 }
 
-static void runs_not_for_a_return(void **state)
+static void does_not_run_for_a_return(void **state)
 {
 	begin(come_back);
 	raise(SIGUSR1);
@@ -144,7 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_for_a_jump),
-		cmocka_unit_test(runs_not_for_a_return),
+		cmocka_unit_test(does_not_run_for_a_return),
 		cmocka_unit_test(runs_for_the_end_of_a_thread),
 	};
 

@@ -169,7 +169,7 @@ static int dial_or_fail(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /* D-27: an immediate error of connect() ends the first try, or the retry. */
-static void no_way_to_the_peer_is_told_at_once(void **state)
+static void an_unreachable_peer_is_reported_at_once(void **state)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
 	int tries = util_settings()->mpa_rev == 2 ? 2 : 1;
@@ -452,7 +452,7 @@ int main(void)
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
 		CM_ACTIVE_TEST(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(only_silence_is_tried_again),
-		cmocka_unit_test(no_way_to_the_peer_is_told_at_once),
+		cmocka_unit_test(an_unreachable_peer_is_reported_at_once),
 		CM_ACTIVE_TEST(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(depths_of_the_reply_are_passed_up),
 		CM_ACTIVE_TEST(too_large_an_ord_is_terminated),
@@ -468,7 +468,7 @@ int main(void)
 	};
 	const struct CMUnitTest rev_1_tests[] = {
 		cmocka_unit_test(only_silence_is_tried_again),
-		cmocka_unit_test(no_way_to_the_peer_is_told_at_once),
+		cmocka_unit_test(an_unreachable_peer_is_reported_at_once),
 	};
 
 	/* Before the settings are read for the first time. */

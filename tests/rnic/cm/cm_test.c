@@ -171,7 +171,7 @@ static void disconnected_comes_without_a_poll(void **state)
 
 /* The identity may be destroyed before its QP: then the event never comes, and
  * the connection is closed in order, as by a kernel. */
-static void a_connection_goes_with_its_identity(void **state)
+static void destroying_the_identity_ends_its_connection(void **state)
 {
 	struct rnic_cm_event ev;
 	uint32_t cnt;
@@ -245,7 +245,7 @@ int main(void)
 		CM_PAIR_TEST(passive_side_disconnects),
 		cmocka_unit_test(disconnected_waits_for_the_last_message),
 		cmocka_unit_test(disconnected_comes_without_a_poll),
-		cmocka_unit_test(a_connection_goes_with_its_identity),
+		cmocka_unit_test(destroying_the_identity_ends_its_connection),
 		CM_PAIR_TEST(a_qp_of_another_identity_stays),
 		cmocka_unit_test(calls_out_of_order_are_refused),
 	};

@@ -184,7 +184,7 @@ static void a_destroyed_listener_frees_its_port(void **state)
 	cm_side_close(&s);
 }
 
-static void a_child_that_closes_takes_nothing_away(void **state)
+static void a_child_that_closes_removes_nothing(void **state)
 {
 	struct rnic_cm_event ev;
 	struct cm_side s, peer;
@@ -257,7 +257,7 @@ int main(void)
 		cmocka_unit_test(a_daemon_goes_on_listening),
 		cmocka_unit_test(a_daemon_is_woken_before_its_first_call),
 		cmocka_unit_test(a_destroyed_listener_frees_its_port),
-		cmocka_unit_test(a_child_that_closes_takes_nothing_away),
+		cmocka_unit_test(a_child_that_closes_removes_nothing),
 		CM_PAIR_TEST(a_child_has_no_connections),
 	};
 

@@ -182,7 +182,7 @@ static void sleeping_alone_makes_progress(void **state)
 
 /* If the thread has polled after its last sleep, the poll just before the next
  * sleep costs no system call: received data makes the descriptor readable. */
-static void a_look_before_the_sleep_leaves_the_sockets(void **state)
+static void a_poll_before_the_sleep_skips_the_sockets(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
@@ -203,7 +203,7 @@ static void a_look_before_the_sleep_leaves_the_sockets(void **state)
 }
 
 /* The same for a poll after a sleep that was begun but not slept. */
-static void a_look_after_the_sleep_finds_what_has_come(void **state)
+static void a_poll_after_the_sleep_finds_new_work(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
@@ -221,7 +221,7 @@ static void a_look_after_the_sleep_finds_what_has_come(void **state)
 }
 
 /* A thread may poll only between the begin of a sleep and the sleep. */
-static void a_look_before_the_sleep_may_be_the_only_one(void **state)
+static void a_poll_before_the_sleep_may_be_the_only_one(void **state)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -496,7 +496,7 @@ static void a_region_is_untouched_once_it_is_gone(void **state)
 
 /* One of two regions over the same memory is deregistered. Work with the other
  * key is not affected. */
-static void a_region_beside_another_goes_alone(void **state)
+static void deregistering_a_region_leaves_the_other(void **state)
 {
 	for (int mode = 0; mode < 2; mode++) {
 		struct rnicpair_options opt = defaults;
@@ -676,14 +676,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(polling_alone_makes_progress),
 		cmocka_unit_test(sleeping_alone_makes_progress),
-		cmocka_unit_test(a_look_before_the_sleep_leaves_the_sockets),
-		cmocka_unit_test(a_look_after_the_sleep_finds_what_has_come),
-		cmocka_unit_test(a_look_before_the_sleep_may_be_the_only_one),
+		cmocka_unit_test(a_poll_before_the_sleep_skips_the_sockets),
+		cmocka_unit_test(a_poll_after_the_sleep_finds_new_work),
+		cmocka_unit_test(a_poll_before_the_sleep_may_be_the_only_one),
 		PAIR_TEST(polls_many_streams),
 		cmocka_unit_test(no_bell_is_lost),
 		PAIR_TEST(a_bell_beside_the_leader_is_served),
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
-		cmocka_unit_test(a_region_beside_another_goes_alone),
+		cmocka_unit_test(deregistering_a_region_leaves_the_other),
 		cmocka_unit_test(a_burst_shares_transmissions),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};

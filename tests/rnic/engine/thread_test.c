@@ -188,7 +188,7 @@ static uint64_t now_us(void)
 /* Messages that arrive while a thread that sleeps on the sockets is busy
  * between two polls are left to that thread. Otherwise the completion thread
  * would wake up for each message. */
-static void a_busy_sleeper_is_not_disturbed(void **state)
+static void a_thread_that_is_not_asleep_is_not_woken(void **state)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -460,7 +460,7 @@ int main(void)
 		CHAN_TEST(a_sleeper_is_woken_each_time),
 		CHAN_TEST(the_end_of_a_sleep_disarms),
 		CHAN_TEST(a_sleeper_that_has_gone_is_replaced),
-		cmocka_unit_test(a_busy_sleeper_is_not_disturbed),
+		cmocka_unit_test(a_thread_that_is_not_asleep_is_not_woken),
 		CHAN_TEST(a_sleeper_rests),
 		PAIR_TEST(bursts_park),
 		PAIR_TEST(what_waits_is_not_forgotten),

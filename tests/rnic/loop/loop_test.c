@@ -58,7 +58,7 @@ static bool becomes_quiet(void)
 }
 
 /* Without descriptors the thread waits and recovers, without spinning. */
-static void want_of_descriptors_is_survived(void **state)
+static void works_without_free_descriptors(void **state)
 {
 	struct rlimit old, tight;
 	struct rnic_cm_event ev;
@@ -132,7 +132,7 @@ static void loop_set_ops(const struct rnic_loop_ops *ops)
 	util_unlock(&rnic_loop.lock);
 }
 
-static void each_round_looks(void **state)
+static void each_round_calls_look(void **state)
 {
 	const struct rnic_loop_ops *real = rnic_loop.ops;
 	struct rnic_loop_ops ops = *real;
@@ -170,7 +170,7 @@ static void epoll_break(void)
 }
 
 /* The last test, because this cannot be undone. */
-static void a_thread_that_cannot_wait_says_so(void **state)
+static void a_thread_that_cannot_wait_reports_it(void **state)
 {
 	struct rnic_cm_conn_param param;
 	struct cm_pair standing, asked;
@@ -224,10 +224,10 @@ static void a_thread_that_cannot_wait_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(want_of_descriptors_is_survived),
+		cmocka_unit_test(works_without_free_descriptors),
 		cmocka_unit_test(idle_thread_sleeps),
-		cmocka_unit_test(each_round_looks),
-		cmocka_unit_test(a_thread_that_cannot_wait_says_so),
+		cmocka_unit_test(each_round_calls_look),
+		cmocka_unit_test(a_thread_that_cannot_wait_reports_it),
 	};
 
 	/* Before the settings are read for the first time. */

@@ -534,7 +534,7 @@ static uint32_t request_cnt(struct rnicpair_side *s)
 
 /* The region of an atomic that waits for its turn is deregistered: the atomic
  * is not done. */
-static void a_waiting_one_may_lose_its_region(void **state)
+static void a_waiting_atomic_fails_without_its_region(void **state)
 {
 	const struct rnic_atomic add = { .op = RNIC_FETCH_ADD, .add_swap = 1 };
 	struct rnicpair_options opt = defaults;
@@ -815,7 +815,7 @@ int main(void)
 		cmocka_unit_test(counts_against_ord),
 		IDLE_PAIR_TEST(answers_masked_forms),
 		cmocka_unit_test(executes_in_turn_and_once),
-		cmocka_unit_test(a_waiting_one_may_lose_its_region),
+		cmocka_unit_test(a_waiting_atomic_fails_without_its_region),
 		cmocka_unit_test(answers_must_fit_the_request),
 		cmocka_unit_test(adding_nothing_finds_out_whether_the_peer_can),
 		cmocka_unit_test(no_addition_is_lost),

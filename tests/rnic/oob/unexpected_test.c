@@ -210,7 +210,7 @@ static void *flood(void *arg)
 
 /* They arrive as fast as they are accepted, while other peers connect one after
  * another. */
-static void a_flood_of_connections_keeps_no_peer_away(void **state)
+static void a_flood_of_connections_does_not_block_peers(void **state)
 {
 	static uint32_t
 		num; /* static, because the thread uses it too if this fails */
@@ -351,7 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IDLE_PAIR_TEST(silent_connections_keep_no_peer_away),
-		cmocka_unit_test(a_flood_of_connections_keeps_no_peer_away),
+		cmocka_unit_test(a_flood_of_connections_does_not_block_peers),
 		cmocka_unit_test(waiting_peers_leave_descriptors),
 		IDLE_PAIR_TEST(a_dialler_without_descriptors_tries_later),
 		IDLE_PAIR_TEST(a_missed_connection_is_taken_later),

@@ -112,7 +112,7 @@ static void a_failure_leaves_no_descriptor(void **state)
 }
 
 /* Programs use low numbers with dup2(), so these must stay free. */
-static void keeps_out_of_the_way(void **state)
+static void leaves_low_numbers_free(void **state)
 {
 	struct rlimit old, now;
 	int low = spare_fd(), fd = rnic_fd_own(low);
@@ -273,7 +273,7 @@ int main(void)
 		cmocka_unit_test(a_fork_during_the_start_is_watched_once),
 		cmocka_unit_test(registers_and_closes),
 		cmocka_unit_test(a_failure_leaves_no_descriptor),
-		cmocka_unit_test(keeps_out_of_the_way),
+		cmocka_unit_test(leaves_low_numbers_free),
 		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
 		cmocka_unit_test(child_can_make_channels_of_its_own),
 		cmocka_unit_test(counts_generations),

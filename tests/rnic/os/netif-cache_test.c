@@ -160,7 +160,7 @@ static void asks_when_messages_were_lost(void **state)
 }
 
 /* The answer may be out of date when it arrives. */
-static void keeps_no_answer_that_was_overtaken(void **state)
+static void discards_an_answer_that_is_out_of_date(void **state)
 {
 	bool is_up;
 
@@ -187,7 +187,7 @@ int main(void)
 	const struct CMUnitTest changes[] = {
 		cmocka_unit_test_setup(asks_when_something_changes, setup),
 		cmocka_unit_test_setup(asks_when_messages_were_lost, setup),
-		cmocka_unit_test_setup(keeps_no_answer_that_was_overtaken,
+		cmocka_unit_test_setup(discards_an_answer_that_is_out_of_date,
 				       setup),
 	};
 	/* First of all, because the first query decides which network is

@@ -166,7 +166,7 @@ static uint32_t drain(int fd, struct rnic_netif_news *news, bool *ret_has_any)
 	return cnt;
 }
 
-static void hears_of_interfaces_and_addresses(void **state)
+static void reports_interfaces_and_addresses(void **state)
 {
 	struct rnic_netif_news news = { 0 };
 	int fd = rnic_netif_watch_open();
@@ -202,7 +202,7 @@ static bool has_heard_gone(uint32_t cnt, int family, uint8_t last)
 }
 
 /* A change that was undone before it was read is reported too. */
-static void hears_what_is_over(void **state)
+static void reports_changes_that_were_undone(void **state)
 {
 	struct rnic_netif_news news = { 0 };
 	int fd = rnic_netif_watch_open();
@@ -233,7 +233,7 @@ static void hears_what_is_over(void **state)
 }
 
 /* A late reader learns of the overrun, then of later changes. */
-static void hears_of_lost_messages(void **state)
+static void reports_lost_messages(void **state)
 {
 	struct rnic_netif_news news = { 0 };
 	int fd = rnic_netif_watch_open();
@@ -261,7 +261,7 @@ static void hears_of_lost_messages(void **state)
 
 /* For any content of a datagram the end is found, and nothing beyond it is
  * read. */
-static void takes_odd_messages_for_lost_ones(void **state)
+static void treats_malformed_messages_as_lost(void **state)
 {
 	static const struct {
 		uint32_t len, type;
@@ -313,13 +313,13 @@ int main(void)
 		cmocka_unit_test(lists_the_addresses_of_getifaddrs),
 		cmocka_unit_test(counts_addresses_by_interface),
 		cmocka_unit_test(gives_lo_no_mac),
-		cmocka_unit_test(takes_odd_messages_for_lost_ones),
+		cmocka_unit_test(treats_malformed_messages_as_lost),
 	};
 
 	const struct CMUnitTest changes[] = {
-		cmocka_unit_test(hears_of_interfaces_and_addresses),
-		cmocka_unit_test(hears_what_is_over),
-		cmocka_unit_test(hears_of_lost_messages),
+		cmocka_unit_test(reports_interfaces_and_addresses),
+		cmocka_unit_test(reports_changes_that_were_undone),
+		cmocka_unit_test(reports_lost_messages),
 	};
 	int failed = cmocka_run_group_tests(tests, group_setup, group_teardown);
 

@@ -243,7 +243,7 @@ static int use_without_memfd(unsigned err)
 	return 0;
 }
 
-static void works_where_memfd_create_is_denied(void **state)
+static void works_if_memfd_create_is_denied(void **state)
 {
 	static const unsigned errors[] = { EPERM, EACCES, ENOSYS };
 	int status;
@@ -333,7 +333,7 @@ int main(void)
 		SHM_TEST(gives_a_tail_to_others),
 		SHM_TEST(keeps_each_piece_through_others_lives),
 		SHM_TEST(says_so_when_no_descriptor_is_left),
-		cmocka_unit_test(works_where_memfd_create_is_denied),
+		cmocka_unit_test(works_if_memfd_create_is_denied),
 		SHM_TEST(is_not_inherited),
 		cmocka_unit_test(serves_threads_at_once),
 	};

@@ -492,7 +492,7 @@ static void wait_asked(struct rnicpair_side *s)
 }
 
 /* A peer that refuses the query READ has not confirmed what is before it. */
-static void a_refused_question_is_no_answer(void **state)
+static void a_refused_query_confirms_nothing(void **state)
 {
 	struct smpa_event ev = { .type = SMPA_EV_TERMINATE };
 	struct rnicpair_side *a;
@@ -600,7 +600,7 @@ int main(void)
 		ACK_TEST(a_send_that_is_too_long_fails_itself),
 		ACK_TEST(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),
-		ACK_TEST(a_refused_question_is_no_answer),
+		ACK_TEST(a_refused_query_confirms_nothing),
 		cmocka_unit_test(a_peer_with_all_octets_may_leave),
 		ACK_TEST(what_a_broken_connection_leaves_open_fails),
 		cmocka_unit_test(an_orphan_may_be_closed_and_reset),

@@ -206,7 +206,7 @@ static void an_ignored_overrun_makes_no_event(void **state)
 
 /* ---- overrun ---- */
 
-static void overrun_is_told_once(void **state)
+static void overrun_is_reported_once(void **state)
 {
 	struct usiw_async_event ev;
 	struct rnic_chan *async;
@@ -328,7 +328,7 @@ static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
  * The CQ overruns in the middle of a pass whose staging holds more messages,
  * while there is something to send: nothing is done twice.
  */
-static void overrun_amid_messages_is_told_once(void **state)
+static void overrun_among_messages_is_reported_once(void **state)
 {
 	struct rnicpair_options opt = defaults;
 
@@ -737,11 +737,11 @@ int main(void)
 		cmocka_unit_test(destruction_takes_unread_events_back),
 		cmocka_unit_test(stamps_are_taken_where_asked_for),
 		cmocka_unit_test(an_ignored_overrun_makes_no_event),
-		cmocka_unit_test(overrun_is_told_once),
+		cmocka_unit_test(overrun_is_reported_once),
 		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
 		cmocka_unit_test(overrun_by_a_bad_message_fails_the_queue_pair),
-		cmocka_unit_test(overrun_amid_messages_is_told_once),
+		cmocka_unit_test(overrun_among_messages_is_reported_once),
 		cmocka_unit_test(overrun_fails_all_on_the_queue),
 		cmocka_unit_test(overrun_leaves_other_queues_alone),
 		cmocka_unit_test(resizing_keeps_what_waits),

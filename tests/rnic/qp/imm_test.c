@@ -209,7 +209,7 @@ static void wire_check(const struct wire_row *row, struct rawpeer *raw,
 	assert_int_equal(ev[2].msg.len, len);
 }
 
-static void stands_on_the_wire_as_the_notes_say(void **state)
+static void has_the_layout_of_the_notes(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wire_rows); i++) {
 		for (uint32_t len = 0; len < 9; len += 8) {
@@ -407,7 +407,7 @@ static const struct mark_row {
 	  SMPA_OP_IMM, "\1\2\3\4\0\0\0\0", false },
 };
 
-static void takes_nothing_else_for_the_mark(void **state)
+static void accepts_only_the_mark(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(mark_rows); i++) {
 		const struct mark_row *row = &mark_rows[i];
@@ -461,11 +461,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carries_every_length),
 		cmocka_unit_test(values_stay_with_their_messages),
-		cmocka_unit_test(stands_on_the_wire_as_the_notes_say),
+		cmocka_unit_test(has_the_layout_of_the_notes),
 		cmocka_unit_test(nothing_comes_between_write_and_value),
 		cmocka_unit_test(half_sent_ones_are_flushed_once),
 		cmocka_unit_test(takes_what_other_peers_send),
-		cmocka_unit_test(takes_nothing_else_for_the_mark),
+		cmocka_unit_test(accepts_only_the_mark),
 		PAIR_TEST(the_mark_needs_no_right_to_write),
 	};
 

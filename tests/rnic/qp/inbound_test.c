@@ -726,7 +726,7 @@ static void the_oldest_work_fails_with_the_peers_error(void **state)
 
 /* The peer names the request that it refuses, however many are outstanding.
  * Those before it are flushed, because it no longer answers them. */
-static void a_refused_request_is_told_itself(void **state)
+static void the_refused_request_gets_the_error(void **state)
 {
 	for (int i = 0; i < 2 * 4; i++) {
 		uint8_t opcode = i % 2 ? USIW_WR_READ : USIW_WR_FETCH_ADD;
@@ -792,7 +792,7 @@ static void noise_ends_the_stream(void **state)
 }
 
 /* siw swaps layer and type of a CRC error. */
-static void both_meanings_of_a_terminate_are_told(void **state)
+static void both_meanings_of_a_terminate_are_logged(void **state)
 {
 	char text[2000] = "";
 	struct rawpeer raw;
@@ -824,8 +824,8 @@ int main(void)
 		cmocka_unit_test(an_empty_read_needs_no_region),
 		cmocka_unit_test(answers_reads_in_order),
 		cmocka_unit_test(the_oldest_work_fails_with_the_peers_error),
-		cmocka_unit_test(a_refused_request_is_told_itself),
-		cmocka_unit_test(both_meanings_of_a_terminate_are_told),
+		cmocka_unit_test(the_refused_request_gets_the_error),
+		cmocka_unit_test(both_meanings_of_a_terminate_are_logged),
 		cmocka_unit_test(noise_ends_the_stream),
 	};
 

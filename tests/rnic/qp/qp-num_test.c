@@ -74,7 +74,7 @@ static void numbers_are_unlike_and_name_few_ports(void **state)
 }
 
 /* Creating and destroying QPs repeatedly uses no more ports. */
-static void untold_numbers_come_again(void **state)
+static void unused_numbers_are_reused(void **state)
 {
 	uint32_t alive = draw(), first = draw(), again;
 
@@ -87,7 +87,7 @@ static void untold_numbers_come_again(void **state)
 	rnic_qp_num_release(alive, false);
 }
 
-static void a_port_goes_with_the_last_number(void **state)
+static void releasing_a_number_closes_its_port(void **state)
 {
 	uint32_t num = draw();
 	bool is_new;
@@ -98,7 +98,7 @@ static void a_port_goes_with_the_last_number(void **state)
 	assert_int_equal(rnic_qp_num_listen(num, &is_new), -EADDRNOTAVAIL);
 }
 
-static void told_numbers_rest(void **state)
+static void announced_numbers_are_not_reused_soon(void **state)
 {
 	uint32_t told[300], num;
 
@@ -131,7 +131,7 @@ static void a_port_accepts_once_it_is_wanted(void **state)
 	rnic_qp_num_release(num, false);
 }
 
-static void listeners_are_told_one_by_one(void **state)
+static void next_listener_returns_each_once(void **state)
 {
 	uint32_t num[MANY], at = 0, found = 0;
 	bool is_new;
@@ -285,11 +285,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_unlike_and_name_few_ports),
-		cmocka_unit_test(untold_numbers_come_again),
-		cmocka_unit_test(a_port_goes_with_the_last_number),
-		cmocka_unit_test(told_numbers_rest),
+		cmocka_unit_test(unused_numbers_are_reused),
+		cmocka_unit_test(releasing_a_number_closes_its_port),
+		cmocka_unit_test(announced_numbers_are_not_reused_soon),
 		cmocka_unit_test(a_port_accepts_once_it_is_wanted),
-		cmocka_unit_test(listeners_are_told_one_by_one),
+		cmocka_unit_test(next_listener_returns_each_once),
 		cmocka_unit_test(without_a_port_there_are_numbers_all_the_same),
 		cmocka_unit_test(exhausted_ports_come_back),
 		cmocka_unit_test(a_host_without_ipv6_has_ports),

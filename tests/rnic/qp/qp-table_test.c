@@ -113,7 +113,7 @@ static void *holder(void *arg)
 	return (void *)bad;
 }
 
-static void pins_survive_creation_and_removal(void **state)
+static void pins_last_through_creation_and_removal(void **state)
 {
 	pthread_t thread[3];
 	void *bad;
@@ -162,7 +162,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_24_bits_and_differ),
 		cmocka_unit_test(finds_no_qp_by_an_invalid_number),
 		cmocka_unit_test(removal_waits_for_the_last_reference),
-		cmocka_unit_test(pins_survive_creation_and_removal),
+		cmocka_unit_test(pins_last_through_creation_and_removal),
 		cmocka_unit_test(forgets_the_qps_of_a_closed_context),
 	};
 

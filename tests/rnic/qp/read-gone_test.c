@@ -164,12 +164,12 @@ static void lose_the_source(uint32_t before,
 	rnicpair_close(&p);
 }
 
-static void tells_how_far_the_read_came(void **state)
+static void reports_how_many_octets_the_read_moved(void **state)
 {
 	lose_the_source(0, deregister, 0);
 }
 
-static void blames_no_work_of_ours(void **state)
+static void fails_no_local_work(void **state)
 {
 	lose_the_source(0, waits_behind_the_answer, 0);
 }
@@ -226,7 +226,7 @@ static void ends_what_meets_a_new_registration(void **state)
 	lose_the_source(0, register_anew, 0);
 }
 
-static void ends_what_a_closed_window_opened(void **state)
+static void ends_reads_through_a_closed_window(void **state)
 {
 	lose_the_source(0, window_dealloc, RNIC_MW_TYPE_1);
 	lose_the_source(1, window_dealloc, RNIC_MW_TYPE_2);
@@ -296,7 +296,7 @@ static uint32_t lose_what_waits(uint32_t before)
 	return cnt - submitted;
 }
 
-static void ends_what_waits_its_turn(void **state)
+static void ends_waiting_responses(void **state)
 {
 	uint32_t next_cnt = 0, later_cnt = 0;
 
@@ -312,14 +312,14 @@ static void ends_what_waits_its_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_how_far_the_read_came),
-		cmocka_unit_test(blames_no_work_of_ours),
+		cmocka_unit_test(reports_how_many_octets_the_read_moved),
+		cmocka_unit_test(fails_no_local_work),
 		cmocka_unit_test(fails_the_work_of_the_lost_memory),
 		cmocka_unit_test(names_the_read_among_many),
 		cmocka_unit_test(ends_what_meets_a_new_registration),
-		cmocka_unit_test(ends_what_a_closed_window_opened),
+		cmocka_unit_test(ends_reads_through_a_closed_window),
 		cmocka_unit_test(ends_what_reads_an_invalidated_region),
-		cmocka_unit_test(ends_what_waits_its_turn),
+		cmocka_unit_test(ends_waiting_responses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void fin_behind_a_kept_message(bool is_in_time)
 	rawpeer_close_both(&raw, &p);
 }
 
-static void the_last_word_is_heard(void **state)
+static void the_last_message_is_received(void **state)
 {
 	fin_behind_a_kept_message(true);
 	fin_behind_a_kept_message(false);
@@ -328,7 +328,7 @@ int main(void)
 		/* Runs first: the guard's handlers are installed once. */
 		cmocka_unit_test(unmapped_memory_refuses_a_kept_send),
 		cmocka_unit_test(every_end_drops_the_kept_messages),
-		cmocka_unit_test(the_last_word_is_heard),
+		cmocka_unit_test(the_last_message_is_received),
 		cmocka_unit_test(half_a_message_is_not_waited_for),
 		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
 		PAIR_TEST(a_reset_behind_full_memory_is_seen),

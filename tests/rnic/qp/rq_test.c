@@ -152,7 +152,7 @@ static const struct bad_receive bad_receives[] = {
 	  SMPA_F_DDP_U_TOO_LONG },
 };
 
-static void wrong_receives_are_told(void **state)
+static void wrong_receives_are_reported(void **state)
 {
 	for (size_t i = 0; i < sizeof(bad_receives) / sizeof(*bad_receives);
 	     i++) {
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test(messages_take_receives_in_order),
 		cmocka_unit_test(takes_no_more_sges_than_fit),
 		cmocka_unit_test(scatters_over_the_list),
-		cmocka_unit_test(wrong_receives_are_told),
+		cmocka_unit_test(wrong_receives_are_reported),
 		cmocka_unit_test(a_message_half_arrived_is_flushed),
 	};
 

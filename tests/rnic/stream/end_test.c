@@ -406,7 +406,7 @@ static void what_was_posted_goes_out_behind_a_fin(void **state)
 
 /* A peer that closes and reads nothing, or only little, is not waited for
  * beyond the limit. */
-static void a_half_that_does_not_read_is_bounded(void **state)
+static void a_half_that_does_not_read_has_bounded_memory(void **state)
 {
 	for (int drips = 0; drips < 2; drips++) {
 		uint64_t start_ms = until_ms(), spent_ms;
@@ -569,7 +569,7 @@ static void the_limit_is_for_peers_that_stall(void **state)
 
 /* Ending the stream sends the rest, which completes WRs, which overrun the CQ,
  * which ends the stream. */
-static void an_overrun_while_letting_go_is_told_once(void **state)
+static void an_overrun_while_letting_go_is_reported_once(void **state)
 {
 	struct rnicpair_options opt = stage_options();
 	struct tcpfake_plan plan = { .send_fail_at = 1, .err = EAGAIN };
@@ -651,7 +651,7 @@ static void waiting_work_fails_with_a_status_of_its_own(void **state)
 
 /* The send sees the reset first and takes the socket's error. What came before
  * the reset is read nevertheless. */
-static void a_terminate_before_a_reset_is_heard(void **state)
+static void a_terminate_before_a_reset_is_received(void **state)
 {
 	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -685,15 +685,15 @@ int main(void)
 		cmocka_unit_test(what_was_complete_arrives),
 		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
 		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
-		cmocka_unit_test(a_half_that_does_not_read_is_bounded),
+		cmocka_unit_test(a_half_that_does_not_read_has_bounded_memory),
 		cmocka_unit_test(flushed_memory_is_not_sent),
 		cmocka_unit_test(waiting_octets_do_not_delay_the_fin),
 		cmocka_unit_test(waiting_work_is_not_delayed_by_more),
 		cmocka_unit_test(the_limit_is_for_peers_that_stall),
-		cmocka_unit_test(an_overrun_while_letting_go_is_told_once),
+		cmocka_unit_test(an_overrun_while_letting_go_is_reported_once),
 		cmocka_unit_test(waiting_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(waiting_work_fails_with_a_status_of_its_own),
-		cmocka_unit_test(a_terminate_before_a_reset_is_heard),
+		cmocka_unit_test(a_terminate_before_a_reset_is_received),
 	};
 
 	setenv("USIW_START_MS", "400", 1);

@@ -118,12 +118,12 @@ static void given_up_in_time(enum kind how)
 	rnicpair_close(&p);
 }
 
-static void a_silent_peer_is_given_up_in_time(void **state)
+static void a_silent_peer_times_out(void **state)
 {
 	given_up_in_time(SILENT);
 }
 
-static void a_peer_without_a_way_to_it_likewise(void **state)
+static void an_unreachable_peer_exhausts_retries_too(void **state)
 {
 	given_up_in_time(NO_ROUTE);
 }
@@ -173,8 +173,8 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_silent_peer_is_given_up_in_time),
-		cmocka_unit_test(a_peer_without_a_way_to_it_likewise),
+		cmocka_unit_test(a_silent_peer_times_out),
+		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
 		cmocka_unit_test(others_are_waited_for),
 	};
 

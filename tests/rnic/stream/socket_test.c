@@ -61,7 +61,7 @@ static void counts_what_tcp_takes(void **state)
 	ends_close(&e);
 }
 
-static void reads_what_is_there(void **state)
+static void reads_available_octets(void **state)
 {
 	char got[8] = "";
 	struct iovec iov = { .iov_base = got, .iov_len = sizeof(got) };
@@ -133,7 +133,7 @@ static void discards_by_the_table(void **state)
 	}
 }
 
-static void tells_what_tcp_knows(void **state)
+static void returns_tcp_info(void **state)
 {
 	struct tcp_info info;
 	struct ends e;
@@ -149,9 +149,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_what_tcp_takes),
-		cmocka_unit_test(reads_what_is_there),
+		cmocka_unit_test(reads_available_octets),
 		cmocka_unit_test(discards_by_the_table),
-		cmocka_unit_test(tells_what_tcp_knows),
+		cmocka_unit_test(returns_tcp_info),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
 }
 
 /* The time limit is for the whole FPDU, however slowly its octets arrive. */
-static void trickling_does_not_help(void **state)
+static void slow_octets_do_not_extend_the_limit(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint64_t end_ms;
@@ -123,7 +123,7 @@ static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 }
 
 /* Nothing of an FPDU is there, at any number of checks. */
-static void silence_between_fpdus_is_no_stall(void **state)
+static void silence_between_fpdus_does_not_time_out(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_side *s;
@@ -140,7 +140,7 @@ static void silence_between_fpdus_is_no_stall(void **state)
 }
 
 /* Each check finds another FPDU, but always an incomplete one. */
-static void a_stream_that_moves_is_no_stall(void **state)
+static void a_stream_with_progress_does_not_time_out(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
@@ -168,7 +168,7 @@ static void a_stream_that_moves_is_no_stall(void **state)
 }
 
 /* A Send without a receive and without space to hold it is left in TCP. */
-static void what_we_do_not_read_is_no_stall(void **state)
+static void unread_octets_do_not_time_out(void **state)
 {
 	static const uint8_t octets[60000];
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -201,10 +201,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rest_of_an_fpdu_is_waited_for_so_long),
-		cmocka_unit_test(trickling_does_not_help),
-		cmocka_unit_test(silence_between_fpdus_is_no_stall),
-		cmocka_unit_test(a_stream_that_moves_is_no_stall),
-		cmocka_unit_test(what_we_do_not_read_is_no_stall),
+		cmocka_unit_test(slow_octets_do_not_extend_the_limit),
+		cmocka_unit_test(silence_between_fpdus_does_not_time_out),
+		cmocka_unit_test(a_stream_with_progress_does_not_time_out),
+		cmocka_unit_test(unread_octets_do_not_time_out),
 	};
 
 	setenv("USIW_STALL_MS", "400", 1);

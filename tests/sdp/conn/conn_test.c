@@ -136,7 +136,7 @@ static void is_at_rest_before_start(void **state)
 	sdp_conn_free(NULL);
 }
 
-static void says_every_fault_in_words(void **state)
+static void names_every_fault(void **state)
 {
 	for (int i = 0; i <= SDP_FAULT_MOVE; i++)
 		assert_true(strlen(sdp_fault_str((enum sdp_fault)i)) > 1);
@@ -151,7 +151,7 @@ int main(void)
 		cmocka_unit_test(is_small),
 		cmocka_unit_test(posts_many_receives),
 		cmocka_unit_test(is_at_rest_before_start),
-		cmocka_unit_test(says_every_fault_in_words),
+		cmocka_unit_test(names_every_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

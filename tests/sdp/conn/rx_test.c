@@ -425,7 +425,7 @@ static void checks_what_a_write_invalidated(void **state)
 }
 
 /* Part 7: never a violation. */
-static void bears_what_may_cross(void **state)
+static void accepts_messages_that_may_cross(void **state)
 {
 	static const uint8_t mids[] = { SDP_MID_SRC_AVAIL_CANCEL,
 					SDP_MID_SINK_AVAIL_CANCEL,
@@ -481,7 +481,7 @@ int main(void)
 		SCRIPT_TEST(ends_on_a_repeated_message),
 		cmocka_unit_test(checks_what_was_invalidated),
 		cmocka_unit_test(checks_what_a_write_invalidated),
-		cmocka_unit_test(bears_what_may_cross),
+		cmocka_unit_test(accepts_messages_that_may_cross),
 		cmocka_unit_test(delivers_payload_of_an_ignored_sink_avail),
 	};
 

@@ -51,14 +51,14 @@ static void allows_what_figure_25_allows(void **state)
 }
 
 /* T46 */
-static void wants_payload_in_combined_only(void **state)
+static void requires_payload_in_combined_only(void **state)
 {
 	assert_true(sdp_mode_has_inline(C));
 	assert_false(sdp_mode_has_inline(P));
 }
 
 /* T56 */
-static void knows_four_transitions(void **state)
+static void accepts_four_transitions(void **state)
 {
 	unsigned int cnt = 0;
 
@@ -81,8 +81,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(allows_what_figure_25_allows),
-		cmocka_unit_test(wants_payload_in_combined_only),
-		cmocka_unit_test(knows_four_transitions),
+		cmocka_unit_test(requires_payload_in_combined_only),
+		cmocka_unit_test(accepts_four_transitions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

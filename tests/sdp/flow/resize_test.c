@@ -72,7 +72,7 @@ static void uses_sizes_as_the_table_says(void **state)
 	}
 }
 
-static void refuses_to_ask_for_nonsense(void **state)
+static void refuses_invalid_sizes(void **state)
 {
 	struct sdp_resize r = make(100, 100);
 
@@ -169,7 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_payload_by_the_peers_size),
 		cmocka_unit_test(uses_sizes_as_the_table_says),
-		cmocka_unit_test(refuses_to_ask_for_nonsense),
+		cmocka_unit_test(refuses_invalid_sizes),
 		cmocka_unit_test(refuses_an_answer_without_request),
 		cmocka_unit_test(answers_after_the_old_receives),
 		cmocka_unit_test(keeps_the_answer_in_range),

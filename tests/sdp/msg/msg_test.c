@@ -259,7 +259,7 @@ static void refuses_malformed_messages(void **state)
 }
 
 /* SDP-5 */
-static void knows_every_mid_and_no_other(void **state)
+static void accepts_every_mid_and_no_other(void **state)
 {
 	unsigned int known = 0;
 
@@ -413,7 +413,7 @@ int main(void)
 		cmocka_unit_test(refuses_each_prefix),
 		cmocka_unit_test(sees_each_bit_flip),
 		cmocka_unit_test(refuses_malformed_messages),
-		cmocka_unit_test(knows_every_mid_and_no_other),
+		cmocka_unit_test(accepts_every_mid_and_no_other),
 		cmocka_unit_test(carries_the_ends_of_every_field),
 		cmocka_unit_test(takes_padded_start_messages),
 		cmocka_unit_test(says_which_messages_are_solicited),

@@ -144,7 +144,7 @@ static void ends_at_a_deny_without_ack(void **state)
 }
 
 /* T92, T93 */
-static void drops_what_is_no_answer(void **state)
+static void drops_datagrams_that_are_no_replies(void **state)
 {
 	static const struct {
 		const char *name;
@@ -192,7 +192,7 @@ static void drops_what_is_no_answer(void **state)
 	assert_true(sdp_pm_query_receive(&query, buf, 48));
 }
 
-static void bears_extreme_options(void **state)
+static void accepts_extreme_options(void **state)
 {
 	struct sdp_pm_query query;
 	uint8_t out[SDP_PM_SIZE];
@@ -217,8 +217,8 @@ int main(void)
 		cmocka_unit_test(repeats_the_same_and_gives_up),
 		cmocka_unit_test(acknowledges_the_accept_once),
 		cmocka_unit_test(ends_at_a_deny_without_ack),
-		cmocka_unit_test(drops_what_is_no_answer),
-		cmocka_unit_test(bears_extreme_options),
+		cmocka_unit_test(drops_datagrams_that_are_no_replies),
+		cmocka_unit_test(accepts_extreme_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void takes_the_log_line(void **state)
 	assert_int_equal(sdp_rules_log(sdp_rules_default())->min_level, 9);
 }
 
-static void knows_which_programs_rules_concern(void **state)
+static void matches_rules_to_programs(void **state)
 {
 	static const struct {
 		const char *text, *program;
@@ -377,7 +377,7 @@ static void loads_the_file_of_the_variable(void **state)
 }
 
 /* The test's build of rules.c has another path for the default file. */
-static void does_without_the_usual_file(void **state)
+static void works_without_the_default_file(void **state)
 {
 	struct sdp_rules *rules = NULL;
 	char error[256] = "";
@@ -397,10 +397,10 @@ int main(void)
 		cmocka_unit_test(names_file_line_and_remedy),
 		cmocka_unit_test(refuses_binary_files),
 		cmocka_unit_test(takes_the_log_line),
-		cmocka_unit_test(knows_which_programs_rules_concern),
+		cmocka_unit_test(matches_rules_to_programs),
 		cmocka_unit_test(takes_many_rules),
 		cmocka_unit_test(loads_the_file_of_the_variable),
-		cmocka_unit_test(does_without_the_usual_file),
+		cmocka_unit_test(works_without_the_default_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -396,7 +396,7 @@ static const struct {
 	  0, 0 },
 };
 
-static void goes_where_the_answer_says(void **state)
+static void connects_as_the_reply_says(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
@@ -472,7 +472,7 @@ static void a_blocking_connect_has_a_time_limit(void **state)
 	thread_wait();
 }
 
-static void addresses_are_made_fit_for_rdma_cm(void **state)
+static void addresses_are_converted_for_rdma_cm(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -500,7 +500,7 @@ static void addresses_are_made_fit_for_rdma_cm(void **state)
 }
 
 /* Cancelled during the query, or while rdma_cm connects: TCP. */
-static void a_cancel_ends_what_runs(void **state)
+static void a_cancel_ends_transfers_in_progress(void **state)
 {
 	static const struct {
 		const char *name;
@@ -530,7 +530,7 @@ static void a_cancel_ends_what_runs(void **state)
 }
 
 /* A fork does not cancel what has just been made. */
-static void what_stands_soon_may_do_so(void **state)
+static void a_connection_made_in_time_is_kept(void **state)
 {
 	way = SDP_WAY_CM;
 	atomic_store(&sock->is_nonblock, true);
@@ -556,7 +556,7 @@ static void an_unwanted_connection_is_closed(void **state)
 	assert_int_equal(fallback, NO_FALLBACK);
 }
 
-static void connect_to_no_address_undoes_it(void **state)
+static void connect_to_af_unspec_undoes_it(void **state)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
@@ -586,16 +586,16 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goes_where_the_answer_says),
+		cmocka_unit_test(connects_as_the_reply_says),
 		CASE(a_blocking_connect_waits_for_rdma_cm),
 		CASE(a_blocking_connect_falls_back),
 		CASE(a_blocking_connect_is_refused),
 		CASE(a_blocking_connect_has_a_time_limit),
-		cmocka_unit_test(addresses_are_made_fit_for_rdma_cm),
-		cmocka_unit_test(a_cancel_ends_what_runs),
-		CASE(what_stands_soon_may_do_so),
+		cmocka_unit_test(addresses_are_converted_for_rdma_cm),
+		cmocka_unit_test(a_cancel_ends_transfers_in_progress),
+		CASE(a_connection_made_in_time_is_kept),
 		CASE(an_unwanted_connection_is_closed),
-		CASE(connect_to_no_address_undoes_it),
+		CASE(connect_to_af_unspec_undoes_it),
 		CASE(without_descriptors_or_a_shadow_it_is_tcp),
 	};
 

@@ -202,7 +202,7 @@ static const struct {
 	  NO_FALLBACK, 0, 0 },
 };
 
-static void goes_where_the_answer_says(void **state)
+static void connects_as_the_reply_says(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(begin(state), 0);
@@ -292,7 +292,7 @@ static void wait_for_out(void)
 	assert_int_equal(poll(&pfd, 1, -1), 1);
 }
 
-static void a_connect_that_does_not_wait_is_looked_at(void **state)
+static void a_nonblocking_connect_is_checked_later(void **state)
 {
 	int ret;
 
@@ -395,7 +395,7 @@ static void a_refusal_is_for_the_thread_inside_connect(void **state)
 	assert_int_equal(port_of(fd), PORT_CNT);
 }
 
-static void what_is_no_address_is_the_kernels(void **state)
+static void bad_addresses_get_the_kernels_error(void **state)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
@@ -452,7 +452,7 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 }
 
 /* connect() on a connected socket: the kernel's result, once. */
-static void tells_of_a_link_once(void **state)
+static void a_second_connect_is_eisconn(void **state)
 {
 	sock.state = SDP_SOCK_STREAM;
 	sock.is_by_cm = true;
@@ -547,20 +547,20 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goes_where_the_answer_says),
+		cmocka_unit_test(connects_as_the_reply_says),
 		CASE(the_mark_has_the_programs_port),
 		CASE(family_sdp_has_no_fallback),
 		CASE(without_descriptors_it_is_tcp),
 		CASE(a_bound_socket_is_not_for_rdma_cm),
 		CASE(a_nonblocking_connect_leaves_the_query_to_a_thread),
-		CASE(a_connect_that_does_not_wait_is_looked_at),
+		CASE(a_nonblocking_connect_is_checked_later),
 		CASE(a_fallback_is_counted_once),
 		CASE(a_refused_port_is_followed_by_tcp),
 		CASE(a_failed_attempt_leaves_a_fresh_socket),
 		CASE(a_refusal_is_for_the_thread_inside_connect),
-		CASE(what_is_no_address_is_the_kernels),
+		CASE(bad_addresses_get_the_kernels_error),
 		CASE(no_address_undoes_a_connection_of_sdp),
-		CASE(tells_of_a_link_once),
+		CASE(a_second_connect_is_eisconn),
 		CASE(another_tcp_connection_has_the_options),
 		CASE(avoids_a_port_whose_start_failed),
 		CASE(shutdown_ends_an_attempt),

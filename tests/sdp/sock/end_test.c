@@ -165,7 +165,7 @@ static int begin(void **state)
 
 /* ---- a socket ---- */
 
-static void lingers_as_it_was_told(void **state)
+static void lingers_for_the_time_of_so_linger(void **state)
 {
 	static const struct {
 		const char *name;
@@ -217,7 +217,7 @@ static void ends_once_while_it_ends(void **state)
 	assert_null(sock.early);
 }
 
-static void ends_what_the_state_has(void **state)
+static void releases_what_each_state_has(void **state)
 {
 	static const struct {
 		const char *name;
@@ -288,10 +288,11 @@ static void exits_in_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(lingers_as_it_was_told, begin),
+		cmocka_unit_test_setup(lingers_for_the_time_of_so_linger,
+				       begin),
 		cmocka_unit_test_setup(ends_once, begin),
 		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
-		cmocka_unit_test_setup(ends_what_the_state_has, begin),
+		cmocka_unit_test_setup(releases_what_each_state_has, begin),
 		cmocka_unit_test_setup(waits_for_nothing_before_sdp, begin),
 		cmocka_unit_test_setup(exits_in_time, begin),
 	};

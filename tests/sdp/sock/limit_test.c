@@ -75,7 +75,7 @@ static void is_raised_at_the_limit(void **state)
 		close(fds[--cnt]);
 }
 
-static void leaves_what_the_program_has_set(void **state)
+static void keeps_a_limit_that_the_program_has_set(void **state)
 {
 	bool is_raised;
 
@@ -145,7 +145,7 @@ int main(void)
 		cmocka_unit_test(stays_while_there_are_enough),
 		cmocka_unit_test(is_raised_for_as_long_as_one_needs_it),
 		cmocka_unit_test(is_raised_at_the_limit),
-		cmocka_unit_test(leaves_what_the_program_has_set),
+		cmocka_unit_test(keeps_a_limit_that_the_program_has_set),
 		cmocka_unit_test(checks_the_hard_limit),
 		cmocka_unit_test(is_as_it_was_in_a_child),
 	};

@@ -319,7 +319,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 	}
 }
 
-static void the_twin_names_its_socket(void **state)
+static void the_twins_mark_has_the_sockets_port(void **state)
 {
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(mark.port, ntohs(name.in.sin_port));
@@ -343,7 +343,7 @@ static void listen_binds_what_was_not_bound(void **state)
 }
 
 /* Another listener has the port: nothing of the library is left. */
-static void the_kernels_refusal_takes_the_twin_along(void **state)
+static void the_twin_is_closed_if_listen_fails(void **state)
 {
 	int other = test_tcp_socket(), before;
 
@@ -379,7 +379,7 @@ static int take(struct sdp_came *came)
 	return sdp_listen_accept(sock, NULL, NULL, SOCK_CLOEXEC, came);
 }
 
-static void takes_what_came_to_the_twin_first(void **state)
+static void accepts_connections_of_the_twin_first(void **state)
 {
 	struct sdp_came came;
 	int tcp, sdp, first, second;
@@ -504,7 +504,7 @@ static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 	assert_true(listens(name.in.sin_port));
 }
 
-static void a_fork_keeps_a_twin_of_the_kernels(void **state)
+static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
 {
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
@@ -518,17 +518,17 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_a_twin_where_sdp_is_possible),
-		CASE(the_twin_names_its_socket),
+		CASE(the_twins_mark_has_the_sockets_port),
 		cmocka_unit_test_setup_teardown(listen_binds_what_was_not_bound,
 						begin_unbound, end),
-		CASE(the_kernels_refusal_takes_the_twin_along),
+		CASE(the_twin_is_closed_if_listen_fails),
 		CASE(listening_again_changes_the_backlog),
-		CASE(takes_what_came_to_the_twin_first),
+		CASE(accepts_connections_of_the_twin_first),
 		CASE(sdp_only_resets_what_comes_by_tcp),
 		CASE(waits_as_long_as_it_may),
 		CASE(takes_links_of_rdma_cm),
 		CASE(a_fork_leaves_rdma_cm_to_the_parent),
-		CASE(a_fork_keeps_a_twin_of_the_kernels),
+		CASE(a_fork_keeps_a_twin_with_a_kernel_socket),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

@@ -119,7 +119,7 @@ static void vectors_are_checked(void **state)
 }
 
 /* A read of length 0 does not wait. */
-static void a_read_of_nothing_is_done(void **state)
+static void a_read_of_length_0_succeeds(void **state)
 {
 	static const struct iovec empty[] = { { octets, 0 }, { NULL, 0 } };
 
@@ -198,7 +198,7 @@ static void messages_are_checked(void **state)
 }
 
 /* A stream returns no address and no control messages. */
-static void a_receive_says_what_came_with_it(void **state)
+static void a_receive_returns_no_name_and_no_control(void **state)
 {
 	struct iovec iov = { octets, 4 };
 	char control[64];
@@ -313,11 +313,12 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(vectors_are_checked, begin),
-		cmocka_unit_test_setup(a_read_of_nothing_is_done, begin),
+		cmocka_unit_test_setup(a_read_of_length_0_succeeds, begin),
 		cmocka_unit_test_setup(flags_of_files_become_those_of_sockets,
 				       begin),
 		cmocka_unit_test_setup(messages_are_checked, begin),
-		cmocka_unit_test_setup(a_receive_says_what_came_with_it, begin),
+		cmocka_unit_test_setup(a_receive_returns_no_name_and_no_control,
+				       begin),
 		cmocka_unit_test_setup(of_many_those_that_went_are_counted,
 				       begin),
 		cmocka_unit_test_setup(waits_for_one_of_many, begin),

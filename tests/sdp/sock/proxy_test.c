@@ -271,7 +271,7 @@ static void assert_is_relayed(void)
 
 /* ---- cases ---- */
 
-static void what_is_pending_becomes_a_proxys(void **state)
+static void a_proxy_relays_pending_octets(void **state)
 {
 	int before = test_fd_cnt();
 	char octet;
@@ -300,7 +300,7 @@ static void what_is_pending_becomes_a_proxys(void **state)
 	assert_eof(peer);
 }
 
-static void the_proxy_takes_nothing_along(void **state)
+static void the_proxy_keeps_no_other_descriptor(void **state)
 {
 	int ends[2];
 	char octet;
@@ -328,7 +328,7 @@ static void on_child(int sig)
 	heard_cnt++;
 }
 
-static void the_program_hears_of_its_own_children_alone(void **state)
+static void sigchld_comes_for_the_programs_children_only(void **state)
 {
 	static const struct {
 		const char *name;
@@ -464,7 +464,7 @@ static void other_numbers_are_left_alone(void **state)
 	assert_int_equal(enter_cnt, 0);
 }
 
-static void the_streams_at_the_start_are_gone_through(void **state)
+static void inherited_standard_streams_are_relayed(void **state)
 {
 	int input = dup(0);
 
@@ -498,14 +498,14 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(what_is_pending_becomes_a_proxys),
-		CASE(the_proxy_takes_nothing_along),
-		cmocka_unit_test(the_program_hears_of_its_own_children_alone),
+		CASE(a_proxy_relays_pending_octets),
+		CASE(the_proxy_keeps_no_other_descriptor),
+		cmocka_unit_test(sigchld_comes_for_the_programs_children_only),
 		cmocka_unit_test(without_a_proxy_the_program_relays),
 		CASE(without_processes_the_program_relays),
 		cmocka_unit_test(only_what_is_pending_has_a_proxy),
 		CASE(other_numbers_are_left_alone),
-		CASE(the_streams_at_the_start_are_gone_through),
+		CASE(inherited_standard_streams_are_relayed),
 		CASE(a_vfork_child_changes_nothing),
 	};
 

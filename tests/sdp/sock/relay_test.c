@@ -307,7 +307,7 @@ static void carries_octets_both_ways(void **state)
 	link_fds[1] = dup(0);
 }
 
-static void what_had_come_is_there_at_once(void **state)
+static void octets_received_before_are_there_at_once(void **state)
 {
 	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -317,7 +317,7 @@ static void what_had_come_is_there_at_once(void **state)
 }
 
 /* Octets that the pair showed for readiness are not part of the stream. */
-static void what_was_shown_is_not_sent(void **state)
+static void octets_shown_for_readiness_are_not_sent(void **state)
 {
 	assert_int_equal(send(fd, "????", 4, 0), 4);
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -386,7 +386,7 @@ static void a_reset_ends_both_directions(void **state)
 	link_fds[1] = dup(0);
 }
 
-static void octets_without_a_reader_are_a_reset(void **state)
+static void unread_octets_cause_a_reset(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	/* Stops reading without notice, like a child that was killed. */
@@ -485,7 +485,7 @@ static void is_entered_once(void **state)
 
 /* When the process exits, what the holders have written is sent, and their
  * stream ends; at most until the deadline. */
-static void goes_with_its_process(void **state)
+static void ends_with_its_process(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(send(fd, "written", 7, 0), 7);
@@ -509,16 +509,16 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		CASE(carries_octets_both_ways),
-		CASE(what_had_come_is_there_at_once),
-		CASE(what_was_shown_is_not_sent),
+		CASE(octets_received_before_are_there_at_once),
+		CASE(octets_shown_for_readiness_are_not_sent),
 		CASE(ends_with_its_last_descriptor),
 		CASE(goes_on_for_other_descriptors),
 		CASE(a_reset_ends_both_directions),
-		CASE(octets_without_a_reader_are_a_reset),
+		CASE(unread_octets_cause_a_reset),
 		CASE(needs_both_threads),
 		CASE(refuses_what_it_cannot_carry),
 		CASE(is_entered_once),
-		CASE(goes_with_its_process),
+		CASE(ends_with_its_process),
 		CASE(does_not_wait_beyond_the_deadline),
 	};
 

@@ -200,7 +200,7 @@ static int child_uses_all(void)
 	return 0;
 }
 
-static void a_set_may_hold_any(void **state)
+static void using_all_enters_every_socket(void **state)
 {
 	assert_int_equal(in_fork(child_uses_all), 0);
 	assert_int_equal(counts->entered, 2);
@@ -328,7 +328,7 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 }
 
 /* The child could not ask, so these are relays from the beginning. */
-static void without_descriptors_all_are_relays_at_once(void **state)
+static void without_descriptors_all_become_relays_at_once(void **state)
 {
 	int before = test_fd_cnt();
 	struct rlimit old;
@@ -384,7 +384,7 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void what_a_message_passes_on_is_a_relay(void **state)
+static void a_descriptor_in_a_message_becomes_a_relay(void **state)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
 	struct msghdr msg = { .msg_control = control,
@@ -415,7 +415,7 @@ static void a_fork_apart_shares_nothing(void **state)
 }
 
 /* Otherwise the child would inherit half of a query to the Port Mapper. */
-static void a_question_ends_before_a_fork(void **state)
+static void a_query_ends_before_a_fork(void **state)
 {
 	static const enum sdp_sock_state answers[] = { SDP_SOCK_TCP,
 						       SDP_SOCK_STREAM };
@@ -445,17 +445,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		/* Runs first: no child of another case may be left. And TSan
 		 * allows no thread in the second process. */
-		CASE(without_descriptors_all_are_relays_at_once),
+		CASE(without_descriptors_all_become_relays_at_once),
 		CASE(a_child_that_cannot_ask_sees_a_reset),
 		CASE(a_parent_that_has_ended_is_not_waited_for),
 		CASE(a_child_asks_for_what_it_uses),
 		CASE(without_a_relay_the_child_sees_a_reset),
-		CASE(a_set_may_hold_any),
+		CASE(using_all_enters_every_socket),
 		CASE(a_program_gets_what_it_inherits),
 		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
-		CASE(what_a_message_passes_on_is_a_relay),
+		CASE(a_descriptor_in_a_message_becomes_a_relay),
 		CASE(a_fork_apart_shares_nothing),
-		CASE(a_question_ends_before_a_fork),
+		CASE(a_query_ends_before_a_fork),
 	};
 
 	return cmocka_run_group_tests(tests, counts_make, NULL);

@@ -52,7 +52,7 @@ static void is_woken_once(void **state)
 }
 
 /* A token that arrives after the sleep makes only the next one short. */
-static void a_late_token_is_used_up(void **state)
+static void a_late_token_is_consumed(void **state)
 {
 	struct sdp_sleeper sleeper;
 
@@ -192,7 +192,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_that_is_awake_is_not_woken),
 		cmocka_unit_test(is_woken_once),
-		cmocka_unit_test(a_late_token_is_used_up),
+		cmocka_unit_test(a_late_token_is_consumed),
 		cmocka_unit_test(is_woken_by_another_thread),
 		cmocka_unit_test(has_a_descriptor_for_a_thread),
 		cmocka_unit_test(a_thread_sleeps_up_to_its_end),

@@ -485,7 +485,7 @@ static void a_number_that_was_closed_starts_nothing(void **state)
 	assert_int_equal(make_cnt, 0);
 }
 
-static void a_connection_under_way_is_looked_at(void **state)
+static void a_connecting_socket_is_settled_first(void **state)
 {
 	sdp_sock_become(sock, SDP_SOCK_CONNECTING);
 	start_now();
@@ -514,7 +514,7 @@ static void without_a_shadow_the_connection_ends(void **state)
 
 /* ---- what is stored ---- */
 
-static void what_was_sent_goes_to_the_link(void **state)
+static void sent_octets_go_to_the_link(void **state)
 {
 	static char much[SDP_EARLY_MAX];
 	struct iovec iov[2] = { { much, 40000 }, { much + 40000, 40000 } };
@@ -543,7 +543,7 @@ static void what_was_sent_goes_to_the_link(void **state)
 	assert_int_equal(send_text("late"), 0);
 }
 
-static void bad_memory_is_told(void **state)
+static void bad_memory_is_efault(void **state)
 {
 	char ok[] = "ok";
 	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
@@ -659,7 +659,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 
 /* The fallback may take long. The program's calls do not wait for it, and the
  * program may have closed the socket by its end. */
-static void the_way_back_delays_no_call(void **state)
+static void returning_to_tcp_delays_no_call(void **state)
 {
 	static const struct {
 		const char *name;
@@ -759,7 +759,7 @@ static void an_accepted_link_has_the_programs_port(void **state)
 }
 
 /* The number is the end of a pair that another process has made. */
-static void elsewhere_the_number_is_a_relays(void **state)
+static void in_another_process_the_number_is_a_relay(void **state)
 {
 	int pair[2];
 
@@ -799,20 +799,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_when_it_is_time),
 		CASE(a_number_that_was_closed_starts_nothing),
-		CASE(a_connection_under_way_is_looked_at),
+		CASE(a_connecting_socket_is_settled_first),
 		CASE(without_a_shadow_the_connection_ends),
-		CASE(what_was_sent_goes_to_the_link),
-		CASE(bad_memory_is_told),
+		CASE(sent_octets_go_to_the_link),
+		CASE(bad_memory_is_efault),
 		CASE(nothing_is_kept_while_it_asks),
 		CASE(waits_until_its_deadline),
 		cmocka_unit_test(
 			a_start_that_fails_goes_on_by_tcp_where_it_can),
-		cmocka_unit_test(the_way_back_delays_no_call),
+		cmocka_unit_test(returning_to_tcp_delays_no_call),
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),
 		CASE(an_accepted_link_has_the_programs_port),
-		CASE(elsewhere_the_number_is_a_relays),
+		CASE(in_another_process_the_number_is_a_relay),
 		CASE(undoing_leaves_a_fresh_socket),
 	};
 

@@ -280,7 +280,7 @@ static void counts_what_waits_for_its_start(void **state)
 
 /* ---- descriptors of the library's own ---- */
 
-static void own_ones_stand_out_of_the_way(void **state)
+static void own_descriptors_have_high_numbers(void **state)
 {
 	int fd = open("/dev/null", O_RDONLY), moved = sdp_private_add(fd);
 
@@ -295,7 +295,7 @@ static void own_ones_stand_out_of_the_way(void **state)
 	sdp_private_close(-1);
 }
 
-static void own_ones_stand_where_the_limit_allows(void **state)
+static void own_descriptors_stay_below_the_limit(void **state)
 {
 	struct rlimit old, small;
 	int fd, moved;
@@ -340,7 +340,7 @@ static void *inside_of_thread(void *arg)
 	return NULL;
 }
 
-static void the_mark_is_the_threads(void **state)
+static void the_mark_belongs_to_the_thread(void **state)
 {
 	bool outer = sdp_inside_enter(), inner = sdp_inside_enter();
 	bool of_other = true;
@@ -417,10 +417,10 @@ int main(void)
 		TEST(each_number_gets_another_file),
 		TEST(a_number_that_is_being_closed_gets_no_file),
 		TEST(counts_what_waits_for_its_start),
-		cmocka_unit_test(own_ones_stand_out_of_the_way),
-		cmocka_unit_test(own_ones_stand_where_the_limit_allows),
+		cmocka_unit_test(own_descriptors_have_high_numbers),
+		cmocka_unit_test(own_descriptors_stay_below_the_limit),
 		cmocka_unit_test(what_cannot_be_moved_is_closed),
-		cmocka_unit_test(the_mark_is_the_threads),
+		cmocka_unit_test(the_mark_belongs_to_the_thread),
 		cmocka_unit_test(a_caller_is_known_by_its_object_file),
 		cmocka_unit_test(a_child_is_not_the_owner),
 		cmocka_unit_test(one_thread_ends_the_process),

@@ -118,7 +118,7 @@ static const struct {
 };
 
 /* An announced port must be one where connections can be made. */
-static void finds_the_way_that_the_devices_have(void **state)
+static void chooses_the_carrier_by_the_devices(void **state)
 {
 	static const struct {
 		enum kind devices[2];
@@ -183,7 +183,7 @@ static void forks_with_the_locks_of_the_user_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_way_that_the_devices_have),
+		cmocka_unit_test(chooses_the_carrier_by_the_devices),
 		cmocka_unit_test(forks_with_the_locks_of_the_user_first),
 	};
 

@@ -78,7 +78,7 @@ static void shrinks_to_nothing_when_nothing_comes(void **state)
 
 /* The answer of a peer on the same processor comes only after the thread
  * sleeps: all polling is in vain, and must be rare. */
-static void leaves_a_peer_on_the_same_processor_alone(void **state)
+static void rarely_polls_for_a_peer_on_the_same_processor(void **state)
 {
 	struct play play;
 	uint64_t begin, polled;
@@ -97,7 +97,7 @@ static void leaves_a_peer_on_the_same_processor_alone(void **state)
 }
 
 /* A single late answer costs a short rest, not a long one. */
-static void forgives_late_answers(void **state)
+static void a_late_answer_costs_a_short_pause(void **state)
 {
 	struct play play;
 
@@ -121,7 +121,7 @@ static void stops_where_it_is_interrupted(void **state)
 	assert_false(sdp_budget_spins(&budget));
 }
 
-static void rests_double_up_to_the_longest(void **state)
+static void pauses_double_up_to_the_longest(void **state)
 {
 	uint64_t want = SDP_SPIN_REST_NS_MIN;
 	struct play play;
@@ -160,10 +160,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grows_until_answers_are_seen),
 		cmocka_unit_test(shrinks_to_nothing_when_nothing_comes),
-		cmocka_unit_test(leaves_a_peer_on_the_same_processor_alone),
-		cmocka_unit_test(forgives_late_answers),
+		cmocka_unit_test(rarely_polls_for_a_peer_on_the_same_processor),
+		cmocka_unit_test(a_late_answer_costs_a_short_pause),
 		cmocka_unit_test(stops_where_it_is_interrupted),
-		cmocka_unit_test(rests_double_up_to_the_longest),
+		cmocka_unit_test(pauses_double_up_to_the_longest),
 		cmocka_unit_test(one_processor_never_polls),
 	};
 
