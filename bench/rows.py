@@ -114,9 +114,9 @@ def bandwidth_peers(op, size):
 
 def bandwidth():
     for size, op in itertools.product(SIZES, OPS):
-        yield Row(f"{op}-bw-{size}", "bandwidth",
-                  f"`ib_{op}_bw -R -s {size}`", "MiB/s", MORE,
-                  usiw("perftest_bw", BOTH, op=op, size=size) +
+        yield Row(f"{op}-bw-{size}", "bandwidth", f"{op} {octets(size)}",
+                  "MiB/s", MORE,
+                  usiw("verbs_stream", BOTH, op=op, size=size) +
                   bandwidth_peers(op, size), ("MiB/s",))
     for size, op in itertools.product((64 * KIB, 256 * KIB, MIB), OPS):
         yield Row(f"{op}-{MANY}-buffers-{size}", f"bandwidth, {MANY} buffers",
@@ -129,12 +129,11 @@ def bandwidth():
 def markers():
     for op in OPS:
         yield Row(f"markers-{op}", "markers",
-                  f"`ib_{op}_bw -R -s {MIB}`, markers both ways", "MiB/s",
-                  MORE,
-                  usiw("perftest_bw", ("markers", "markers CRC"), op=op,
+                  f"{op} {octets(MIB)}, markers both ways", "MiB/s", MORE,
+                  usiw("verbs_stream", ("markers", "markers CRC"), op=op,
                        size=MIB) +
-                  peer("no markers", "perftest_bw", "wire", op=op, size=MIB) +
-                  peer("no markers, CRC", "perftest_bw", "wire CRC", op=op,
+                  peer("no markers", "verbs_stream", "wire", op=op, size=MIB) +
+                  peer("no markers, CRC", "verbs_stream", "wire CRC", op=op,
                        size=MIB), ("MiB/s",))
 
 
@@ -207,18 +206,38 @@ def latency():
             ("send", "write", "read", "atomic"), LATENCY_SIZES,
             (False, True)):
         if op == "atomic" and size != 8 or op == "write" and is_event:
-            continue  # there are no such programs
+            continue  # who spins on memory gets no event
         whole = op in ("read", "atomic")
-        sizes = "" if op == "atomic" else f" -s {size}"
         yield Row(f"{op}-lat-{size}" + ("-events" if is_event else ""),
                   "latency, events" if is_event else "latency, polled",
-                  f"`ib_{op}_lat -R{sizes}{' -e' if is_event else ''}`, " +
+                  f"{op} {octets(size)}{', events' if is_event else ''}, " +
                   ("a whole" if whole else "half a") + " round trip",
                   "us", LESS,
-                  usiw("perftest_lat", DEFAULT, op=op, size=size,
+                  usiw("verbs_pingpong", DEFAULT, op=op, size=size,
                        is_event=is_event) +
                   latency_peers(op, size, is_event), TIMES)
     yield from disturbed()
+
+
+def programs():
+    """The same by perftest, which needs a second and a half for a sample."""
+    for op, size in (("write", 64 * KIB), ("write", MIB), ("send", MIB),
+                     ("read", MIB)):
+        yield Row(f"perftest-{op}-bw-{size}", "perftest, bandwidth",
+                  f"`ib_{op}_bw -R -s {size}`", "MiB/s", MORE,
+                  usiw("perftest_bw", BOTH, op=op, size=size) +
+                  peer("TCP", "tcp_stream", size=size), ("MiB/s",))
+    for op, is_event in (("send", False), ("send", True), ("write", False)):
+        yield Row(f"perftest-{op}-lat-8" + ("-events" if is_event else ""),
+                  "perftest, latency",
+                  f"`ib_{op}_lat -R -s 8{' -e' if is_event else ''}`, half a "
+                  "round trip", "us", LESS,
+                  usiw("perftest_lat", DEFAULT, op=op, size=8,
+                       is_event=is_event) +
+                  (() if is_event else
+                   peer("TCP spinning", "tcp_pingpong", size=8,
+                        is_spin=True)) +
+                  peer("TCP blocking", "tcp_pingpong", size=8), TIMES)
 
 
 IDLE = 1000
@@ -226,17 +245,19 @@ IDLE = 1000
 
 def disturbed():
     alone = tuple(way for s in DEFAULT for way in
-                  peer(f"alone, {s}", "verbs_pingpong", s, size=8))
+                  peer(f"alone, {s}", "verbs_pingpong", s, op="send",
+                       size=8, is_event=False))
     yield Row("send-lat-8-beside-bulk", "latency, disturbed",
               "8 B send beside a bulk write of 64 KiB messages, half a round "
               "trip", "us", LESS,
-              usiw("verbs_pingpong", DEFAULT, size=8, is_beside_bulk=True) +
+              usiw("verbs_pingpong", DEFAULT, op="send", size=8,
+                   is_beside_bulk=True) +
               alone, TIMES + ("MiB/s",))
     yield Row("send-lat-8-among-idle", "latency, disturbed",
               f"8 B send among {IDLE} idle connections, half a round trip",
               "us", LESS,
-              usiw("verbs_pingpong", DEFAULT, size=8, idle=IDLE) + alone,
-              TIMES)
+              usiw("verbs_pingpong", DEFAULT, op="send", size=8,
+                   idle=IDLE) + alone, TIMES)
 
 
 # ---- cost --------------------------------------------------------------------------
@@ -302,15 +323,17 @@ def sdp():
 
 
 def table():
-    return [*bandwidth(), *markers(), *rates(), *latency(), *costs(), *sdp()]
+    return [*bandwidth(), *markers(), *rates(), *latency(), *programs(),
+            *costs(), *sdp()]
 
 
 # What a reader sees first.
 SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-1048576",
          "read-bw-1048576", "write-rate-64-list1-qp1",
-         "write-rate-64-list32-qp1", "send-rate-64-list1-qp1", "send-lat-8",
-         "write-lat-8", "send-lat-8-events", "write-cpu", "sdp-iperf3-65536",
-         "sdp-redis-50-apart")
+         "write-rate-64-list32-qp1", "send-rate-64-list1-qp1",
+         "perftest-send-lat-8", "send-lat-8", "perftest-write-lat-8",
+         "write-lat-8", "send-lat-8-events", "write-cpu", "connect-cm",
+         "sdp-iperf3-65536", "sdp-redis-50-apart")
 
 
 # ---- in the guest of tests/kernel-lab ----------------------------------------------

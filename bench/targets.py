@@ -32,18 +32,18 @@ def most(names, way, bound, **how):
 
 def local_targets():
     for op in ("send", "write"):
-        row = f"{op}-lat-8"
+        row = f"*{op}-lat-8"
         yield most(row, "local", 0.5)
         yield most(row, "local", 1 / 8, peer="TCP spinning")
         yield most(row, "local", 5, metric="p99.9")
         yield least(f"{op}-rate-64-list1-qp1", "local", 6)
         yield least(f"{op}-rate-64-list32-qp1", "local", 10)
         yield least(f"{op}-bw-4096", "local", round(8e9 / MIB))
-    yield most("send-lat-8-events", "local", 0.9, peer="TCP blocking")
+    yield most("*send-lat-8-events", "local", 0.9, peer="TCP blocking")
     for op in rows.OPS:
         for size in (64 * KIB, 256 * KIB, MIB):
             yield least(f"{op}-64-buffers-{size}", "local", 1.8, peer="TCP")
-            yield least(f"{op}-bw-{size}", "local", 2, peer="TCP")
+            yield least(f"*{op}-bw-{size}", "local", 2, peer="TCP")
         yield least(f"{op}-bw-{MIB}", "local", 1, peer="UCX shm")
     yield least("sdp-iperf3-*", "local", 1.3, peer="TCP")
     yield least("sdp-redis-50-*", "local", 1.3, peer="TCP")
@@ -55,14 +55,14 @@ def wire_targets():
     for size in (64 * KIB, 256 * KIB, MIB, 8 * MIB):
         for op, bounds in shares.items():
             for way, bound in zip(("wire", "wire CRC"), bounds):
-                row = f"{op}-bw-{size}"
+                row = f"*{op}-bw-{size}"
                 yield least(row, way, bound, peer="TCP")
                 yield least(row, way, 0.7, is_slowest=True)
-    yield most("send-lat-8", "wire CRC", 1.15, peer="TCP spinning")
-    yield most("send-lat-8-events", "wire CRC", 1.3, peer="TCP blocking")
-    yield most("write-lat-8", "wire CRC", 1, peer="TCP blocking")
-    yield most("write-lat-8", "wire CRC", 100, metric="p99")
-    yield most("write-lat-8", "wire CRC", 300, metric="p99.9")
+    yield most("*send-lat-8", "wire CRC", 1.15, peer="TCP spinning")
+    yield most("*send-lat-8-events", "wire CRC", 1.3, peer="TCP blocking")
+    yield most("*write-lat-8", "wire CRC", 1, peer="TCP blocking")
+    yield most("*write-lat-8", "wire CRC", 100, metric="p99")
+    yield most("*write-lat-8", "wire CRC", 300, metric="p99.9")
     yield least("write-rate-64-list1-qp1", "wire CRC", 2.5)
     yield least("send-rate-64-list1-qp1", "wire CRC", 1.5)
 

@@ -4,7 +4,7 @@
  *
  *	usiw run -- bench-verbs [OPTION]... stream|pingpong PORT [HOST]
  *
- *	-o OP   write, send or read; of pingpong: what the bulk does (write)
+ *	-o OP   write (default), send, read; of pingpong also atomic
  *	-s N    octets of a message (8)
  *	-w MS   the window of the measurement (300)
  *	-b N    buffers on each side, used in turn (1)
@@ -18,9 +18,10 @@
  *
  * Without HOST it serves one client.  The client of stream prints the rate in
  * MiB/s and in millions of messages per second, and the GB that it moved,
- * with those of its warm-up.  That of pingpong prints p50, p99 and p99.9 of
- * half a round trip in microseconds.  Both sides of stream print the CPU
- * seconds that they took meanwhile.
+ * with those of its warm-up.  Both sides of stream print the CPU seconds that
+ * they took meanwhile.  The client of pingpong prints p50, p99 and p99.9 in
+ * microseconds: of half a round trip of sends, or of writes whose receiver
+ *spins on memory; of a whole one of reads and atomics.
  */
 #include "verbs.h"
 
@@ -36,7 +37,7 @@
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bench-verbs [-o write|send|read] [-s OCTETS] [-w MS] "
+		"usage: bench-verbs [-o write|send|read|atomic] [-s OCTETS] [-w MS] "
 		"[-b BUFFERS] [-q QPS]\n\t[-t THREADS] [-l LIST] [-e] [-B] "
 		"[-i IDLE] stream|pingpong PORT [HOST]\n");
 	return 2;
@@ -44,9 +45,10 @@ static int usage(void)
 
 static bool op_parse(const char *text, uint8_t *ret_op)
 {
-	static const char *const names[] = { "write", "send", "read" };
+	static const char *const names[] = { "write", "send", "read",
+					     "atomic" };
 
-	for (uint8_t i = 0; i < 3; i++) {
+	for (uint8_t i = 0; i < 4; i++) {
 		if (strcmp(text, names[i]) == 0) {
 			*ret_op = i;
 			return true;
@@ -106,7 +108,9 @@ static bool options_parse(struct bench_options *opt, int argc, char **argv)
 	opt->is_ping = strcmp(argv[optind], "pingpong") == 0;
 	opt->port = argv[optind + 1];
 	opt->host = argv[optind + 2];
-	return opt->is_ping || strcmp(argv[optind], "stream") == 0;
+	if (opt->is_ping)
+		return hello->op != OP_WRITE || !hello->is_events;
+	return strcmp(argv[optind], "stream") == 0 && hello->op != OP_ATOMIC;
 }
 
 static bool depth_choose(struct bench_options *opt)

@@ -21,7 +21,7 @@
 #define LINKS_MAX 16384
 #define WC_BATCH 32
 
-enum bench_op { OP_WRITE, OP_SEND, OP_READ };
+enum bench_op { OP_WRITE, OP_SEND, OP_READ, OP_ATOMIC };
 
 /* What a group's queue pairs do. */
 enum bench_kind {
@@ -38,6 +38,8 @@ struct bench_hello {
 	uint32_t buf_cnt;
 	uint32_t depth;	   /* work requests outstanding on a queue pair */
 	uint32_t link_cnt; /* queue pairs of this group */
+	uint32_t rkey;	   /* of the client's memory, for answers by WRITE */
+	uint64_t addr;
 };
 
 /* Private data of an accept: the memory to write to and to read from. */
@@ -89,6 +91,18 @@ struct bench_link *bench_link_add(struct bench_group *group,
 				  struct rdma_cm_id *id);
 
 void bench_recv_post(struct bench_link *link);
+
+/*
+ * One message of a ping-pong, signaled.  What a WRITE or READ names at the peer
+ * is at @addr.  Memory: the first buffer receives, the second is sent.
+ */
+void bench_ping_post(struct bench_link *link, uint64_t addr, uint32_t rkey);
+
+/* The octet that tells a WRITE of a ping-pong from those before it. */
+static inline char bench_ping_mark(uint64_t turn)
+{
+	return (char)(turn & 1 ? 0x55 : 0x2a);
+}
 
 /* The octets of turn @turn: their distance from the start of the buffers. */
 static inline size_t bench_offset(const struct bench_group *group,

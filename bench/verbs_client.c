@@ -40,8 +40,9 @@ struct streamer {
 };
 
 static void link_connect(struct client *c, struct bench_group *group,
-			 const struct bench_hello *hello)
+			 const struct bench_hello *wanted)
 {
+	struct bench_hello hello = *wanted;
 	struct rdma_cm_event *event;
 	struct rdma_conn_param param;
 	struct bench_link *link;
@@ -55,9 +56,11 @@ static void link_connect(struct client *c, struct bench_group *group,
 	event = bench_cm_expect(c->channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	NEEDS(!rdma_ack_cm_event(event));
 	if (!group->pd)
-		bench_group_init(group, hello, id);
+		bench_group_init(group, &hello, id);
 	link = bench_link_add(group, id);
-	param = bench_conn_param(id, hello, sizeof(*hello));
+	hello.addr = (uintptr_t)group->buf;
+	hello.rkey = group->mr->rkey;
+	param = bench_conn_param(id, &hello, sizeof(hello));
 	NEEDS(!rdma_connect(id, &param));
 	event = bench_cm_expect(c->channel, RDMA_CM_EVENT_ESTABLISHED);
 	NEEDS(event->param.conn.private_data_len >= sizeof(link->grant));
@@ -256,42 +259,46 @@ static void stream(struct client *c)
 
 /* ---- ping-pong ---------------------------------------------------------- */
 
-static void ping_post(struct bench_group *group)
+/* Sleeps or polls for @left completions. */
+static void ping_reap(struct bench_group *group, int left)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)group->buf,
-			       .length = group->hello.size,
-			       .lkey = group->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED },
-			   *bad_wr;
+	struct ibv_wc wc[WC_BATCH];
 
-	NEEDS(!ibv_post_send(group->links[0].id->qp, &wr, &bad_wr));
+	while (left > 0) {
+		int cnt = bench_group_poll(group, wc, -1);
+
+		for (int i = 0; i < cnt; i++) {
+			NEEDS(wc[i].status == IBV_WC_SUCCESS);
+			if (wc[i].opcode == IBV_WC_RECV)
+				bench_recv_post(&group->links[0]);
+		}
+		left -= cnt;
+	}
+}
+
+static void ping_once(struct bench_group *group, uint64_t turn)
+{
+	struct bench_link *link = &group->links[0];
+	const volatile char *mark = group->buf + group->hello.size - 1;
+	bool is_write = group->hello.op == OP_WRITE;
+
+	if (is_write)
+		group->buf[2 * group->hello.size - 1] = bench_ping_mark(turn);
+	bench_ping_post(link, link->grant.addr, link->grant.rkey);
+	/* Its own completion; of a Send the answer, too. */
+	ping_reap(group, group->hello.op == OP_SEND ? 2 : 1);
+	while (is_write && *mark != bench_ping_mark(turn))
+		;
 }
 
 static void ping_run(struct bench_group *group, uint64_t window_ns,
 		     struct bench_times *times)
 {
 	uint64_t now = bench_now_ns(), start, end = now + window_ns;
-	struct ibv_wc wc[WC_BATCH];
 
 	while (now < end) {
-		/* Its own completion and the answer. */
-		int left = 2;
-
 		start = now;
-		ping_post(group);
-		while (left > 0) {
-			int cnt = bench_group_poll(group, wc, -1);
-
-			for (int i = 0; i < cnt; i++) {
-				NEEDS(wc[i].status == IBV_WC_SUCCESS);
-				if (wc[i].opcode == IBV_WC_RECV)
-					bench_recv_post(&group->links[0]);
-			}
-			left -= cnt;
-		}
+		ping_once(group, group->links[0].posted++);
 		now = bench_now_ns();
 		bench_times_add(times, now - start);
 	}
@@ -323,7 +330,7 @@ static void ping(struct client *c)
 	if (opt->is_beside_bulk) {
 		struct bench_hello hello_bulk = { .group_idx = 1,
 						  .kind = KIND_STREAM,
-						  .op = hello.op,
+						  .op = OP_WRITE,
 						  .size = BULK_SIZE,
 						  .buf_cnt = 1,
 						  .depth = BULK_DEPTH,
@@ -333,6 +340,7 @@ static void ping(struct client *c)
 	}
 	hello.kind = KIND_PING;
 	hello.link_cnt = 1;
+	hello.buf_cnt = 2;
 	group_connect(c, &group, &hello);
 	bench_times_init(&times, TIMES_MAX);
 	ping_run(&group, opt->window_ns / WARM_DIVISOR, &times);
@@ -346,7 +354,9 @@ static void ping(struct client *c)
 		bench_print("MiB/s", bulk.per_second * BULK_SIZE / MIB);
 		group_disconnect(&bulk.group);
 	}
-	bench_times_print(&times, 2);
+	/* A READ or atomic is a whole round trip. */
+	bench_times_print(&times,
+			  hello.op == OP_READ || hello.op == OP_ATOMIC ? 1 : 2);
 	bench_times_fini(&times);
 	group_disconnect(&group);
 	if (opt->idle_cnt)

@@ -14,7 +14,7 @@ static uint32_t recv_depth(const struct bench_hello *hello)
 {
 	if (hello->kind == KIND_STREAM && hello->op == OP_SEND)
 		return RECV_FACTOR * hello->depth;
-	return hello->kind == KIND_PING ? 4 : 1;
+	return hello->kind == KIND_PING && hello->op == OP_SEND ? 4 : 1;
 }
 
 void bench_group_init(struct bench_group *group,
@@ -22,6 +22,8 @@ void bench_group_init(struct bench_group *group,
 {
 	size_t len = (size_t)hello->size * hello->buf_cnt;
 	uint32_t entries = hello->depth + recv_depth(hello) + 1;
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		     IBV_ACCESS_REMOTE_READ;
 
 	*group = (struct bench_group){ .hello = *hello };
 	NEEDS(hello->link_cnt > 0 && hello->link_cnt <= LINKS_MAX);
@@ -36,10 +38,9 @@ void bench_group_init(struct bench_group *group,
 					group->channel, 0));
 	NEEDS(group->buf = aligned_alloc(4096, (len + 4095) / 4096 * 4096));
 	memset(group->buf, 1, len);
-	NEEDS(group->mr = ibv_reg_mr(group->pd, group->buf, len,
-				     IBV_ACCESS_LOCAL_WRITE |
-					     IBV_ACCESS_REMOTE_WRITE |
-					     IBV_ACCESS_REMOTE_READ));
+	if (hello->op == OP_ATOMIC)
+		access |= IBV_ACCESS_REMOTE_ATOMIC;
+	NEEDS(group->mr = ibv_reg_mr(group->pd, group->buf, len, access));
 }
 
 void bench_group_fini(struct bench_group *group)
@@ -68,6 +69,36 @@ void bench_recv_post(struct bench_link *link)
 			   *bad_wr;
 
 	NEEDS(!ibv_post_recv(link->id->qp, &wr, &bad_wr));
+}
+
+void bench_ping_post(struct bench_link *link, uint64_t addr, uint32_t rkey)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		[OP_WRITE] = IBV_WR_RDMA_WRITE,
+		[OP_SEND] = IBV_WR_SEND,
+		[OP_READ] = IBV_WR_RDMA_READ,
+		[OP_ATOMIC] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct bench_group *group = link->group;
+	struct ibv_sge sge = { .addr = (uintptr_t)group->buf +
+				       group->hello.size,
+			       .length = group->hello.size,
+			       .lkey = group->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = opcodes[group->hello.op],
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad_wr;
+
+	if (group->hello.op == OP_ATOMIC) {
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.rkey = rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = addr;
+		wr.wr.rdma.rkey = rkey;
+	}
+	NEEDS(!ibv_post_send(link->id->qp, &wr, &bad_wr));
 }
 
 struct bench_link *bench_link_add(struct bench_group *group,

@@ -25,29 +25,19 @@ struct served {
 static struct served served[GROUPS_MAX];
 static atomic_bool is_stopping;
 
-static void answer(struct bench_link *link)
+static bool may_go_on(void)
 {
-	struct bench_group *group = link->group;
-	struct ibv_sge sge = { .addr = (uintptr_t)group->buf,
-			       .length = group->hello.size,
-			       .lkey = group->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED },
-			   *bad_wr;
-
-	NEEDS(!ibv_post_send(link->id->qp, &wr, &bad_wr));
+	/* Pairs with the release in bench_serve(). */
+	return !atomic_load_explicit(&is_stopping, memory_order_acquire);
 }
 
-/* Takes what comes: the receives of a group. */
-static void *group_serve(void *arg)
+/* Takes what comes: the receives of a group.  Polling is also what moves READs
+ * and atomics, which complete nothing here. */
+static void receives_serve(struct bench_group *group)
 {
-	struct bench_group *group = arg;
 	struct ibv_wc wc[WC_BATCH];
 
-	/* Pairs with the release in bench_serve(). */
-	while (!atomic_load_explicit(&is_stopping, memory_order_acquire)) {
+	while (may_go_on()) {
 		int cnt = bench_group_poll(group, wc, STOP_MS);
 
 		for (int i = 0; i < cnt; i++) {
@@ -59,9 +49,39 @@ static void *group_serve(void *arg)
 				continue;
 			bench_recv_post(link);
 			if (group->hello.kind == KIND_PING)
-				answer(link);
+				bench_ping_post(link, 0, 0);
 		}
 	}
+}
+
+/* Spins on memory, and answers each WRITE with one. */
+static void writes_serve(struct bench_group *group)
+{
+	const volatile char *mark = group->buf + group->hello.size - 1;
+	char *answer = group->buf + 2 * group->hello.size - 1;
+	struct ibv_wc wc;
+
+	for (uint64_t turn = 0;; turn++) {
+		while (*mark != bench_ping_mark(turn))
+			if (!may_go_on())
+				return;
+		*answer = bench_ping_mark(turn);
+		bench_ping_post(&group->links[0], group->hello.addr,
+				group->hello.rkey);
+		while (ibv_poll_cq(group->cq, 1, &wc) == 0)
+			if (!may_go_on())
+				return;
+	}
+}
+
+static void *group_serve(void *arg)
+{
+	struct bench_group *group = arg;
+
+	if (group->hello.kind == KIND_PING && group->hello.op == OP_WRITE)
+		writes_serve(group);
+	else
+		receives_serve(group);
 	return NULL;
 }
 
@@ -141,7 +161,7 @@ void bench_serve(const struct bench_options *opt)
 		NEEDS(!rdma_ack_cm_event(event));
 	} while (open_cnt > 0);
 	cpu_ns = bench_cpu_ns() - cpu_ns;
-	/* Pairs with the acquire in group_serve(). */
+	/* Pairs with the acquire in may_go_on(). */
 	atomic_store_explicit(&is_stopping, true, memory_order_release);
 	all_end();
 	NEEDS(!rdma_destroy_id(listener));

@@ -22,13 +22,18 @@ import rows  # noqa: E402
 RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 IDLE_SOCKETS = os.path.join(HERE, "idle_sockets.py")
 # Seconds that only a hang reaches.
-LIMIT = 60
+LIMIT = 40
 # Descriptors of a connection over SDP, and of the rest of the process.
 FDS_EACH, FDS_REST = 4, 200
 # What a count of iterations is made of: rates that are about as high as any
 # way reaches on the wire.  Faster ways have a shorter window.
 MESSAGES_PER_S, OCTETS_PER_S, READS_PER_S = 1e6, 3e9, 4e5
 POLLED_PER_S, EVENTS_PER_S = 8e4, 12e3
+# Of the peers that are slower.
+SLOW_MESSAGES_PER_S, SLOW_OCTETS_PER_S = 2e5, 8e8
+# Without hardware a get of UCX is a message there and one back, and it takes
+# about a millisecond.
+UCX_GETS_PER_S = 500
 
 
 class Sample(harness.Test):
@@ -81,7 +86,9 @@ class Sample(harness.Test):
 
     def demand_usiw(self):
         """The figure is usiw's own: octets went through the RNIC."""
-        if self.is_usiw and not self.counters.sum().get("tx_payload"):
+        moved = self.counters.sum()
+        if self.is_usiw and not (moved.get("tx_payload") or
+                                 moved.get("atomic_served")):
             raise LookupError("the program moved nothing over usiw")
 
     def demand_carrier(self):
@@ -210,10 +217,11 @@ def verbs_stream(sample, op, size, bufs=1, qps=1, threads=1, list=1,
     return {**client, **outputs.cpu_per_gb(client, server)}
 
 
-def verbs_pingpong(sample, size, is_beside_bulk=False, idle=0):
+def verbs_pingpong(sample, op, size, is_event=False, is_beside_bulk=False,
+                   idle=0):
     port = harness.free_port()
-    options = ["-s", size] + (["-B"] if is_beside_bulk else []) + \
-        (["-i", idle] if idle else [])
+    options = ["-o", op, "-s", size] + (["-e"] if is_event else []) + \
+        (["-B"] if is_beside_bulk else []) + (["-i", idle] if idle else [])
     client, _ = sample.pair(verbs_command(sample, port, "pingpong", options),
                             [sample.address], port)
     sample.demand_usiw()
@@ -285,7 +293,9 @@ def ucx(sample, tls, test, size, is_latency=False, depth=None):
     per_s = POLLED_PER_S if is_latency else \
         min(MESSAGES_PER_S, OCTETS_PER_S / size)
     if tls == "tcp" and not is_latency:
-        per_s = min(per_s, READS_PER_S / 2)
+        per_s = min(per_s, SLOW_MESSAGES_PER_S, SLOW_OCTETS_PER_S / size)
+    if test == "ucp_get":
+        per_s = min(per_s, UCX_GETS_PER_S)
     count = sample.bench.count(per_s)
     command = ["ucx_perftest", "-t", test, "-s", size, "-n", count, "-w",
                count // 10, "-p", port, "-f"]
@@ -301,8 +311,10 @@ def ucx(sample, tls, test, size, is_latency=False, depth=None):
 def rstream(sample, size, is_stream):
     harness.need("rstream")
     port = harness.free_port()
-    count = sample.bench.count(min(MESSAGES_PER_S / 4, OCTETS_PER_S / size)
-                               if is_stream else POLLED_PER_S / 2)
+    # It sends that many there, and as many back.
+    count = sample.bench.count(
+        min(SLOW_MESSAGES_PER_S, SLOW_OCTETS_PER_S / size) / 2
+        if is_stream else POLLED_PER_S / 2)
     turns = ["-I", 1, "-C", count] if is_stream else ["-I", count, "-C", 1]
     client, _ = sample.pair(["rstream", "-S", size, *turns, "-p", port],
                             ["-s", "127.0.0.1"], port, is_listed=False)
