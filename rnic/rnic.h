@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * rnic.h - what the verbs provider and the kernel emulation may call.
+ * rnic.h - the calls of the verbs provider and of the kernel emulation.
  *
- * The soft RNIC lives in the application's process, in libusiw-rnic-*.so,
- * of which there is one instance however many of its users are loaded.
+ * The soft RNIC lives in the application's process, in libusiw-rnic-*.so. There
+ * is one instance of it, however many of its users are loaded.
  *
- * Signs: 0 or a count, else a negative errno.  On failure nothing has
- * changed.  Context: any thread, unless said otherwise; nothing is
- * async-signal-safe.  A destroy function may not run beside another call on
- * the same object.
+ * Calls return 0 or a count, else a negative errno. On failure nothing has
+ * changed. Context: any thread, unless said otherwise; nothing is
+ * async-signal-safe. A destroy function must not run at the same time as
+ * another call on the same object.
  *
- * After fork, objects made by the parent answer -ENODEV in the child
- * (rnic_is_forked()); objects made anew in the child work.
+ * After fork, objects made by the parent fail with -ENODEV in the child
+ * (rnic_is_forked()). Objects that the child makes or re-creates work.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -55,19 +55,19 @@ RNIC_EXPORT struct util_fdtab *rnic_fdtab(void);
 RNIC_EXPORT uint32_t rnic_fork_gen(void);
 
 /*
- * Since memory is registered, faults on it are caught: a handler of ours for
- * SIGSEGV and SIGBUS stands in front of the application's.
- * Async-signal-safe, as the next one.
+ * After memory was registered, faults on it are caught: a handler of the RNIC
+ * for SIGSEGV and SIGBUS runs before the application's. Async-signal-safe, as
+ * the next one.
  */
 RNIC_EXPORT bool rnic_guard_is_on(void);
 
-/* memcpy() with memory that the application names.  Return: 0; -EFAULT;
- * -ENOSYS: nothing is guarded yet. */
+/* memcpy() with memory of the application. Return: 0; -EFAULT; -ENOSYS: nothing
+ * is guarded yet. */
 RNIC_EXPORT int rnic_guard_copy(void *dst, const void *src, size_t len);
 
 /*
- * What sigaction(2) does, for those two signals, behind our handler.
- * Return: 0; -ENOENT: not one of them, or nothing is guarded: libc's.
+ * As sigaction(2) for these two signals, for the handler that runs after ours.
+ * Return: 0; -ENOENT: another signal, or nothing is guarded: call libc.
  */
 struct sigaction;
 RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
@@ -78,15 +78,15 @@ RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
 #define RNIC_GID_MAX 32
 
 /*
- * What a device says it is.  The engine is the same, and so is the wire; a CA
- * shows InfiniBand's QP states and, by rdma_cm, InfiniBand's handshake.
+ * How a device presents itself. Engine and wire protocol are the same. A CA has
+ * InfiniBand's QP states and, by rdma_cm, InfiniBand's handshake.
  */
 enum rnic_persona { RNIC_PERSONA_RNIC, RNIC_PERSONA_CA };
 
 struct rnic_device_attr {
 	char name[64];	     /* usiw_<interface> */
-	char ifname[16];     /* now */
-	uint32_t ifindex;    /* 0: the interface has gone */
+	char ifname[16];     /* at present */
+	uint32_t ifindex;    /* 0: the interface was removed */
 	uint32_t uverbs_num; /* 1000 + position */
 	uint8_t mac[6];	     /* zero for lo */
 	uint64_t guid_be;    /* node GUID, network order, unique, not 0 */
@@ -112,8 +112,8 @@ static inline void rnic_gid_from_ip(uint8_t gid[16], int family,
 }
 
 /*
- * For programs that tell each other LIDs in place of GIDs: the last two octets
- * of the first IPv4 address, whose others a peer in the same network shares.
+ * For programs that exchange LIDs instead of GIDs: the last two octets of the
+ * first IPv4 address. A peer in the same network has the same other octets.
  * Return: host order; 0: no such address.
  */
 static inline uint16_t rnic_device_lid(const struct rnic_device_attr *attr,
@@ -130,7 +130,7 @@ static inline uint16_t rnic_device_lid(const struct rnic_device_attr *attr,
 	return 0;
 }
 
-/* Limits, the same for every device; what query_device answers. */
+/* Limits, the same for every device; the result of query_device. */
 struct rnic_limits {
 	uint64_t max_mr_size, max_dm_size;
 	uint32_t max_qp, max_qp_wr, max_sge, max_sge_rd, max_inline;
@@ -144,28 +144,28 @@ RNIC_EXPORT const struct rnic_limits *rnic_limits(void);
 
 /*
  * The devices of this process: one per usable interface (up, with an IP
- * address; lo always), found at the first call and never changed after.
+ * address; lo always). They are found at the first call and never changed.
  * Return: count (0 to many); *ret_list is valid until exit.
  */
 RNIC_EXPORT int rnic_device_list(struct rnic_device *const **ret_list);
 
-/* Current attributes (addresses and state are asked anew from the kernel). */
+/* Current attributes. Addresses and state are queried from the kernel. */
 RNIC_EXPORT int rnic_device_query(const struct rnic_device *dev,
 				  struct rnic_device_attr *ret_attr);
 
-/* Traffic of one device in this process, since it began or was forked; the
- * streams' part of the counter page, device by device. */
+/* Traffic of one device in this process, since it began or was forked: the part
+ * of the counter page for streams, by device. */
 struct rnic_device_stats {
 	uint64_t tx_fpdu, rx_fpdu, rx_crc_bad;
 	/* DDP payload, octets */
 	uint64_t rx_direct, rx_staged, tx_inplace, tx_copied;
 };
 
-/* Any thread; each figure is of some moment. */
+/* Any thread. The figures may be of different moments. */
 RNIC_EXPORT void rnic_device_stats(const struct rnic_device *dev,
 				   struct rnic_device_stats *ret_stats);
 
-/* The same until exit; cheap. */
+/* The same until exit. Cheap. */
 RNIC_EXPORT enum rnic_persona
 rnic_device_persona(const struct rnic_device *dev);
 
@@ -183,27 +183,27 @@ RNIC_EXPORT struct rnic_device *rnic_device_by_guid(uint64_t guid_be);
 /* ---- event channels --------------------------------------------------- */
 
 /*
- * A queue of fixed-size records behind a real, pollable eventfd.  Its number
- * is in the fd table as UTIL_FD_CHAN; reading it through rnic_chan_read()
- * yields one record; O_NONBLOCK, poll and epoll on the fd work as on the
- * kernel's files.  The channel is a file (util/fdtab.h): the number holds a
- * reference, *ret_chan another, the caller's.
+ * A queue of fixed-size records with a real, pollable eventfd. Its number is in
+ * the fd table as UTIL_FD_CHAN. rnic_chan_read() on it returns one record.
+ * O_NONBLOCK, poll and epoll on the fd work as on the kernel's files. The
+ * channel is a file (util/fdtab.h): the number holds a reference, and *ret_chan
+ * is another one, the caller's.
  */
 RNIC_EXPORT int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan);
 
-/* The number that it was made with, which the application may have closed. */
+/* The number that it was made with. The application may have closed it. */
 RNIC_EXPORT int rnic_chan_fd(const struct rnic_chan *chan);
 
 /*
- * What read(fd, buf, size) does.  Blocks unless the fd says O_NONBLOCK.
+ * As read(fd, buf, size). Blocks unless the fd has O_NONBLOCK.
  * Return: record_size; -EAGAIN; -EINTR; -EINVAL: @size too small; -ENODEV;
- *   -EFAULT: @buf is not there (once memory is registered, see rnic_guard()).
+ *   -EFAULT: @buf does not exist (once memory is registered, see rnic_guard()).
  */
 RNIC_EXPORT ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf,
 				   size_t size);
 
 /*
- * Its maker is done with it: closes the number that it was made with, unless
+ * Its maker no longer uses it: closes the number that it was made with, unless
  * the application has, and drops the maker's reference.
  */
 RNIC_EXPORT void rnic_chan_close(struct rnic_chan *chan);
@@ -217,28 +217,28 @@ RNIC_EXPORT void rnic_chan_put(struct rnic_chan *chan);
 RNIC_EXPORT int rnic_context_open(struct rnic_device *dev,
 				  struct rnic_context **ret_ctx);
 
-/* Objects still alive in it are torn down (the process is about to end, or
- * the application forgot them). */
+/* Frees objects that still exist in it (the process is about to end, or the
+ * application has not freed them). */
 RNIC_EXPORT void rnic_context_close(struct rnic_context *ctx);
 
 /* fd of the channel of struct usiw_async_event records. */
 RNIC_EXPORT int rnic_context_async_fd(const struct rnic_context *ctx);
 
 /*
- * Before a context is used: one that a forked child has inherited is made anew
- * in place, with nothing in it, and its async fd, if it is open, behind the
- * same number.  Cheap otherwise; any thread.
- * Return: 0; -errno as rnic_context_open(): it stays the parent's.
+ * Called before a context is used. A context that a forked child has inherited
+ * is re-created in place, empty, with the same number for its async fd, if that
+ * is open. Cheap otherwise; any thread.
+ * Return: 0; -errno as rnic_context_open(): it still belongs to the parent.
  */
 RNIC_EXPORT int rnic_context_enter(struct rnic_context *ctx);
-/* Inherited, and not entered since. */
+/* Inherited, and not re-created since. */
 RNIC_EXPORT bool rnic_context_is_forked(const struct rnic_context *ctx);
 
 RNIC_EXPORT int rnic_pd_alloc(struct rnic_context *ctx,
 			      struct rnic_pd **ret_pd);
 RNIC_EXPORT int rnic_pd_free(struct rnic_pd *pd); /* -EBUSY */
-/* As rnic_context_enter(), with its context; *user_cnt is zeroed with the
- * domain's own count of objects. */
+/* As rnic_context_enter(), for the domain's context. *user_cnt is zeroed with
+ * the domain's own count of objects. */
 RNIC_EXPORT int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt);
 RNIC_EXPORT bool rnic_pd_is_forked(const struct rnic_pd *pd);
 
@@ -254,10 +254,10 @@ enum rnic_access {
 };
 
 /*
- * Register [@addr, @addr + @len); peers address it from @iova on.
- * With ON_DEMAND no page is looked at: what is not there when it is accessed
- * ends that stream.  Then also @addr NULL, @len SIZE_MAX and @iova 0: all
- * memory there is, by its addresses.
+ * Registers [@addr, @addr + @len); peers address it from @iova on. With
+ * ON_DEMAND no page is checked: an access to memory that does not exist ends
+ * that stream. Then @addr NULL, @len SIZE_MAX and @iova 0 are also valid: the
+ * whole address space.
  * Return: 0; -EFAULT: not mapped, or not writable although LOCAL_WRITE is
  *   asked; -EINVAL: wraps, or remote write/atomic without local write, or an
  *   unknown access bit; -ENOMEM.
@@ -275,18 +275,18 @@ enum rnic_advice {
 };
 
 /*
- * Octets [@addr, @addr + @len) of an on-demand region are going to be
- * accessed: brings their pages in, at once.
+ * Octets [@addr, @addr + @len) of an on-demand region are about to be accessed:
+ * brings their pages in, at once.
  * Return: 0; -EOPNOTSUPP: other advice; -EFAULT: no such STag, not wholly
- *   inside, or not mapped so; -EINVAL: a window or a null region; -EPERM:
- *   another domain's, or PREFETCH_WRITE without LOCAL_WRITE; -ENOENT: not an
- *   on-demand region; -ENOMEM.
+ *   inside, or not mapped as needed; -EINVAL: a window or a null region;
+ *   -EPERM: another domain's, or PREFETCH_WRITE without LOCAL_WRITE; -ENOENT:
+ *   not an on-demand region; -ENOMEM.
  */
 RNIC_EXPORT int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice,
 			       uint32_t stag, uint64_t addr, size_t len);
 
-/* When it returns no octet of the region is read or written any more for a
- * peer or a posted WR; streams that were at it have been ended.
+/* After the return, no octet of the region is accessed for a peer or a posted
+ * WR. Streams that were using it have ended.
  * Return: 0; -EBUSY: a window is bound to it. */
 RNIC_EXPORT int rnic_mr_dereg(struct rnic_mr *mr);
 
@@ -307,17 +307,17 @@ struct rnic_mr_change {
 };
 
 /*
- * Deregister and register in one.  The STag stays, unless it was invalidated.
- * What is under way with the region ends as in rnic_mr_dereg().
+ * Deregisters and registers in one call. The STag stays, unless it was
+ * invalidated. Work in progress with the region ends as in rnic_mr_dereg().
  * Return: 0; as rnic_mr_reg(); -EINVAL: also for a null region, a domain of
- *   another context, other octets for device memory; -EBUSY: a window is
- *   bound to it.
+ *   another context, other octets for device memory; -EBUSY: a window is bound
+ *   to it.
  */
 RNIC_EXPORT int rnic_mr_rereg(struct rnic_mr *mr,
 			      const struct rnic_mr_change *want);
 
-/* A region of any address and length that reads as zeroes and forgets what is
- * written; for local use. */
+/* A region of any address and length that reads as zeroes and drops writes, for
+ * local use. */
 RNIC_EXPORT int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr);
 
 /* Numerically equal to enum ibv_mw_type. */
@@ -330,17 +330,17 @@ enum rnic_mw_type {
 RNIC_EXPORT int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 			      struct rnic_mw **ret_mw);
 
-/* Before the first binding; each brings a key of its own. */
+/* Before the first binding. Each binding sets another key. */
 RNIC_EXPORT uint32_t rnic_mw_stag(const struct rnic_mw *mw);
 
-/* One that is bound is unbound first, as by rnic_mr_dereg() of a region. */
+/* If it is bound it is unbound first, as a region by rnic_mr_dereg(). */
 RNIC_EXPORT int rnic_mw_dealloc(struct rnic_mw *mw);
 
 /*
- * Device memory: octets that only the RNIC holds.  A forked child may allocate
- * some of the parent's context.
- * Return: 0; -EINVAL: no octets, or an alignment that cannot be; -ENOMEM: not
- *   so much is left of max_dm_size.
+ * Device memory: octets that only the RNIC accesses. A forked child may
+ * allocate some in the parent's context.
+ * Return: 0; -EINVAL: no octets, or an impossible alignment; -ENOMEM: less is
+ *   left of max_dm_size.
  */
 RNIC_EXPORT int rnic_dm_alloc(struct rnic_context *ctx, size_t len,
 			      uint32_t log_align, struct rnic_dm **ret_dm);
@@ -364,26 +364,27 @@ RNIC_EXPORT int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm,
 /* ---- completion queues ------------------------------------------------ */
 
 /*
- * Slots of rings may lie in memory that the caller lends, cache-line aligned
- * and as large as the functions for it say; its content does not matter.  It
- * is the caller's again when creation failed, when the object is destroyed,
- * and after a resize: the old one when that succeeded, else the new one.
- * Lent or not, the header with the indices is the RNIC's.
+ * The slots of a ring may be in memory that the caller lends, cache-line
+ * aligned and as large as the functions for that return. Its content does not
+ * matter. It belongs to the caller again when creation has failed, when the
+ * object is destroyed, and after a resize: the old memory if the resize
+ * succeeded, else the new one. The header with the indices always belongs to
+ * the RNIC.
  */
 
 /*
- * @cqe: entries wanted, 1 to max_cqe.  @chan: a reference is taken; NULL:
- * none.  @handle: comes back in events (the provider's struct ibv_cq).
- * @slots: lent; NULL: the RNIC's own.
+ * @cqe: entries wanted, 1 to max_cqe. @chan: a reference is taken; NULL: none.
+ *   @handle: returned in events (the provider's struct ibv_cq). @slots: lent;
+ *   NULL: the RNIC's own.
  */
 RNIC_EXPORT int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 			       struct rnic_chan *chan, uint64_t handle,
 			       void *slots, struct rnic_cq **ret_cq);
 
-/* Octets to lend; @cqe is one that rnic_cq_create() takes. */
+/* Octets to lend; @cqe as for rnic_cq_create(). */
 RNIC_EXPORT size_t rnic_cq_slots_size(uint32_t cqe);
 
-/* What a CQ does beyond the ordinary; set before its first QP. */
+/* Options of a CQ; set before its first QP. */
 enum rnic_cq_flags {
 	RNIC_CQ_TIMESTAMP = 1u << 0,	  /* usiw_cqe.timestamp_ns is filled */
 	RNIC_CQ_WALLCLOCK = 1u << 1,	  /* usiw_cqe.wallclock_ns is filled */
@@ -394,47 +395,48 @@ enum rnic_cq_flags {
 RNIC_EXPORT void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags);
 
 /*
- * Room for @cqe entries from now on; what waits in the CQ stays, in order.
- * The ring is the same object afterwards, but for its slots: the caller keeps
- * every consumer out meanwhile.  @slots: lent; NULL: the RNIC's own.
- * Return: 0; -EINVAL: @cqe is out of range or below the entries that wait, or
- *   the CQ is overrun; -ENOMEM.
+ * Space for @cqe entries from now on. Entries in the CQ are kept, in order. The
+ * ring remains the same object, except for its slots. The caller keeps every
+ * consumer out in the meantime. @slots: lent; NULL: the RNIC's own.
+ * Return: 0; -EINVAL: @cqe is out of range or less than the entries in the CQ,
+ *   or the CQ is overrun; -ENOMEM.
  */
 RNIC_EXPORT int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots);
 
 /* The clock of usiw_cqe.timestamp_ns, now. */
 RNIC_EXPORT uint64_t rnic_raw_clock_ns(void);
 
-/* The ring of struct usiw_cqe; its consumer is the provider, under a lock of
- * its own.  Valid as long as the CQ. */
+/* The ring of struct usiw_cqe. Its consumer is the provider, under the
+ * provider's lock. Valid as long as the CQ. */
 RNIC_EXPORT const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq);
 
 /*
- * The ring was found empty: make progress in this thread (become leader, one
- * pass), then look again.
+ * The ring is empty: makes progress in this thread (takes the lead, one pass).
+ * The caller then checks the ring again.
  */
 RNIC_EXPORT void rnic_cq_progress(struct rnic_cq *cq);
 
-/* Progress is due even if the ring is not empty: posts wait for it. */
+/* Progress is due although the ring may not be empty: posts wait for it. */
 RNIC_EXPORT bool rnic_cq_wants_progress(const struct rnic_cq *cq);
 
-/* Next completion (or next solicited one, or one in error) makes an event. */
+/* The next completion (or next solicited one, or one in error) raises an
+ * event. */
 RNIC_EXPORT void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
 /*
- * The calling thread is going to sleep until the returned descriptor, or the
- * channel of the CQ, is readable, and then polls the CQ itself.  The CQ is
- * armed, and is not any more after _end.
- * Return: the descriptor, which is not to be closed or read; -EAGAIN: arm and
- * sleep on the channel this time.
+ * The calling thread is about to sleep until the returned descriptor, or the
+ * channel of the CQ, is readable, and then polls the CQ itself. The CQ is armed
+ * until _end.
+ * Return: the descriptor, which must not be closed or read; -EAGAIN: arm the CQ
+ *   and sleep on the channel this time.
  */
 RNIC_EXPORT int rnic_cq_sleep_begin(struct rnic_cq *cq);
 RNIC_EXPORT void rnic_cq_sleep_end(struct rnic_cq *cq);
 
 /*
- * Return: 0; -EBUSY: QPs use it.  Unread events are removed;
- * *ret_comp_events and *ret_async_events say how many the application has
- * read (and must acknowledge before destruction is complete).
+ * Return: 0; -EBUSY: QPs use it. Unread events are removed. *ret_comp_events
+ *   and *ret_async_events are the numbers of events that the application has
+ *   read (and must acknowledge before the destruction is complete).
  */
 RNIC_EXPORT int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 				uint32_t *ret_async_events);
@@ -454,14 +456,14 @@ RNIC_EXPORT int rnic_srq_create(struct rnic_pd *pd,
 /* Octets to lend, for what rnic_srq_create() takes. */
 RNIC_EXPORT size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge);
 RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
-/* Entries were committed: QPs may hold messages that wait for them. */
+/* Entries were committed. QPs may hold messages that wait for them. */
 RNIC_EXPORT void rnic_srq_ring_rq(struct rnic_srq *srq);
-/* 0 disarms; below or at the count posted: fires once when it drops under. */
+/* 0 disarms. Fires once when fewer than @limit are posted. */
 RNIC_EXPORT int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit);
 /*
- * Room for @max_wr receives from now on; those posted stay.  The ring is the
- * same object afterwards, but for its slots: the caller keeps every producer
- * out meanwhile.  @slots: lent; NULL: the RNIC's own.
+ * Space for @max_wr receives from now on. Posted receives are kept. The ring
+ * remains the same object, except for its slots. The caller keeps every
+ * producer out in the meantime. @slots: lent; NULL: the RNIC's own.
  * Return: 0; -EINVAL: out of range, or more are posted; -ENOMEM.
  */
 RNIC_EXPORT int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr,
@@ -475,8 +477,8 @@ RNIC_EXPORT int rnic_srq_destroy(struct rnic_srq *srq,
 
 /* iWARP QP states (RFC 5040 and the RDMA verbs model). */
 enum rnic_qp_state {
-	RNIC_QPS_IDLE,	     /* INIT (RESET before) to the application */
-	RNIC_QPS_CONNECTING, /* RTR or RTS to it: rnic_qp_oob() */
+	RNIC_QPS_IDLE,	     /* INIT (RESET before) for the application */
+	RNIC_QPS_CONNECTING, /* RTR or RTS for it: rnic_qp_oob() */
 	RNIC_QPS_RTS,
 	RNIC_QPS_CLOSING,   /* SQD */
 	RNIC_QPS_TERMINATE, /* SQE: TERMINATE sent or received, closing */
@@ -493,7 +495,7 @@ struct rnic_qp_options {
 	void *sq_slots, *rq_slots; /* in: lent; NULL: the RNIC's own */
 };
 
-/* Octets to lend, for what rnic_qp_create() takes; *ret_rq 0: SRQ. */
+/* Octets to lend, for the arguments of rnic_qp_create(); *ret_rq 0: SRQ. */
 RNIC_EXPORT void rnic_qp_slots_size(const struct rnic_qp_options *opt,
 				    size_t *ret_sq, size_t *ret_rq);
 
@@ -502,27 +504,27 @@ RNIC_EXPORT int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 RNIC_EXPORT uint32_t rnic_qp_num(const struct rnic_qp *qp);
 
 /*
- * A number without a port part is no QP's: with persona ca it stands, as the
- * peer's, for a connection of rdma_cm's.
+ * No QP has a number without a port part. With persona ca such a number, as
+ * that of the peer, is used for a connection of rdma_cm.
  */
 static inline bool rnic_qp_num_is_cm(uint32_t num)
 {
 	return num >> 8 == 0;
 }
 
-/* Rings of struct usiw_sqe and struct usiw_rqe; the provider produces, under
- * locks of its own.  The RQ ring of a QP with SRQ is NULL. */
+/* Rings of struct usiw_sqe and struct usiw_rqe. The provider is the producer,
+ * under its own locks. The RQ ring of a QP with SRQ is NULL. */
 RNIC_EXPORT const struct usiw_ring *rnic_qp_sq(const struct rnic_qp *qp);
 RNIC_EXPORT const struct usiw_ring *rnic_qp_rq(const struct rnic_qp *qp);
 
-/* Cheap (one relaxed load): to refuse a post in IDLE. */
+/* Cheap (one relaxed load). Used to refuse a post in IDLE. */
 RNIC_EXPORT enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp);
 
-/* Entries were committed to the SQ: transmit in this thread if the lead is
- * free, else whoever leads will.  Never blocks. */
+/* Entries were committed to the SQ: transmits in this thread if the lead is
+ * free; else the leader does. Never blocks. */
 RNIC_EXPORT void rnic_qp_ring_sq(struct rnic_qp *qp);
 
-/* Entries were committed to the RQ: messages may wait for them; they are
+/* Entries were committed to the RQ. Messages may wait for them. They are
  * flushed if the QP has ended. */
 RNIC_EXPORT void rnic_qp_ring_rq(struct rnic_qp *qp);
 
@@ -543,11 +545,11 @@ RNIC_EXPORT int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state);
 
 /*
  * Connection without rdma_cm, by address and QP number: IDLE -> CONNECTING at
- * once, RTS when the peer has done the same, in any order.  Receives and sends
- * may be posted meanwhile.
+ * once, RTS after the peer has done the same, in any order. Receives and sends
+ * may be posted in the meantime.
  *
- * Return: 0; -EINVAL: not IDLE, no such GID index, no address or number that
- *   could be a peer's; -EADDRNOTAVAIL: this QP got no port (see log); -ENOMEM;
+ * Return: 0; -EINVAL: not IDLE, no such GID index, an address or number that no
+ *   peer can have; -EADDRNOTAVAIL: this QP got no port (see log); -ENOMEM;
  *   -errno of socket calls.
  */
 struct rnic_oob_options {
@@ -562,12 +564,12 @@ struct rnic_oob_options {
 RNIC_EXPORT int rnic_qp_oob(struct rnic_qp *qp,
 			    const struct rnic_oob_options *opt);
 
-/* What is known only when the application is ready to send. */
+/* Values that are known only when the application is ready to send. */
 struct rnic_oob_send_options {
 	uint8_t ord;	   /* own reads and atomics at a time */
-	uint8_t rnr_retry; /* for the peer, if its start is still to come */
-	uint64_t retry_ns; /* with work posted, wait so long for the peer,
-				 then WC_RETRY_EXC_ERR; 0: for ever */
+	uint8_t rnr_retry; /* for the peer, if the start is still to come */
+	uint64_t retry_ns; /* if work is posted, how long to wait for the peer
+			      before WC_RETRY_EXC_ERR; 0: no limit */
 };
 
 /* The QP is CONNECTING, or RTS out of band. */
@@ -586,22 +588,22 @@ RNIC_EXPORT void rnic_qp_query(struct rnic_qp *qp,
 			       struct rnic_qp_attr *ret_attr);
 
 /*
- * Why the QP's TCP connection has failed, since the QP was IDLE: the errno that
- * a call on the socket gave.  0: it has not, or has ended in order.  Known
- * before completions and events tell of the end.
+ * Why the QP's TCP connection has failed, since the QP was IDLE: the errno of a
+ * call on the socket. 0: it has not failed, or has ended in order. Set before
+ * completions and events report the end.
  */
 RNIC_EXPORT int rnic_qp_error(const struct rnic_qp *qp);
 
 /*
- * Outstanding WRs vanish without completion, as the verbs say, and windows of
- * type 2 that it has bound are bound no more.  The stream, if any, is drained
- * in the background (USIW_DRAIN_MS).  What has completed stays in the CQs, and
- * no other QP has this one's number before rnic_qp_destroy(): until then a
- * completion with that number is of this QP.
+ * Outstanding WRs are removed without completion, as the verbs demand. Windows
+ * of type 2 that it has bound are unbound. The stream, if any, is drained in
+ * the background (USIW_DRAIN_MS). Completions stay in the CQs. No other QP gets
+ * its number before rnic_qp_destroy(), so until then a completion with that
+ * number belongs to this QP.
  */
 RNIC_EXPORT void rnic_qp_retire(struct rnic_qp *qp);
 
-/* Of a QP that is retired; if it is not, this retires it. */
+/* Destroys a retired QP; retires it first if necessary. */
 RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events);
 
 /* ---- connection manager (used by kernel-abi/ucm.c) --------------------- */
@@ -633,13 +635,13 @@ struct rnic_cm_event {
 	enum rnic_cm_event_type type;
 	/* 0, negative errno; REJECTED, persona ca: InfiniBand's reason */
 	int32_t status;
-	uint64_t uid;	    /* user's cookie of the id the event is for; with
+	uint64_t uid;	    /* the user's cookie of the id of the event; with
 			       CONNECT_REQUEST that of the listening id */
 	uint32_t id;	    /* id number; CONNECT_REQUEST: of the new id */
 	uint32_t listen_id; /* CONNECT_REQUEST */
 	uint8_t ird, ord;   /* responder_resources, initiator_depth: as the
-			       application must see them */
-	uint32_t qp_num;    /* persona ca: stands for the connection */
+			       application must get them */
+	uint32_t qp_num;    /* persona ca: the connection's substitute number */
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
 };
@@ -649,7 +651,7 @@ struct rnic_cm_conn_param {
 	uint8_t ird;	   /* responder_resources */
 	uint8_t ord;	   /* initiator_depth */
 	uint8_t rnr_retry; /* rnr_retry_count, for the peer's Sends */
-	/* Active: InfiniBand's steps, whatever the persona. */
+	/* Active side: uses InfiniBand's steps with any persona. */
 	bool wants_response;
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
@@ -671,9 +673,9 @@ struct rnic_cm_info {
 	} state;
 	enum rnic_persona persona; /* of @dev */
 	/*
-	 * Persona ca, as soon as the peer's start frame is here: what stands
-	 * for the peer's QP number (rnic_qp_num_is_cm()), never 0; and reads
-	 * at a time, either way.  0 before.
+	 * Persona ca, once the peer's start frame has arrived: a substitute for
+	 * the peer's QP number (rnic_qp_num_is_cm()), never 0; and the agreed
+	 * depths. 0 before.
 	 */
 	uint32_t peer_num;
 	uint8_t ird, ord;
@@ -682,36 +684,36 @@ struct rnic_cm_info {
 };
 
 /*
- * One event channel = one rdma_cm file.  Its fd is a pollable eventfd in
- * semaphore mode, readable while events wait; it is the channel's own, of
- * which the owner of the file (ucm.c) gives the application duplicates.
+ * One event channel = one rdma_cm file. Its fd is a pollable eventfd in
+ * semaphore mode, readable while events wait. It belongs to the channel; the
+ * owner of the file (ucm.c) gives the application duplicates of it.
  */
 RNIC_EXPORT int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan);
 RNIC_EXPORT int rnic_cm_chan_fd(const struct rnic_cm_chan *chan);
-/* The numbers that the application has for it are those of @file: in a forked
- * child they get the channel that is made anew. */
+/* The application's numbers for it belong to @file. In a forked child they are
+ * used for the re-created channel. */
 RNIC_EXPORT void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
 				       const struct util_file *file);
-/* The application has closed it: destroys every id that is still on it.  Who
- * waits for an event waits on. */
+/* The application has closed it: destroys every id that is still on it. Threads
+ * that wait for an event continue to wait. */
 RNIC_EXPORT void rnic_cm_chan_close(struct rnic_cm_chan *chan);
-/* Nobody is inside a call any more. */
+/* No thread is inside a call any more. */
 RNIC_EXPORT void rnic_cm_chan_free(struct rnic_cm_chan *chan);
 
 /*
- * Next event.  Blocks unless the fd says O_NONBLOCK.
+ * The next event. Blocks unless the fd has O_NONBLOCK.
  * Return: 0; -EAGAIN; -EINTR; -ENODEV after fork.
  */
 RNIC_EXPORT int rnic_cm_get_event(struct rnic_cm_chan *chan,
 				  struct rnic_cm_event *ret_ev);
 
-/* Ids are numbers, valid on their channel only; every call below answers
- * -ENOENT for a number unknown there, -EINVAL in a state that does not allow
+/* Ids are numbers, valid only on their channel. Every call below returns
+ * -ENOENT for an unknown number, and -EINVAL in a state that does not allow
  * it. */
 RNIC_EXPORT int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid,
 			       uint32_t *ret_id);
-/* *ret_events_reported: events of this id already fetched by get_event (what
- * librdmacm waits for); those still queued are removed. */
+/* *ret_events_reported: events of this id that get_event has returned
+ * (librdmacm waits for them). Those still queued are removed. */
 RNIC_EXPORT int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t id,
 				uint32_t *ret_events_reported);
 /* The ACCEPT command gives a passive id its user cookie. */
@@ -731,17 +733,17 @@ RNIC_EXPORT int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t id,
 			      struct rnic_cm_info *ret_info);
 RNIC_EXPORT int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t id,
 			       int backlog);
-/* The QP is librdmacm's, which moves it along with the events. */
+/* The QP belongs to librdmacm, which moves it along with the events. */
 RNIC_EXPORT int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t id);
 RNIC_EXPORT int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t id,
 				const struct rnic_cm_conn_param *param);
 RNIC_EXPORT int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t id,
 			       const struct rnic_cm_conn_param *param);
 /*
- * After CONNECT_RESPONSE: the application is ready, the QP gets
- * its stream; the peer's ESTABLISHED follows.
- * Return: 0; -EINVAL: no such response, or the QP (of rnic_cm_connect()) is
- *   not IDLE; -ECONNRESET: the peer has left.
+ * After CONNECT_RESPONSE: the application is ready, and the QP gets its stream.
+ * The peer's ESTABLISHED follows.
+ * Return: 0; -EINVAL: no such response, or the QP (of rnic_cm_connect()) is not
+ *   IDLE; -ECONNRESET: the peer has closed.
  */
 RNIC_EXPORT int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t id);
 RNIC_EXPORT int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t id,
@@ -751,30 +753,31 @@ enum rnic_cm_option {
 	RNIC_CM_OPT_TOS,       /* value: 0..255 */
 	RNIC_CM_OPT_REUSEADDR, /* value: 0, 1 */
 	RNIC_CM_OPT_AFONLY,    /* value: 0, 1 */
-	/* 0..31: how long an octet may wait for its acknowledgement before
-	 * the stream is given up: 8 times 4.096 us * 2^value, a second at
-	 * least; 0: as long as TCP tries. */
+	/* 0..31: the longest time that an octet may be unacknowledged before
+	 * the stream ends: 8 times 4.096 us * 2^value, but at least a second;
+	 * 0: as long as TCP tries. */
 	RNIC_CM_OPT_ACK_TIMEOUT
 };
 RNIC_EXPORT int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t id,
 				   enum rnic_cm_option opt, uint32_t value);
 /*
- * An event that the application, or librdmacm, tells itself: USER or INTERNAL,
- * with eight octets in pd.
+ * An event that the application, or librdmacm, sends to itself: USER or
+ * INTERNAL, with eight octets in pd.
  */
 RNIC_EXPORT int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t id,
 				    enum rnic_cm_event_type type, int status,
 				    const void *arg);
-/* Moves the id, its queued events included, to another channel.
+/* Moves the id, with its queued events, to another channel.
  * *ret_events_reported as in destroy. */
 RNIC_EXPORT int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t id,
 				struct rnic_cm_chan *to, uint32_t *ret_id,
 				uint32_t *ret_events_reported);
 
 /*
- * The program cannot have a TCP port because identities hold it: they move to
- * the ports beside theirs (USIW_PORT_SPACE).  Keeps no lock waiting, so that
- * it may be called wherever bind(2) may.  Return: whether any has moved.
+ * The program cannot have a TCP port because identities use it: moves them to
+ * the ports beside theirs (USIW_PORT_SPACE). It does not wait for a lock
+ * without a limit, so it may be called wherever bind(2) may. Return: whether
+ * any has moved.
  */
 RNIC_EXPORT bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len);
 
@@ -782,11 +785,11 @@ RNIC_EXPORT bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len);
 
 /*
  * RFC 5044 7.1.5, delayed start: a TCP connection on which the ULP has
- * exchanged octets of its own becomes an IDLE QP's stream.  Calls block in
- * the calling thread, until the one deadline of the attachment.
+ * exchanged octets becomes the stream of an IDLE QP. Calls block in the calling
+ * thread, until the one deadline of the attachment.
  *
- * The socket is worked on through a number of our own; the caller's stays
- * open in every case.  Of the stream, only the peer's start frame is read.
+ * The RNIC uses a duplicate of the socket's descriptor; the caller's stays open
+ * in every case. Only the peer's start frame is read from the stream.
  */
 struct rnic_attach;
 
@@ -810,21 +813,21 @@ struct rnic_attach_start {
 };
 
 /*
- * Initiator: the Request is made, nothing sent.  Responder: the last
- * streaming octets have been handed to TCP.
- * Return: 0; -EINVAL: the QP is not IDLE, @fd is no connected TCP socket,
- *   an option is out of range; -EBADF; -EMSGSIZE: @pd_len; -ETIMEDOUT; what
- *   sending says.
+ * Initiator: the Request is made, nothing is sent. Responder: the last
+ * streaming octets were passed to TCP.
+ * Return: 0; -EINVAL: the QP is not IDLE, @fd is not a connected TCP socket, an
+ *   option is out of range; -EBADF; -EMSGSIZE: @pd_len; -ETIMEDOUT; errors of
+ *   sending.
  */
 RNIC_EXPORT int rnic_attach_open(struct rnic_qp *qp, int fd,
 				 const struct rnic_attach_options *opt,
 				 struct rnic_attach **ret_attach);
 
 /*
- * Initiator: until the Reply has come; Responder: the Request.
+ * Initiator: waits for the Reply; Responder: for the Request.
  * Return: 0; -ECONNREFUSED: rejected; *ret_start is filled for both.
- *   -ECONNRESET: the stream ended; -EPROTO: what came is no good start frame;
- *   -ETIMEDOUT.
+ *   -ECONNRESET: the stream ended; -EPROTO: the octets are no valid start
+ *   frame; -ETIMEDOUT.
  */
 RNIC_EXPORT int rnic_attach_wait(struct rnic_attach *attach,
 				 struct rnic_attach_start *ret_start);
@@ -835,17 +838,17 @@ RNIC_EXPORT int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
 				   size_t pd_len, uint16_t ird, uint16_t ord,
 				   struct rnic_attach_start *ret_start);
 
-/* The Reply that says no has been handed to TCP; streaming may go on. */
+/* The rejecting Reply was passed to TCP; streaming may continue. */
 RNIC_EXPORT int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 				   size_t pd_len);
 
 /* RTS: the QP has the stream.  Return: 0; -EINVAL: the QP is not IDLE. */
 RNIC_EXPORT int rnic_attach_finish(struct rnic_attach *attach);
 
-/* Octets read from the stream so far, all of them the start frame's. */
+/* Octets read from the stream so far, all of the start frame. */
 RNIC_EXPORT size_t rnic_attach_taken(const struct rnic_attach *attach);
 
-/* Whatever came of it; NULL is fine. */
+/* In any state; NULL: nothing. */
 RNIC_EXPORT void rnic_attach_free(struct rnic_attach *attach);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "object.h"
 
-/* The connection stands.  Return: 0: it stays with its identity; -errno. */
+/* The connection is established. Return: 0: it stays with its identity;
+ * -errno. */
 int cm_bare_stand(struct cm_conn *conn);
 /* The application disconnects: DISCONNECTED, and an orderly close. */
 void cm_bare_end(struct cm_conn *conn);

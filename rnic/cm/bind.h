@@ -5,16 +5,18 @@
 
 #include "object.h"
 
-/* IDLE -> BOUND.  Return: 0; -errno, as bind(2) and rdma_bind_addr(3) say. */
+/* IDLE -> BOUND. Return: 0; -errno as bind(2) and rdma_bind_addr(3). */
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr);
-/* A socket as the identity wants it, on exactly that port; or -errno. */
+/* A socket with the options of the identity, on exactly this port; or
+ * -errno. */
 int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr);
 /* A socket to connect from, bound as the identity is; or -errno. */
 int cm_id_open_source(const struct cm_id *id);
-/* @addr was in use.  Return: a socket beside it, and the identity is moved;
- * -EADDRINUSE: it is not the program's plain socket that has it. */
+/* @addr is in use. Return: a socket on the port beside, and the identity is
+ *   moved; -EADDRINUSE: the port is not used by a plain socket of the
+ *   program. */
 int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr);
-/* Another socket, bound to the same.  On failure the state is IDLE. */
+/* Another socket, bound to the same address. On failure the state is IDLE. */
 int cm_id_rebind(struct cm_id *id);
 
 #endif

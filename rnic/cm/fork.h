@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The manager in a forked child, and the lock that looks after that. */
+/* The manager in a forked child, and the lock that handles it. */
 #ifndef RNIC_CM_FORK_H
 #define RNIC_CM_FORK_H
 
@@ -8,26 +8,27 @@
 struct util_fdtab;
 
 /*
- * Around a fork, so that the child finds whole identities: both in the parent;
- * in the child first what it keeps of the fd table, then, after the walk over
- * it, the rest.  @tab: NULL: no descriptor was made yet.  Connections are the
- * parent's.
+ * Around a fork, so that the child has complete identities. prepare() and
+ * parent() run in the parent. In the child, keep() runs before the walk over
+ * the fd table and takes out of it what the child keeps; child() runs after it.
+ * @tab: NULL: no descriptor was made yet. Connections belong to the parent.
  */
 void rnic_cm_fork_prepare(void);
 void rnic_cm_fork_parent(void);
 void rnic_cm_fork_keep(struct util_fdtab *tab);
 void rnic_cm_fork_child(struct util_fdtab *tab);
 
-/* Lock the manager; an inherited channel is made anew.  Return: 0, locked;
+/* Locks the manager, and re-creates an inherited channel. Return: 0, locked;
  * -errno, unlocked. */
 int cm_chan_lock(struct rnic_cm_chan *chan);
-/* The same to end it.  False: there is nothing to be ended. */
+/* The same to close the channel. False: there is nothing to close. */
 bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan);
 /* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
 /* Is it in the list of channels? */
 bool cm_chan_is_known(const struct rnic_cm_chan *chan);
-/* The epoll descriptor behind the application's numbers; -1: the eventfd is. */
+/* The epoll descriptor with the application's numbers; -1: they belong to the
+ * eventfd. */
 int cm_chan_front(const struct rnic_cm_chan *chan);
 
 #endif

@@ -6,20 +6,21 @@
 #include "object.h"
 
 int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id);
-/* Set aside what the end of a connection will take.  Return: 0; -ENOMEM. */
+/* Allocates the events that the end of a connection needs. Return: 0;
+ * -ENOMEM. */
 int cm_id_reserve_end(struct cm_id *id);
 /* The application disconnects, in state ESTABLISHED or after it. */
 void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */
 void cm_id_stream_ended(struct cm_id *id, int status);
-/* In each round of the loop: may a DISCONNECTED that waits come now?  Return:
- * when to look again; UINT64_MAX: none waits. */
+/* In each round of the loop: checks whether a delayed DISCONNECTED may be
+ * raised. Return: when to check again; UINT64_MAX: none is delayed. */
 uint64_t cm_ids_look(uint64_t now_ns);
-/* It has waited long enough. */
+/* The longest delay is over. */
 void cm_id_end_unread(struct rnic_timer *unread);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct rnic_timer *in_timewait);
-/* The process exits: their sockets are closed. */
+/* The process exits: closes the sockets of all identities. */
 void cm_ids_close(void);
 
 #endif

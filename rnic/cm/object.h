@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The connection manager's channels, events, identities, listeners and
- * connections in the making.  The loop's lock guards all of them; sockets are
- * non-blocking.  Identities are references that engines leave notes for.
+ * The connection manager's channels, events, identities, listeners, and
+ * connections that are being set up. The loop's lock guards all of them.
+ * Sockets are non-blocking. Engines leave notes for identities by reference.
  */
 #ifndef RNIC_CM_OBJECT_H
 #define RNIC_CM_OBJECT_H
@@ -31,10 +31,10 @@ TAILQ_HEAD(cm_id_list, cm_id);
 LIST_HEAD(cm_chan_list, rnic_cm_chan);
 
 struct rnic_cm_chan {
-	int fd;			      /* ours, as long as the channel is */
+	int fd; /* the channel's own, open as long as it exists */
 	_Atomic uint32_t fork_gen;    /* of the process that used it last */
 	const struct util_file *file; /* with the application's numbers */
-	/* Of a forked child: the epoll descriptor behind those numbers. */
+	/* In a forked child: the epoll descriptor with those numbers. */
 	int front_fd;
 	uint32_t front_gen; /* of the process that made @front_fd */
 	/* the loop's lock */
@@ -67,17 +67,17 @@ struct cm_id {
 	uint8_t ack_timeout; /* 0: TCP's own */
 	bool is_reuseaddr, has_afonly, is_afonly;
 	bool is_moved;	   /* its socket is on the port beside (port.c) */
-	bool has_qp;	   /* librdmacm's, not the application's own */
-	bool is_inherited; /* the parent has it, too, or had */
+	bool has_qp;	   /* made by librdmacm, not by the application */
+	bool is_inherited; /* the parent has it too, or had it */
 	uint32_t qp_num;
-	/* Persona ca: the peer's start frame is here. */
+	/* Persona ca: the peer's start frame has arrived. */
 	bool has_start;
-	uint8_t ird, ord;	  /* then: reads at a time */
+	uint8_t ird, ord;	  /* then: the agreed depths */
 	struct cm_conn *conn;	  /* CONNECT, REQUEST: the connection */
-	struct cm_event *ended;	  /* set aside for DISCONNECTED */
+	struct cm_event *ended;	  /* allocated for DISCONNECTED */
 	struct rnic_timer unread; /* runs: DISCONNECTED waits */
 	/* Persona ca. */
-	struct cm_event *timewait; /* set aside for TIMEWAIT_EXIT */
+	struct cm_event *timewait; /* allocated for TIMEWAIT_EXIT */
 	struct rnic_timer in_timewait;
 	bool has_disconnected; /* the application has, while connected */
 	struct cm_listener listener;
@@ -95,14 +95,14 @@ static inline bool cm_chan_is_forked(const struct rnic_cm_chan *chan)
 /* ---- connections in the making ------------------------------------------- */
 
 enum cm_phase {
-	CM_PHASE_ASKING,     /* is the listener beside its port? */
-	CM_PHASE_REFUSED,    /* the port is closed; soon another try */
+	CM_PHASE_ASKING,     /* is the listener on the port beside? */
+	CM_PHASE_REFUSED,    /* the port is closed; another try will follow */
 	CM_PHASE_CONNECTING, /* TCP handshake */
 	CM_PHASE_STARTING,   /* passive: MPA Request awaited */
 	CM_PHASE_ASKED,	     /* active: MPA Request sent, Reply awaited */
-	CM_PHASE_REQUEST,    /* the application is to accept or reject */
-	CM_PHASE_RESPONSE,   /* active, in InfiniBand's steps: the application
-				is to say that it is ready */
+	CM_PHASE_REQUEST,    /* the application must accept or reject */
+	CM_PHASE_RESPONSE,   /* active, with InfiniBand's steps: the application
+				must report that it is ready */
 	CM_PHASE_ANSWERED,   /* passive, persona ca: Reply sent, RTR awaited */
 	CM_PHASE_BARE,	     /* established, without a QP */
 	CM_PHASE_REJECTED,   /* Reply with R=1 sent, the peer's FIN awaited */
@@ -118,8 +118,8 @@ struct cm_conn {
 	uint8_t rev;	     /* active: revision of the Request */
 	bool is_shut;	     /* CLOSING: our FIN is out */
 	bool is_beside;	     /* active: the listener has moved */
-	bool is_bare;	     /* the number that was named is no QP's */
-	uint32_t qp_life;    /* ANSWERED: the QP waits in that life; 0: no */
+	bool is_bare;	     /* the number that was named belongs to no QP */
+	uint32_t qp_life;    /* ANSWERED: the QP waits in this life; 0: no */
 	struct cm_event *outcome;
 	struct rnic_cm_conn_param param;
 };
@@ -131,7 +131,7 @@ static inline struct cm_id *cm_conn_listener(const struct cm_conn *conn)
 			  listener.acceptor);
 }
 
-/* Ports, or hosts, that need not be asked for a while. */
+/* Ports, or hosts, that are not queried for a while. */
 struct cm_known {
 	struct sockaddr_storage addr;
 	uint64_t until_ns;
@@ -139,7 +139,7 @@ struct cm_known {
 
 #define CM_KNOWN_CNT 32
 
-/* The number by which the application knows it. */
+/* The number by which the application identifies it. */
 static inline uint32_t cm_id_num(const struct cm_id *id)
 {
 	return rnic_ref_slot_idx(id->ref);
@@ -152,8 +152,9 @@ static inline bool cm_id_is_ca(const struct cm_id *id)
 }
 
 /*
- * What stands for the peer's QP number: no QP's, and neither 0 nor 1, which
- * are InfiniBand's own.  It tells identities apart, more or less.
+ * A substitute for the peer's QP number. No QP has this number, and it is
+ * neither 0 nor 1, which InfiniBand uses. It usually differs between
+ * identities.
  */
 static inline uint32_t cm_id_peer_num(const struct cm_id *id)
 {
@@ -162,8 +163,8 @@ static inline uint32_t cm_id_peer_num(const struct cm_id *id)
 
 /* All of the connection manager; guarded by the loop's lock. */
 struct cm_manager {
-	uint32_t whole_gen; /* channels from here on are whole */
-	bool is_inherited;  /* from the parent, and not yet looked at */
+	uint32_t whole_gen; /* channels from this one on are complete */
+	bool is_inherited;  /* from the parent, and not yet checked */
 	struct cm_chan_list chans;
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;
@@ -171,7 +172,7 @@ struct cm_manager {
 
 extern struct cm_manager cm;
 
-/* Every change of an identity's state is here.  Locked. */
+/* Every change of an identity's state is made here. Locked. */
 static inline void cm_id_set_state(struct cm_id *id, cm_state state)
 {
 	id->state = state;

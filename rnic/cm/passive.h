@@ -7,15 +7,16 @@
 
 /*
  * Takes over an accepted socket, which is closed on failure.
- * Return: the connection, which is to be stepped (start.h); NULL: none.
+ * Return: the connection, which must be stepped (start.h); NULL: none.
  */
 struct cm_conn *cm_passive_accepted(struct cm_id *listener, int fd);
-/* The Request has come. */
+/* The Request has arrived. */
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
 int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param);
-/* ANSWERED: octets, or the peer's leaving. */
+/* ANSWERED: octets have arrived, or the peer has closed. */
 void cm_passive_answered(struct cm_conn *conn);
-/* Reply with R=1, then an orderly close; the connection leaves its id. */
+/* Sends a Reply with R=1, then closes in order. The connection leaves its
+ * identity. */
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len);
 
 #endif

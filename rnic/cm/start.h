@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The steps of connections in the making. */
+/* The steps of connections that are being set up. */
 #ifndef RNIC_CM_START_H
 #define RNIC_CM_START_H
 
@@ -9,8 +9,8 @@
 void cm_conn_ready(struct cm_conn *conn, uint32_t events);
 /* The time limit of its phase is over. */
 void cm_conn_expire(struct rnic_timer *timer);
-/* Sockets cannot be waited for any more: what is being made ends; connections
- * that stand are not concerned. */
+/* Sockets cannot be waited for any more: ends connections that are being set
+ * up. Established connections are not affected. */
 void cm_conns_broken(void);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "object.h"
 
-/* With all that hangs on it, the stream of its QP included. */
+/* Frees it with all its parts, including the stream of its QP. */
 void cm_id_free(struct cm_id *id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices: one per usable network interface, made once per process and never
- * changed after but for its GIDs, so that a pointer to one is good until exit.
- * The public calls stand in rnic.h.
+ * Devices: one per usable network interface. They are made once per process
+ * and, except for their GIDs, never changed, so that a pointer to one is valid
+ * until exit. rnic.h declares the public calls.
  */
 #ifndef RNIC_DEVICE_H
 #define RNIC_DEVICE_H
@@ -23,7 +23,7 @@
 	X(tx_inplace)                                                          \
 	X(tx_copied)
 
-/* Relaxed: a counter orders nothing. */
+/* Relaxed: a counter orders no other access. */
 struct rnic_device_counters {
 #define RNIC_DEVICE_COUNTER(name) _Atomic uint64_t name;
 	RNIC_DEVICE_STAT_LIST(RNIC_DEVICE_COUNTER)
@@ -38,7 +38,7 @@ struct rnic_device {
 	uint64_t guid_be;
 	bool is_loopback;
 	enum rnic_persona persona;
-	struct rnic_gid_table *gids; /* this and the next alone do change */
+	struct rnic_gid_table *gids; /* only this and the next one change */
 	struct rnic_device_counters counters;
 };
 
@@ -48,7 +48,7 @@ struct rnic_device_set {
 };
 
 /**
- * Choose and name the devices for a given state of the network.
+ * Chooses and names the devices for a given state of the network.
  *
  * @interfaces: comma list of interface names to keep; NULL: all usable.
  * Return: 0, and the caller owns *@ret_set; -ENOMEM.
@@ -59,8 +59,8 @@ int rnic_device_set_new(const struct rnic_netif_table *table,
 	__attribute__((warn_unused_result));
 void rnic_device_set_free(struct rnic_device_set *set);
 
-/* Attributes of @dev in a given state of the network: what
- * rnic_device_query() answers, without asking the kernel. */
+/* Attributes of @dev in a given state of the network: the result of
+ * rnic_device_query(), without a query to the kernel. */
 void rnic_device_fill_attr(const struct rnic_device *dev,
 			   const struct rnic_netif_table *table,
 			   struct rnic_device_attr *ret_attr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A device's GID table: the addresses of its interface, each at an index that
- * stays its own for as long as the address stays, whatever comes and goes
- * beside it: programs keep indices.
+ * A device's GID table: the addresses of its interface. Each address keeps its
+ * index as long as it exists, whichever other addresses are added or removed,
+ * because programs keep indices.
  */
 #ifndef RNIC_GID_H
 #define RNIC_GID_H
@@ -17,7 +17,8 @@
 struct rnic_gid_table {
 	struct util_lock lock; /* guards the rest */
 	struct {
-		uint8_t gid[16]; /* also of one that has gone: it may return */
+		uint8_t gid[16]; /* also of one that was removed: it may come
+				    back */
 		bool is_there;
 	} slot[RNIC_GID_MAX];
 };
@@ -25,13 +26,13 @@ struct rnic_gid_table {
 void rnic_gid_table_init(struct rnic_gid_table *gids);
 
 /*
- * Take over the addresses of the interface; without any there is the default
- * GID of @guid_be, since programs demand an entry.  What is new takes the
- * place it had before, or the first that is free: IPv4, then IPv6, then
- * link-local ones.  More than there are places are left out.
+ * Takes over the addresses of the interface. Without any there is the default
+ * GID of @guid_be, because programs need an entry. A new address gets the index
+ * that it had before, or the first free one. The order is IPv4, IPv6,
+ * link-local. Addresses beyond the table's size are left out.
  *
- * @ret_gid: zero where none is.
- * Return: entries up to and with the last that is not zero; >= 1.
+ * @ret_gid: zero where there is none.
+ * Return: entries up to and including the last that is not zero; >= 1.
  */
 uint32_t rnic_gid_table_update(struct rnic_gid_table *gids,
 			       const struct rnic_netif_table *table,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The engine of a context, what it serves, and what it calls for that.
+ * The engine of a context, the objects that it serves, and the functions that
+ * it calls for them.
  */
 #ifndef RNIC_ENGINE_OBJECT_H
 #define RNIC_ENGINE_OBJECT_H
@@ -22,7 +23,7 @@ struct rnic_engine;
 struct rnic_source {
 	int fd;
 	uint32_t slot;
-	uint32_t events; /* of epoll, registered now */
+	uint32_t events; /* of epoll, registered at present */
 	LIST_ENTRY(rnic_source) link;
 };
 
@@ -33,13 +34,13 @@ LIST_HEAD(rnic_source_list, rnic_source);
 
 struct rnic_slot {
 	struct rnic_source *source; /* NULL: free */
-	uint32_t gen; /* so that a late epoll event finds nothing */
+	uint32_t gen;		    /* lets a late epoll event find nothing */
 	uint32_t next_free;
 };
 
 /*
- * A doorbell: part of whatever can be rung.  Zero but for @serve before its
- * first use; @serve is called under the lead.
+ * A doorbell: part of anything that can be rung. All fields but @serve are zero
+ * before the first use. @serve is called under the lead.
  */
 struct rnic_bell {
 	_Atomic(struct rnic_bell *) next;
@@ -47,21 +48,23 @@ struct rnic_bell {
 	void (*serve)(struct rnic_bell *bell);
 };
 
-/* What the engine calls, under the lead. */
+/* The functions that the engine calls, under the lead. */
 struct rnic_engine_ops {
-	/* The socket is ready for @events, or may be.  The source may be gone
-	 * after. */
+	/* The socket is, or may be, ready for @events. The source may be
+	 * freed. */
 	void (*pass)(struct rnic_source *source, uint32_t events);
-	/* deadline_ns has come: do what is due, and set the next one. */
+	/* deadline_ns has come: does the work that is due, and sets the next
+	 * deadline. */
 	void (*due)(struct rnic_engine *engine, uint64_t now_ns);
-	/* rnic_engine_mr_gone(), source by source; none goes. */
+	/* rnic_engine_mr_gone() for one source, which is not freed. */
 	void (*mr_gone)(struct rnic_source *source, uint32_t stag,
 			const void *addr, size_t len);
-	/* Begin an orderly end. */
+	/* Begins an orderly end. */
 	void (*drain)(struct rnic_source *source);
-	/* End now: the source is gone after. */
+	/* Ends at once. The source is freed. */
 	void (*abort)(struct rnic_source *source);
-	/* No socket can be waited for any more.  Sources are aborted after. */
+	/* Sockets cannot be waited for any more. Sources are aborted
+	 * afterwards. */
 	void (*broken)(struct rnic_engine *engine);
 };
 
@@ -78,13 +81,15 @@ struct rnic_engine {
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
 	_Atomic uint32_t burst_cnt; /* posts since a poller's pass; a hint */
-	_Atomic bool wants_pass;    /* ... which is due, CQ empty or not */
-	_Atomic bool is_watching;   /* posts may wait */
-	_Atomic bool wants_park;    /* a thread posts in bursts, and polls */
+	_Atomic bool wants_pass;  /* ... which is due, whether or not the CQ is
+				     empty */
+	_Atomic bool is_watching; /* posts may wait */
+	_Atomic bool wants_park;  /* a thread posts in bursts, and polls */
 	_Atomic bool is_stopping;
 	/* Threads that sleep on epfd, and poll when they wake. */
 	_Atomic uint32_t sleeper_cnt;
-	/* One has, and has not armed a CQ since to sleep elsewhere. */
+	/* One of them has slept, and has not armed a CQ since to sleep
+	 * elsewhere. */
 	_Atomic bool is_attended;
 	_Atomic bool is_woken; /* wake_fd has something for the thread */
 	const struct rnic_engine_ops *ops;
@@ -97,13 +102,13 @@ struct rnic_engine {
 	uint32_t source_cnt;
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t deadline_ns; /* earliest of all sources; 0: none */
-	uint64_t ask_ns;      /* the thread is not asked to park before */
+	uint64_t ask_ns; /* the thread is not asked to park before this time */
 	bool has_thread;
-	bool is_broken; /* epoll does not answer: no source any more */
+	bool is_broken; /* epoll fails: no source can be added */
 	pthread_t thread;
 };
 
-/* The structure that @member of @type, at @ptr, is part of. */
+/* The structure of @type that contains @ptr as @member. */
 #define RNIC_CONTAINER_OF(ptr, type, member)                                   \
 	((type *)(void *)(((char *)(ptr)) - offsetof(type, member)))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Staging memory, lent to streams while octets are under way.  Guarded by the
- * engine's lead.
+ * Staging memory, lent to streams while octets are being sent or received.
+ * Guarded by the engine's lead.
  */
 #ifndef RNIC_STAGING_H
 #define RNIC_STAGING_H
@@ -19,9 +19,9 @@ struct rnic_staging_pool {
 
 /* NULL: out of memory. */
 void *rnic_staging_get(struct rnic_staging_pool *pool);
-/* NULL is fine. */
+/* NULL: nothing. */
 void rnic_staging_put(struct rnic_staging_pool *pool, void *mem);
-/* Pieces that are lent are lost. */
+/* Pieces that are still lent are lost. */
 void rnic_staging_fini(struct rnic_staging_pool *pool);
 
 #endif

@@ -6,7 +6,8 @@
 #include "object.h"
 
 /*
- * Start it if it does not run: rnic_engine_add() takes that for granted.  Led.
+ * Starts it unless it runs already, as rnic_engine_add() requires. Under the
+ * lead.
  * Return: 0; -EIO: the engine is broken; other -errno.
  */
 int rnic_engine_thread_start(struct rnic_engine *engine);

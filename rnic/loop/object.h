@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The loop: one thread of the process that waits for sockets, deadlines and
- * notes of engines; the lock that guards all that it serves; and numbered
- * references to that.
+ * notes of engines; the lock that guards all objects that it serves; and
+ * numbered references to them.
  *
  * A second lock (rank LEAF) guards the notes, because an engine that ends a
- * stream holds its lead and may take nothing lower.  Nothing is waited for
- * while either is held.
+ * stream holds its lead and may take no lock of a lower rank. No thread blocks
+ * while it holds either lock.
  *
- * References are numbers, (generation << 32 | slot): an epoll event or a note
- * that is late finds a slot of another generation and is dropped, so that an
- * object may be freed at any time.
+ * References are numbers, (generation << 32 | slot). A late epoll event or note
+ * finds a slot of another generation and is dropped, so an object may be freed
+ * at any time.
  */
 #ifndef RNIC_LOOP_OBJECT_H
 #define RNIC_LOOP_OBJECT_H
@@ -23,7 +23,7 @@
 #include "../../util/lock.h"
 #include "os/clock.h"
 
-/* What an engine leaves when a stream ends.  Guarded by the inbox lock. */
+/* Left by an engine when a stream ends. Guarded by the inbox lock. */
 struct rnic_ref_note {
 	TAILQ_ENTRY(rnic_ref_note) link;
 	uint32_t slot_idx;
@@ -32,7 +32,7 @@ struct rnic_ref_note {
 };
 
 struct rnic_ref_slot {
-	void *object;	     /* the loop's lock */
+	void *object;	     /* guarded by the loop's lock */
 	uint32_t generation; /* written under both locks; 0: free */
 	uint32_t last_generation;
 	uint32_t next_free;
@@ -51,7 +51,7 @@ struct rnic_ref_table {
 
 TAILQ_HEAD(rnic_ref_note_list, rnic_ref_note);
 
-/* Which table an epoll event's reference is of. */
+/* The table of an epoll event's reference. */
 enum rnic_loop_tag {
 	RNIC_LOOP_INBOX,
 	RNIC_LOOP_LISTENER,
@@ -61,11 +61,12 @@ enum rnic_loop_tag {
 	RNIC_LOOP_PORT,
 };
 
-/* Timers of one list run equally long, so that it is in the order of its
- * deadlines. */
+/* All timers of one list run for the same time, so the list is in the order of
+ * its deadlines. */
 enum rnic_timer_list {
 	RNIC_TIMER_NONE, /* it does not run */
-	/* Connections of rdma_cm in the making, by what they wait for. */
+	/* Connections of rdma_cm that are being set up, by what they wait
+	 * for. */
 	RNIC_TIMER_CM_STARTING,
 	RNIC_TIMER_CM_ASKING,
 	RNIC_TIMER_CM_REFUSED,
@@ -77,7 +78,7 @@ enum rnic_timer_list {
 	RNIC_TIMER_CM_PAUSED,	/* listener, out of file descriptors */
 	RNIC_TIMER_CM_UNREAD,	/* DISCONNECTED waits */
 	RNIC_TIMER_CM_TIMEWAIT, /* persona ca */
-	/* Connections out of band in the making. */
+	/* Out-of-band connections that are being set up. */
 	RNIC_TIMER_OOB_STARTING,
 	RNIC_TIMER_OOB_PARKED,
 	/* QPs that connect out of band. */
@@ -102,34 +103,37 @@ struct rnic_timers {
 	uint32_t cnt;
 };
 
-/* What the loop calls, locked. */
+/* The functions that the loop calls, locked. */
 struct rnic_loop_ops {
 	/* A socket is ready. */
 	void (*dispatch)(enum rnic_loop_tag tag, uint64_t ref, uint32_t events);
-	/* The note that was left for an object. */
+	/* A note was left for an object. */
 	void (*note)(void *object, int status);
-	/* By list: a timer's time is over; it does not run any more. */
+	/* By list: a timer has expired. It no longer runs. */
 	rnic_timer_expired *const *expire;
-	/* Each round: look at what neither a socket nor a timer tells.
-	 * Return: when the next round is due; UINT64_MAX: none is. */
+	/* Called in each round, for changes that neither a socket nor a timer
+	 * reports.
+	 * Return: when the next round is due; UINT64_MAX: never. */
 	uint64_t (*look)(uint64_t now_ns);
 	/* Sockets cannot be waited for any more. */
 	void (*broken)(void);
-	/* The process exits: must the thread stay for a while?  The end. */
+	/* The process exits: must the thread continue for a while? Called
+	 * last. */
 	bool (*is_closing)(void);
 	void (*close_all)(void);
 };
 
 struct rnic_loop {
-	struct util_lock lock; /* CM: everything here but the inbox */
+	struct util_lock lock; /* CM: guards everything here except the inbox */
 	const struct rnic_loop_ops *ops;
-	struct rnic_ref_table noted; /* objects that notes are left for */
+	struct rnic_ref_table noted; /* objects that notes can be left for */
 	pthread_t thread;
 	bool is_started, is_stopping;
-	bool is_broken; /* written by the thread alone, under the lock */
+	bool is_broken; /* written only by the thread, under the lock */
 	int epoll_fd, wake_fd;
-	uint64_t wakes_ns; /* when the thread wakes by itself; 0: it is awake */
-	uint64_t linger_ns; /* until then it does so though nothing is due */
+	uint64_t wakes_ns; /* when the thread wakes up by itself; 0: it is awake
+			    */
+	uint64_t linger_ns; /* until then it wakes up although nothing is due */
 	struct rnic_timers timers[RNIC_TIMER_CNT];
 
 	struct util_lock inbox_lock; /* LEAF */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The access check: may these octets of registered memory be read or written
- * so? It is made here, for every access, and nowhere else.
+ * The access check: may these octets of registered memory be read or written?
+ * All accesses are checked here, and nowhere else.
  */
 #ifndef RNIC_ACCESS_H
 #define RNIC_ACCESS_H
@@ -12,7 +12,8 @@
 	(RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |                  \
 	 RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* What an access check finds; inbound.c and sq.c map it to wire and CQE. */
+/* Results of an access check. inbound.c and sq.c map them to the wire and to
+ * CQEs. */
 enum rnic_access_check {
 	RNIC_MR_OK = 0,
 	RNIC_MR_BAD_STAG,   /* no such region, wrong key, invalidated */
@@ -39,23 +40,24 @@ static inline enum rnic_access_check rnic_mr_check(const struct rnic_mr *mr,
 	off = addr - mr->iova;
 	if (off > mr->len || len > mr->len - off)
 		return RNIC_MR_BAD_BOUNDS;
-	/* Not by its pointer, which is NULL for all memory there is. */
+	/* Not computed from its pointer, which is NULL for an implicit
+	 * region. */
 	*ret_ptr = (void *)((uintptr_t)mr->addr + off);
 	return RNIC_MR_OK;
 }
 
 /**
- * Check an access to registered memory.
+ * Checks an access to registered memory.
  *
- * @len: at least 1 (an access without octets needs no STag; the caller sees to
- * that).
+ * @len: at least 1. An access without octets needs no STag; the caller handles
+ *   it.
  * @access: enum rnic_access bits, all of which must be allowed; 0: local read.
- * @ret_ptr: where the octets lie; set on RNIC_MR_OK only, valid until the lead
- *   is given up.
+ * @ret_ptr: the place of the octets; set only on RNIC_MR_OK, valid until the
+ *   lead is given up.
  *
- * RDMAP-64, DDP-52.  Faults are looked for in the order of the enum.
- * Context: under the lead of the context's engine, for which
- * rnic_mr_dereg() waits; takes no lock.
+ * RDMAP-64, DDP-52. Faults are checked in the order of the enum.
+ * Context: under the lead of the context's engine, for which rnic_mr_dereg()
+ *   waits; takes no lock.
  */
 enum rnic_access_check rnic_mr_resolve(struct rnic_mr_table *table,
 				       const struct rnic_pd *pd, uint32_t stag,
@@ -64,7 +66,7 @@ enum rnic_access_check rnic_mr_resolve(struct rnic_mr_table *table,
 	__attribute__((warn_unused_result));
 
 /**
- * LOCAL_INV: from now on the STag is invalid, as an rkey and as an lkey.
+ * LOCAL_INV: makes the STag invalid, as an rkey and as an lkey.
  *
  * Return: RNIC_MR_OK; RNIC_MR_BAD_STAG; RNIC_MR_BAD_PD.
  * Context: as rnic_mr_resolve().
@@ -74,7 +76,7 @@ enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 					  uint32_t stag)
 	__attribute__((warn_unused_result));
 
-/* How much of a null region an access may name at once. */
+/* The largest access to a null region. */
 static inline size_t rnic_null_mr_size(void)
 {
 	return rnic_limits()->max_msg_size;

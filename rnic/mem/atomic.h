@@ -2,9 +2,9 @@
 /*
  * Atomic operations of RFC 7306 on 64 bits of the application's memory.
  *
- * They are the CPU's own, so they are atomic against each other, whichever
- * stream, context or process they come through, and against the atomic
- * operations of the program that owns the memory (EXT-3 asks for less).
+ * They are operations of the CPU. So they are atomic with respect to each
+ * other, in any stream, context or process, and to the atomic operations of the
+ * program that owns the memory (EXT-3 asks for less).
  */
 #ifndef RNIC_ATOMIC_H
 #define RNIC_ATOMIC_H
@@ -22,8 +22,8 @@ enum rnic_atomic_op {
 };
 
 /*
- * FetchAdd: each 1 bit of the mask is the topmost of a field, out of which
- * nothing is carried.  CmpSwap: bits to compare, and bits to replace.
+ * FetchAdd: each 1 bit of the mask is the most significant bit of a field; no
+ * carry leaves a field. CmpSwap: bits to compare, and bits to replace.
  */
 struct rnic_atomic {
 	uint8_t op; /* enum rnic_atomic_op */
@@ -32,18 +32,18 @@ struct rnic_atomic {
 };
 
 /**
- * rnic_atomic_execute - do it, once
+ * rnic_atomic_execute - executes it, once
  * @target: aligned to 8 octets; checked by rnic_mr_resolve().
- * @ret_old: what stood there before, also when nothing was swapped.
- * Return: 0; -EFAULT: the memory is gone, nothing was done.
+ * @ret_old: the previous value, also if nothing was swapped.
+ * Return: 0; -EFAULT: the memory does not exist, nothing was done.
  * Context: under the lead, as rnic_mr_resolve().
  */
 int rnic_atomic_execute(const struct rnic_atomic *atomic, void *target,
 			uint64_t *ret_old) __attribute__((warn_unused_result));
 
 /*
- * What an atomic of ours has answered goes to @iov, 8 octets in all, in host
- * order.  Return: 0; -EFAULT: the memory is gone.  Context: as above.
+ * Stores the result of an atomic of this side in @iov, 8 octets in all, in host
+ * order. Return: 0; -EFAULT: the memory does not exist. Context: as above.
  */
 int rnic_atomic_store(const struct iovec *iov, uint64_t value)
 	__attribute__((warn_unused_result));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A context: what one ibv_open_device() makes.  It owns the ring memory, the
+ * A context: the object of one ibv_open_device(). It owns the ring memory, the
  * MR table, the engine and the channel of asynchronous events.
  */
 #ifndef RNIC_CONTEXT_H
@@ -8,11 +8,12 @@
 
 #include "object.h"
 
-/* Queue an asynchronous event of @type for @element on the context. */
+/* Queues an asynchronous event of @type for @element on the context. */
 void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 			enum usiw_async_type type, uint64_t element);
 
-/* The engine of the context is broken: DEVICE_FATAL, once.  Any thread. */
+/* The engine of the context is broken: raises DEVICE_FATAL, once. Any
+ * thread. */
 void rnic_context_fatal(struct rnic_context *ctx);
 
 #endif

@@ -3,11 +3,12 @@
  * The table of STags of a context, and its entries: memory regions, windows,
  * the null region.
  *
- * STag = 24-bit index << 8 | 8-bit key, both drawn at random.  An index that
- * was given back rests before it may be drawn again.
+ * STag = 24-bit index << 8 | 8-bit key, both random. A released index is not
+ * used again for a while.
  *
- * The table is a hash map of what is taken or rests, so that its memory is
- * proportional to that, wherever in the 24 bits it lies.  Readers take no lock.
+ * The table is a hash map of the indices that are in use or were released
+ * recently, so its memory is proportional to their number. Readers take no
+ * lock.
  */
 #ifndef RNIC_MR_TABLE_H
 #define RNIC_MR_TABLE_H
@@ -17,26 +18,26 @@
 int rnic_mr_table_init(struct rnic_mr_table *table)
 	__attribute__((warn_unused_result)); /* -ENOMEM */
 
-/* Frees entries that the application forgot.  Engine stopped. */
+/* Frees entries that the application has not freed. The engine is stopped. */
 void rnic_mr_table_fini(struct rnic_mr_table *table);
 
 /*
- * Give @mr an STag and show it to rnic_mr_table_lookup().
- * Return: 0; -ENOMEM: none left, or as many as there may be; -EAGAIN: no
- *   random octets.
+ * Gives @mr an STag and makes rnic_mr_table_lookup() find it.
+ * Return: 0; -ENOMEM: out of memory, or the limit of entries is reached;
+ *   -EAGAIN: no random octets.
  */
 int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	__attribute__((warn_unused_result));
 
-/* It is not found any more.  Context: under the lead, or without readers. */
+/* It is not found any more. Context: under the lead, or without readers. */
 void rnic_mr_table_remove(struct rnic_mr_table *table,
 			  const struct rnic_mr *mr);
 
-/* Another key: the old STag is not valid any more.  Context: under the lead. */
+/* Changes the key: the old STag is no longer valid. Context: under the lead. */
 void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
 
-/* The entry of an index, whatever its key and state.  NULL: none.  Context:
- * under the lead. */
+/* The entry of an index, whatever its key and state. NULL: none. Context: under
+ * the lead. */
 static inline struct rnic_mr *rnic_mr_table_entry(struct rnic_mr_table *table,
 						  uint32_t index)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory windows: a part of a region under an STag of its own, opened to
- * peers and closed again by work requests.
+ * Memory windows: a part of a region with a separate STag. Work requests open
+ * it to peers and close it again.
  *
- * Type 1 belongs to a protection domain: the peer of any QP there may use it,
- * and another binding takes it away from the last.  Type 2 belongs, while it
- * is bound, to the QP that bound it (2B: its domain and this one QP), and is
- * closed by LOCAL_INV there or by that peer's SEND_WITH_INV.
+ * Type 1 belongs to a protection domain. The peer of any QP of the domain may
+ * use it, and binding it again ends the previous binding. Type 2 belongs, while
+ * it is bound, to the QP that bound it (2B: its domain and this one QP).
+ * LOCAL_INV of that QP or SEND_WITH_INV of its peer closes it.
  *
- * Everything here but making and freeing one runs under the lead.
+ * Everything here except alloc and dealloc runs under the lead.
  */
 #ifndef RNIC_MW_H
 #define RNIC_MW_H
@@ -18,39 +18,39 @@
 struct rnic_mw_bind {
 	uint32_t stag;	 /* the index is the window's, the key the new one */
 	uint32_t lkey;	 /* of the region */
-	uint64_t addr;	 /* first octet, as the region is addressed */
+	uint64_t addr;	 /* first octet, in the addresses of the region */
 	uint64_t len;	 /* 0: bound to nothing (type 1) */
 	uint64_t access; /* enum rnic_access: remote rights, ZERO_BASED */
 };
 
 /*
- * BIND_MW.  Return: 0; -EINVAL: no such window or region, not of the QP's
- * domain, rights or octets that the region does not have, a window of type 2
- * that is bound; nothing changed.  The QP's own stream may be gone then: the
- * peer was using what a window of type 1 has been bound to before.
+ * BIND_MW. Return: 0; -EINVAL: no such window or region, not of the QP's
+ * domain, rights or octets that the region does not have, or a window of type 2
+ * that is bound; nothing changed. Afterwards the QP's own stream may have
+ * ended, if its peer was using the previous binding of a window of type 1.
  */
 int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	__attribute__((warn_unused_result));
 
 /*
- * LOCAL_INV, and SEND_WITH_INV of the peer (@is_remote): from now on the STag
- * is invalid; streams that were using it have ended, perhaps the QP's own.
+ * LOCAL_INV, and SEND_WITH_INV of the peer (@is_remote): makes the STag
+ * invalid. Streams that were using it have ended, perhaps the QP's own.
  *
- * A peer may invalidate what belongs to its stream alone: a window of type 2
- * that the QP has bound.  LOCAL_INV takes a region as well, as with iWARP
- * verbs, unless windows are bound to it.  A window of type 1 cannot be
- * invalidated; it is bound to nothing instead.
- * Return: RNIC_MR_OK; else what is wrong, nothing changed.
+ * A peer may invalidate only a window of type 2 that the QP has bound, because
+ * that belongs to its stream. LOCAL_INV accepts a region as well, as in iWARP
+ * verbs, unless windows are bound to it. A window of type 1 cannot be
+ * invalidated; it can be bound to nothing.
+ * Return: RNIC_MR_OK; else the error, nothing changed.
  */
 enum rnic_access_check rnic_mw_invalidate(struct rnic_mw_owner *owner,
 					  uint32_t stag, bool is_remote)
 	__attribute__((warn_unused_result));
 
-/* The QP goes, or may get another peer: windows of type 2 that it has bound
- * are bound no more. */
+/* The QP is destroyed, or may get another peer: unbinds windows of type 2 that
+ * it has bound. */
 void rnic_mw_owner_gone(struct rnic_mw_owner *owner);
 
-/* The part of rnic_mw_resolve() that is about windows. */
+/* The part of rnic_mw_resolve() for windows. */
 enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
 					      uint32_t stag, uint64_t addr,
 					      size_t len, uint32_t access,
@@ -58,9 +58,9 @@ enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
 	__attribute__((warn_unused_result));
 
 /*
- * As rnic_mr_resolve(), for an STag that the peer names, which may be a
- * window's. To rnic_mr_resolve() a window is of no domain: no lkey is ever a
- * window's, and a region is checked as if there were none.
+ * As rnic_mr_resolve(), for an STag that the peer names, which may belong to a
+ * window. For rnic_mr_resolve() a window belongs to no domain. So a window's
+ * STag is never an lkey, and a region is checked as if there were no windows.
  */
 static inline enum rnic_access_check
 rnic_mw_resolve(const struct rnic_mw_owner *owner, uint32_t stag, uint64_t addr,

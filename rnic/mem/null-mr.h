@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The null region: an lkey for which any address and length is good, that
- * reads as zeroes and drops what is written.  No peer may use it.
+ * The null region: an lkey for which every address and length is valid. It
+ * reads as zeroes, and writes to it are dropped. No peer may use it.
  */
 #ifndef RNIC_NULL_MR_H
 #define RNIC_NULL_MR_H

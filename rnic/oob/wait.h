@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* QPs that wait for a peer, by number, and when each is to dial again. */
+/* QPs that wait for a peer, by number, and the time at which each dials
+ * again. */
 #ifndef RNIC_OOB_WAIT_H
 #define RNIC_OOB_WAIT_H
 
 #include "object.h"
 
-/* The QP of that number waits; NULL: no. */
+/* The QP of this number, if it waits; else NULL. */
 struct oob *oob_find(uint32_t num);
 
 /* The first of all; the others follow by all_link. */
@@ -13,13 +14,13 @@ struct oob *oob_first(void);
 
 void oob_add(struct oob *oob);
 
-/* It waits no more, and is freed.  It has no link any more. */
+/* It waits no longer and is freed. It has no link any more. */
 void oob_remove(struct oob *oob);
 
-/* The dialler's try came to nothing: another one, later. */
+/* The try of the dialling side failed: schedules another one. */
 void oob_try_again(struct oob *oob);
 
-/* Forked child: the parent's are not here. */
+/* In a forked child: forgets the QPs of the parent. */
 void oob_wait_forget(void);
 
 #endif

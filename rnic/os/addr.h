@@ -14,7 +14,7 @@ bool rnic_addr_is_loopback(const struct sockaddr *addr);
 uint16_t rnic_addr_port_be(const struct sockaddr *addr);
 void rnic_addr_set_port_be(struct sockaddr_storage *addr, uint16_t port_be);
 void rnic_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src);
-/* IPv4-mapped becomes IPv4. */
+/* Converts an IPv4-mapped address to IPv4. */
 void rnic_addr_unmap(struct sockaddr_storage *addr);
 bool rnic_addr_equal(const struct sockaddr_storage *a,
 		     const struct sockaddr_storage *b);
@@ -23,14 +23,15 @@ bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b);
 void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 			 struct sockaddr_storage *ret_peer);
-/* Non-blocking socket, in the fd table; or negative errno. */
+/* A non-blocking socket, in the fd table; or negative errno. */
 int rnic_sock_open(int family, int type);
 void rnic_sock_set_flag(int fd, int level, int name, int value);
 void rnic_sock_set_tos(int fd, int family, uint8_t tos);
 void rnic_sock_set_ack_timeout(int fd, uint8_t timeout);
 /*
- * The address from which the kernel would reach @dst.  @src: NULL or any: the
- * kernel chooses.  Return: 0; -ENETUNREACH and what else connect(2) says.
+ * The address from which the kernel would reach @dst. @src: NULL or any: the
+ * kernel chooses.
+ * Return: 0; -ENETUNREACH and other errors of connect(2).
  */
 int rnic_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
 		     struct sockaddr_storage *ret_local);

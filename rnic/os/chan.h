@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event channels, the engine's side.  An object that raises events embeds one
+ * Event channels, the engine's side. An object that raises events contains one
  * node per kind of event, so that raising one allocates nothing and cannot
- * fail.  The application's side is declared in rnic.h.
+ * fail. rnic.h declares the application's side.
  */
 #ifndef RNIC_CHAN_H
 #define RNIC_CHAN_H
@@ -14,8 +14,8 @@
 #define RNIC_CHAN_RECORD_MAX 16
 
 /*
- * A source of equal records.  Guarded by the channel's lock; zero before
- * first use.  Only one channel per node.
+ * A source of equal records. Guarded by the channel's lock; zero before the
+ * first use. A node belongs to one channel only.
  */
 struct rnic_chan_node {
 	TAILQ_ENTRY(rnic_chan_node) link; /* queued: pending_cnt > 0 */
@@ -25,29 +25,29 @@ struct rnic_chan_node {
 };
 
 /*
- * As rnic_chan_new(), in a forked child: behind the number @fd, which it has
- * inherited.  If that has been closed since, behind none.
+ * As rnic_chan_new(), in a forked child, with the number @fd, which the child
+ * has inherited. If that was closed in the meantime, without a number.
  */
 int rnic_chan_renew(size_t record_size, int fd, struct rnic_chan **ret_chan);
 
-/* One more reference, for a CQ or a context. */
+/* Takes a reference, for a CQ or a context. */
 void rnic_chan_get(struct rnic_chan *chan);
 
 /**
- * Queue one event and make the fd readable.
+ * Queues one event and makes the fd readable.
  *
- * @record: @len octets, the channel's record size; the same at every post of
+ * @record: @len octets, the channel's record size; the same in every post of
  *   one node.
  *
- * A channel that was closed swallows the event.
+ * A closed channel drops the event.
  * Context: any thread, locks below UTIL_RANK_CHAN may be held; allocates
- * nothing, never blocks.
+ *   nothing, never blocks.
  */
 void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len);
 
 /**
- * The source is about to be freed: take its unread events back.
+ * The source is about to be freed: removes its unread events.
  *
  * @chan: may be NULL: nothing was ever posted.
  * Return: how many of its events the application has read in all.

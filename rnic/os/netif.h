@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Network interfaces and their addresses as the kernel tells them now
- * (rtnetlink through libnl-route), and that something about them changes.
+ * Network interfaces and their addresses at present (rtnetlink through
+ * libnl-route), and reports of changes.
  */
 #ifndef RNIC_NETIF_H
 #define RNIC_NETIF_H
@@ -37,9 +37,10 @@ struct rnic_netif_table {
 };
 
 /**
- * Ask the kernel for all interfaces and addresses of this network namespace.
+ * Queries the kernel for all interfaces and addresses of this network
+ * namespace.
  *
- * Return: 0, and the caller owns *@ret_table; -ENOMEM; what rtnetlink said.
+ * Return: 0, and the caller owns *@ret_table; -ENOMEM; errors of rtnetlink.
  * Context: sleeps in recvmsg; hold no lock.
  */
 int rnic_netif_table_new(struct rnic_netif_table **ret_table)
@@ -61,17 +62,18 @@ struct rnic_netif_news {
 	uint64_t buf[1024];
 };
 
-/* What a message says: true when it was sent, perhaps over by now. */
+/* The content of a message. It was true when it was sent, and may have changed
+ * since. */
 struct rnic_netif_change {
 	uint32_t ifindex; /* 0: any interface, since messages were lost */
 	enum { RNIC_NETIF_ADDR, RNIC_NETIF_UP, RNIC_NETIF_DOWN } what;
-	struct rnic_netif_addr gone; /* ADDR: the one that goes; family 0:
-					another change */
+	struct rnic_netif_addr gone; /* ADDR: the address that is removed;
+					family 0: another change */
 };
 
 /**
- * A non-blocking socket to which the kernel says when an interface or an
- * address of this network namespace comes, goes or changes.
+ * A non-blocking socket on which the kernel reports that an interface or an
+ * address of this network namespace is added, removed or changed.
  *
  * Return: the fd, to be closed by rnic_fd_close(); -errno.
  */
@@ -80,8 +82,8 @@ int rnic_netif_watch_open(void) __attribute__((warn_unused_result));
 /**
  * The next message.
  *
- * @news: its len and pos zero at first; the same until 0 is returned.
- * Return: 1; 0: nothing more at present; -errno: the socket is of no use.
+ * @news: len and pos are zero at first; the same object until 0 is returned.
+ * Return: 1; 0: nothing more at present; -errno: the socket cannot be used.
  */
 int rnic_netif_watch_next(int fd, struct rnic_netif_news *news,
 			  struct rnic_netif_change *ret_change)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Shared memory for rings: page-granular pieces of memfd mappings, so that a
- * ring means the same to every thread, and one day process, that maps it.
- * The mappings are not inherited over fork.
+ * Shared memory for rings: page-granular pieces of memfd mappings. So a ring
+ * means the same to every thread, and could mean the same to another process
+ * that maps it. A fork does not inherit the mappings.
  */
 #ifndef RNIC_SHM_H
 #define RNIC_SHM_H
@@ -26,15 +26,15 @@ void rnic_shm_init(struct rnic_shm *shm);
 /* Unmaps everything, allocated or not. */
 void rnic_shm_fini(struct rnic_shm *shm);
 
-/* Nothing is allocated from it. */
+/* Is nothing allocated from it? */
 bool rnic_shm_is_empty(struct rnic_shm *shm);
 
 /* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM; -EMFILE. */
 int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem);
 
 /*
- * Give back what lies behind the first @keep octets, as far as whole pages go.
- * Return: the size that @mem now has.
+ * Frees the memory after the first @keep octets, as far as whole pages.
+ * Return: the new size of @mem.
  */
 size_t rnic_shm_trim(struct rnic_shm *shm, void *mem, size_t size, size_t keep);
 

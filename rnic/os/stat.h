@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Counters in the shared page (abi/usiw-abi.h): one list, one page per
- * process; with USIW_STAT_DIR a file usiw.PID there, which outlives the
- * process, else a memfd named usiw-stat.
+ * Counters in the shared page (abi/usiw-abi.h): one list, one page per process.
+ * With USIW_STAT_DIR it is a file usiw.PID there, which remains when the
+ * process ends; else a memfd named usiw-stat.
  */
 #ifndef RNIC_STAT_H
 #define RNIC_STAT_H
@@ -19,10 +19,10 @@
 	X(tx_fpdu)                                                             \
 	X(rx_fpdu)                                                             \
 	X(tx_payload) /* DDP payload octets sent */                            \
-	X(rx_direct)  /* DDP payload octets read straight into buffers */      \
+	X(rx_direct)  /* DDP payload octets read directly into buffers */      \
 	X(rx_staged)  /* DDP payload octets copied from staging */             \
 	X(rx_crc_bad)                                                          \
-	X(tx_inplace) /* payload octets sent from where they lay */            \
+	X(tx_inplace) /* payload octets sent without a copy */                 \
 	X(tx_copied)                                                           \
 	X(tx_calls) /* sendmsg calls on streams */                             \
 	X(rx_calls) /* readv calls on streams */                               \
@@ -51,7 +51,7 @@
 	X(half_open_refused)                                                   \
 	X(start_timeouts)                                                      \
 	X(mr_registered)                                                       \
-	X(mem_faults) /* registered memory that was not there */               \
+	X(mem_faults) /* accesses to registered memory that does not exist */  \
 	X(qp_created)
 
 enum rnic_stat {
@@ -76,10 +76,10 @@ static inline void rnic_stat_add(enum rnic_stat stat, uint64_t value)
 				  memory_order_relaxed);
 }
 
-/* Makes the page; called once when the first context or cm channel opens. */
+/* Makes the page. Called when the first context or cm channel is opened. */
 void rnic_stat_init(void);
 
-/* Forked child: a page of its own at the next rnic_stat_init(). */
+/* In a forked child: the next rnic_stat_init() makes a separate page. */
 void rnic_stat_fork_child(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The RNIC's socket calls behind a table: the kernel's, or taken from libc
- * itself, past whatever else is preloaded (a sockets-to-RDMA library above us
- * would recurse), and replaceable by tests.  None is a cancellation point.
+ * The table of the RNIC's socket calls. They are the functions of libc itself,
+ * not of other preload libraries (a library that maps sockets to RDMA would
+ * recurse). Tests can replace them. None of them is a cancellation point.
  */
 #ifndef RNIC_TCP_H
 #define RNIC_TCP_H
@@ -33,33 +33,33 @@ struct rnic_tcp_ops {
 	int (*getpeername)(int fd, struct sockaddr *addr, socklen_t *len);
 };
 
-/* Filled at the first call; thread-safe; never NULL. */
+/* Filled at the first call. Thread-safe. Never NULL. */
 const struct rnic_tcp_ops *rnic_tcp(void);
 
-/* Tests only: what rnic_tcp() answers from now on; NULL: the real ones. */
+/* For tests: rnic_tcp() returns @ops from now on; NULL: the real ones. */
 void rnic_tcp_replace(const struct rnic_tcp_ops *ops);
 
 /*
  * Non-blocking; never raises a signal.
- * Return: octets; 0 from recv: the peer's FIN; -EAGAIN: nothing or no room
- * now (EINTR counts as such); other -errno.
+ * Return: octets; 0 from recv: the peer's FIN; -EAGAIN: no data or no space at
+ *   present (EINTR counts as such); other -errno.
  */
 ssize_t rnic_tcp_recv(int fd, const struct iovec *iov, int iovcnt);
-/* @flags: 0, or MSG_EOR: nothing shall share a segment with what is last. */
+/* @flags: 0, or MSG_EOR: the end of the octets also ends a segment. */
 ssize_t rnic_tcp_send(int fd, const struct iovec *iov, int iovcnt, int flags);
 
-/* accept4() found no descriptor or memory: the connection stays where it is.
- * Other errors are those of one connection: the next one may be well. */
+/* accept4() had no descriptor or memory: the connection stays in the queue. Any
+ * other error belongs to one connection, and the next call may succeed. */
 bool rnic_tcp_is_short(int err);
 
-/* Throw away up to @max octets of input.  Return as rnic_tcp_recv(). */
+/* Discards up to @max octets of input. Return: as rnic_tcp_recv(). */
 ssize_t rnic_tcp_discard(int fd, size_t max);
 
-/* Own and peer's address; family 0: there is none, or no connection. */
+/* Own and peer's address; family 0: none, or not connected. */
 void rnic_tcp_names(int fd, struct sockaddr_storage *ret_local,
 		    struct sockaddr_storage *ret_peer);
 
-/* Effective maximum segment size, octets, as TCP has it now. */
+/* Effective maximum segment size of TCP at present, octets. */
 uint32_t rnic_tcp_emss(int fd);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define RNIC_QP_NUM_MASK 0xffffffu
 
-/* Time for which a number that a peer may still know is not drawn again. */
+/* A number that a peer may still use is not assigned again for this time. */
 #define RNIC_QP_NUM_REST_NS (60000 * NS_PER_MS)
 
 static inline uint16_t rnic_qp_num_port(uint32_t num)

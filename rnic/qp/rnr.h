@@ -49,19 +49,20 @@ int rnic_rnr_segment(struct rnic_qp *qp, const struct smpa_event *ev);
 bool rnic_rnr_message(struct rnic_qp *qp, const struct usiw_cqe *cqe);
 
 /*
- * How long the QP holds Sends if the peers told each other: our min_rnr_timer
- * and the peer's rnr_retry, as in ibv_qp_attr.  7 means for ever.  Above 7 the
- * peer has not told it: that is for ever too, since most programs use 7, and a
- * connection that has ended cannot be restored.  Never shorter than
- * USIW_RNR_MS: a process is slower than an adapter.  Takes the lead.
+ * How long the QP holds Sends if the peers exchanged the values: our
+ * min_rnr_timer and the peer's rnr_retry, as in ibv_qp_attr. 7 means no limit.
+ * Above 7, the peer has not sent a value. That means no limit too, because most
+ * programs use 7, and a connection that has ended cannot be restored. Never
+ * shorter than USIW_RNR_MS: a process is slower than an adapter. Takes the
+ * lead.
  */
 void rnic_rnr_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 		       uint8_t rnr_retry);
 
 /*
- * The same with rdma_cm: for ever, or USIW_RNR_MS.  Once the memory is full it
+ * The same with rdma_cm: no limit, or USIW_RNR_MS. Once the memory is full it
  * is always USIW_RNR_MS: the peer's disconnect follows the data on TCP, and
- * cannot be seen without reading it.  Takes the lead.
+ * cannot be received without reading it. Takes the lead.
  */
 void rnic_rnr_set_cm_time(struct rnic_qp *qp, bool is_for_ever);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A connection in the making: a TCP connection, then a stream with its MPA
- * start exchange, until a QP takes it.  It is the first part of an object of
- * cm/ or oob/, which decides what comes next.
+ * A connection that is being set up: a TCP connection, then a stream with its
+ * MPA start exchange, until a QP takes it. It is the first part of an object of
+ * cm/ or oob/, which decides what happens next.
  */
 #ifndef RNIC_START_OBJECT_H
 #define RNIC_START_OBJECT_H
@@ -16,7 +16,7 @@ struct rnic_acceptor;
 struct rnic_stream;
 
 struct rnic_start {
-	enum rnic_loop_tag tag; /* whose it is */
+	enum rnic_loop_tag tag; /* the kind of its owner */
 	uint64_t ref;		/* in rnic_starts */
 	int fd;			/* -1: none, or the stream's */
 	struct rnic_stream *stream;
@@ -28,13 +28,13 @@ struct rnic_start {
 	TAILQ_ENTRY(rnic_start) half_open_link;
 };
 
-/* Accepts at one listening socket, or at several. */
+/* Accepts at one listening socket or several. */
 struct rnic_acceptor {
-	/* A connection has come: the socket is the callee's. */
+	/* A connection has arrived. The socket belongs to the callee. */
 	void (*take)(struct rnic_acceptor *acceptor, int fd);
 	enum rnic_timer_list pause_list;
-	struct rnic_timer pause; /* runs: out of file descriptors */
-	/* Accepted, and no Request yet; by age. */
+	struct rnic_timer pause; /* running: out of file descriptors */
+	/* Accepted, without a Request yet; by age. */
 	TAILQ_HEAD(, rnic_start) half_open;
 	uint32_t half_open_cnt;
 };

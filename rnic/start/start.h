@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A connection in the making: its socket, the start exchange, the QP. */
+/* A connection that is being set up: its socket, the start exchange, the QP. */
 #ifndef RNIC_START_H
 #define RNIC_START_H
 
@@ -12,10 +12,10 @@ struct rnic_qp;
 extern struct rnic_ref_table rnic_starts;
 void rnic_starts_fork_child(void);
 
-/* An object of that size, which begins with a struct rnic_start.  NULL: out of
- * memory.  Locked. */
+/* An object of this size, which begins with a struct rnic_start. NULL: out of
+ * memory. Locked. */
 void *rnic_start_new(size_t size, enum rnic_loop_tag tag);
-/* With socket and stream, if there are any.  Locked. */
+/* Closes socket and stream, if there are any. Locked. */
 void rnic_start_free(struct rnic_start *start);
 
 /* It is half open until the other call; that may come for any.  Locked. */
@@ -25,10 +25,10 @@ void rnic_half_open_remove(struct rnic_start *start);
 
 /* -1: there is none. */
 int rnic_start_fd(const struct rnic_start *start);
-/* The loop looks out for @events; 0: for none.  Return: 0; -ENOMEM, -ENOSPC.
- * Locked, unless the loop looks out for nothing before and after. */
+/* The loop waits for @events; 0: for none. Return: 0; -ENOMEM, -ENOSPC. Locked,
+ * unless the loop waits for nothing before and after. */
 int rnic_start_watch(struct rnic_start *start, uint32_t events);
-/* Socket and stream.  Locked, as rnic_start_watch(). */
+/* Closes socket and stream. Locked, as rnic_start_watch(). */
 void rnic_start_close(struct rnic_start *start);
 
 /*
@@ -38,14 +38,15 @@ void rnic_start_close(struct rnic_start *start);
 int rnic_start_open(struct rnic_start *start, const struct smpa_options *opt,
 		    const void *pd, size_t pd_len);
 /*
- * Return: 1: REQUEST, ESTABLISHED, REJECTED or FAULT came up; 0: nothing yet;
- *   -ECONNRESET: the peer has gone, however it was noticed; -errno.
+ * Return: 1: REQUEST, ESTABLISHED, REJECTED or FAULT; 0: nothing yet;
+ *   -ECONNRESET: the peer has closed, in any way; -errno.
  */
 int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev);
-/* Of a Responder that has accepted.  Return: 0: ESTABLISHED; -errno. */
+/* For a Responder that has accepted. Return: 0: ESTABLISHED; -errno. */
 int rnic_start_established(struct rnic_start *start, struct smpa_event *ret_ev);
-/* The QP takes the stream; @ref: as of rnic_qp_attach_stream().  Return: 0;
- * -errno: it is still here. */
+/* The QP takes the stream; @ref: as for rnic_qp_attach_stream(). Return: 0;
+ * -errno: it still belongs to
+ * @start. */
 int rnic_start_attach(struct rnic_start *start, struct rnic_qp *qp,
 		      uint64_t ref);
 
