@@ -2,6 +2,8 @@
 /* The access check. */
 #include "access.h"
 
+#include <errno.h>
+
 /* Any address is good, and there is one place behind all of them. */
 static enum rnic_access_check null_check(const struct rnic_mr_table *table,
 					 size_t len, uint32_t access,
@@ -46,4 +48,43 @@ enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 	/* relaxed: every reader holds the same lead */
 	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
 	return RNIC_MR_OK;
+}
+
+/* ---- SGE lists ----------------------------------------------------------- */
+
+int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
+		     uint32_t sge_cnt, uint32_t off, uint32_t len,
+		     uint32_t access, struct iovec *iov)
+{
+	int cnt = 0;
+
+	for (uint32_t i = 0; i < sge_cnt && len; i++) {
+		uint32_t piece = sge[i].len;
+		void *ptr;
+
+		if (off >= piece) {
+			off -= piece;
+			continue;
+		}
+		piece -= off;
+		if (piece > len)
+			piece = len;
+		if (rnic_mr_resolve(&pd->ctx->mrs, pd, sge[i].lkey,
+				    sge[i].addr + off, piece, access, &ptr))
+			return -EFAULT;
+		iov[cnt].iov_base = ptr;
+		iov[cnt].iov_len = piece;
+		cnt++;
+		len -= piece;
+		off = 0;
+	}
+	return len ? -EFAULT : cnt;
+}
+
+bool rnic_sge_names(const struct usiw_sge *sge, uint32_t cnt, uint32_t stag)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (sge[i].lkey == stag && sge[i].len)
+			return true;
+	return false;
 }

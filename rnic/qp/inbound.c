@@ -17,7 +17,6 @@
 #include "os/stat.h"
 #include "rnr.h"
 #include "rq.h"
-#include "sge.h"
 #include "sq.h"
 #include "state.h"
 

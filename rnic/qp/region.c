@@ -2,9 +2,9 @@
 /* Regions that are deregistered while a QP uses them. */
 #include "region.h"
 #include "irq.h"
+#include "mem/access.h"
 #include "os/stat.h"
 #include "rq.h"
-#include "sge.h"
 #include "state.h"
 
 static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)

@@ -18,11 +18,11 @@
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "irq.h"
+#include "mem/access.h"
 #include "os/clock.h"
 #include "os/guard.h"
 #include "os/stat.h"
 #include "rq.h"
-#include "sge.h"
 #include "state.h"
 
 /* Records begin at multiples of it, so that only their octets can wrap. */

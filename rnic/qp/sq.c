@@ -10,7 +10,6 @@
 #include "irq.h"
 #include "mem/mw.h"
 #include "os/stat.h"
-#include "sge.h"
 #include "sq-done.h"
 #include "sq-op.h"
 #include "state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* odp.c, and on-demand regions in mr.c: what may be registered, the result of
- * advice, and that it faults pages in. */
+/* On-demand regions in mr.c: what may be registered, the result of advice, and
+ * that it faults pages in. */
 #define _GNU_SOURCE
 #include "../../harness/test.h"
 
