@@ -108,7 +108,7 @@ bench-kernel:
 	scripts/install-deps build bench
 	scripts/install-deps interop || true # kernel.py skips, and says why
 	$(MAKE) --no-print-directory configure TESTS=OFF
-	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products
+	cmake --build "$(BUILD)" -j $(JOBS) --target usiw-products usiw-bench
 	USIW_BUILD_DIR="$(BUILD)" python3 -B bench/kernel.py \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ROWS),--rows '$(ROWS)'); \
 	code=$$?; [ $$code = 77 ] || exit $$code

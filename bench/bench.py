@@ -145,6 +145,9 @@ def main():
         ways.harness.check_environment()
     except (ways.harness.Failure, ways.harness.Skip) as e:
         sys.exit(f"bench: {e}")
+    if args.kernel:
+        # siw wants locked memory, whatever the rights of the process are.
+        ways.harness.MEMLOCK = "unlimited"
     if args.base:
         before = base.build(ROOT, args.base,
                             os.path.join(ways.harness.BUILD, "bench"))
@@ -159,7 +162,7 @@ def main():
         lambda text: print(f"{time.monotonic() - begin:6.1f} s  {text}",
                            file=sys.stderr, flush=True))
     facts["took"] = f"{time.monotonic() - begin:.0f} s"
-    wanted = [] if args.base else targets.table(all_rows)
+    wanted = [] if args.base else targets.table(all_rows, args.kernel)
     verdicts = targets.judge(all_rows, wanted, samples)
     is_whole = not (args.rows or args.base or args.kernel) and \
         args.rounds >= ROUNDS_FULL

@@ -65,8 +65,9 @@ def fill(share):
                     os.path.join(share, "build", "lib"), symlinks=True,
                     ignore=shutil.ignore_patterns("*.a"))
     os.mkdir(os.path.join(share, "build", "bin"))
-    shutil.copy(os.path.join(BUILD, "bin", "usiw"),
-                os.path.join(share, "build", "bin"))
+    for name in ("usiw", "bench-verbs"):
+        shutil.copy(os.path.join(BUILD, "bin", name),
+                    os.path.join(share, "build", "bin"))
     for library in glob.glob(os.path.join(BUILD, "lib",
                                           "libusiw-rnic-*.so")):
         for path in foreign_libraries(library):
