@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The build that this one is compared with: usiw as it was at a commit."""
+"""The build for comparison: usiw at another commit."""
 import os
 import shutil
 import subprocess
@@ -16,8 +16,8 @@ def run(words, **kwargs):
 
 
 def build(root, base, under):
-    """The build directory of a commit, made below `under` unless it is there;
-    or `base` itself if that is a build directory."""
+    """The build directory of a commit, made below `under` if it does not
+    exist; or `base` itself if that is a build directory."""
     if os.access(os.path.join(base, "bin", "usiw"), os.X_OK):
         return os.path.abspath(base)
     commit = run(["git", "-C", root, "rev-parse", "--verify", "--short=12",

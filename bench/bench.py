@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""usiw beside its peers, in one run: every sample takes its turn.
+"""Compares usiw with its peers in one run, by samples in turns.
 
 	bench.py [--rounds N] [--rows PATTERN,...] [--window MS] [--base COMMIT]
 		[--out DIRECTORY] [--list] [--kernel]
 
-A row has the same load for usiw and for each peer.  A round takes one sample of
-each way of each row.  The table has the median, minimum and maximum of the
-rounds, and the ratio of usiw's median to that of each peer.  It goes to standard
-output, and with the JSON file and the plots to the directory.
+A row has the same load for usiw and for each peer. A round takes one sample of
+each way of each row. The table has the median, minimum and maximum of the
+rounds, and the ratio of usiw's median to that of each peer. It is printed on
+standard output, and written to the directory with the JSON file and the plots.
 
---rows takes rows whose name has one of the words in it, or matches it as a shell
-pattern.  --base compares with usiw at another commit instead of with peers.
---kernel has the rows of the kernel's siw and rxe; kernel.py runs it in a guest.
+--rows selects rows with a name that contains one of the words, or matches it
+as a shell pattern. --base compares with usiw at another commit instead of with
+peers. --kernel measures the rows of the kernel's siw and rxe; kernel.py runs
+it in a guest.
 
-make bench runs this; doc/design/speed.md tells more.  USIW_BUILD_DIR names the
-build directory.
+make bench runs this; see doc/design/speed.md. USIW_BUILD_DIR names the build
+directory.
 """
 import argparse
 import fnmatch
@@ -62,7 +63,7 @@ def arguments(words=None):
 
 
 def chosen(all_rows, patterns):
-    """The rows that the words of --rows name."""
+    """The rows that match --rows."""
     words = [w for w in patterns.split(",") if w]
     return [row for row in all_rows if not words or
             any(w in row.name or fnmatch.fnmatchcase(row.name, w)
@@ -92,7 +93,7 @@ def processor():
 
 
 def about(args, begin_load):
-    """What a reader has to know of a run."""
+    """What a reader must know about a run."""
     found = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "usiw": commit_of(ROOT),
@@ -106,7 +107,8 @@ def about(args, begin_load):
 
 
 def place_of_results(args, is_whole):
-    """A try does not overwrite what a whole run left."""
+    """The directory for the results. An incomplete run does not overwrite
+    those of a whole run."""
     if args.out:
         return os.path.abspath(args.out)
     if is_whole:

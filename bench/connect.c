@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connections per second on loopback, each with its first message delivered:
- * by ibv_modify_qp() alone, by rdma_cm, and beside them a plain loop of
- * connect(), accept(), send() and recv().  In one process and one thread,
- * rounds of each in turn, medians.
+ * Connections per second on loopback, each with its first message delivered: by
+ * ibv_modify_qp() alone, by rdma_cm, and, for comparison, by a plain loop of
+ * connect(), accept(), send() and recv(). Everything runs in one process and
+ * one thread, in rounds of each in turn. The results are medians.
  *
- *	usiw run -- bench-connect [rounds [connections [way]]]
+ *  usiw run -- bench-connect [rounds [connections [way]]]
  *
- * A way (tcp, modify, cm) alone is for perf and strace.
- * Queue pairs are made and destroyed within the measured time.
- * Exit code 1: less than 5,000 by ibv_modify_qp() or 2,000 by rdma_cm.
+ * A single way (tcp, modify, cm) is meant for perf and strace. The measured
+ * time includes making and destroying the queue pairs. Exit code 1: less than
+ * 5,000 by ibv_modify_qp() or 2,000 by rdma_cm.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,8 +27,8 @@
 #define ROUNDS_MAX 99
 #define MODIFY_GOAL 5000
 #define CM_GOAL 2000
-/* By ibv_modify_qp() programs connect all to all: some are under way at once.
- */
+/* Programs that use ibv_modify_qp() connect all to all, so several are in
+ * progress at once. */
 #define BATCH 64
 
 #define NEEDS(cond)                                                            \
@@ -249,7 +249,8 @@ static void cm_qp(struct rdma_cm_id *id, struct device *dev)
 					 .qp_type = IBV_QPT_RC,
 					 .cap = caps };
 
-	/* librdmacm opens the device itself: objects are made on its own. */
+	/* librdmacm opens the device itself. Its objects belong to that
+	 * context. */
 	if (!dev->context) {
 		dev->context = id->verbs;
 		dev->pd = ibv_alloc_pd(id->verbs);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A stream of messages by libfabric: the bandwidth tests of libfabric itself
- * are in no package of Debian.
+ * A stream of messages by libfabric. Debian does not package libfabric's own
+ * bandwidth tests.
  *
- *	bench-fabric [-w MS] PROVIDER PORT SIZE [HOST]
+ *  bench-fabric [-w MS] PROVIDER PORT SIZE [HOST]
  *
- * PROVIDER is as in fi_info, for example "tcp;ofi_rxm" or shm.  The sides find
- * each other by a TCP connection on PORT; without HOST it serves one.  Both
- *poll. The client prints the rate in MiB/s and in millions of messages per
- *second.
+ * PROVIDER is as in fi_info, for example "tcp;ofi_rxm" or shm. The sides
+ * exchange their addresses over a TCP connection on PORT. Without HOST it
+ * serves one client. Both poll. The client prints the rate in MiB/s and in
+ * millions of messages per second.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 #define DEPTH_MAX 128u
 #define OUTSTANDING_MAX (16u << 20) /* octets */
 #define NAME_MAX_LEN 256
-/* The first part of a window warms up. */
+/* The first part of a window is for warming up. */
 #define WARM_DIVISOR 5
 
 #define FI_NEEDS(call)                                                         \
@@ -112,7 +112,7 @@ static void end_open(struct end *e, const char *provider)
 				   FI_SEND | FI_RECV, 0, 0, 0, &e->mr, NULL));
 }
 
-/* Each side tells the other its address. */
+/* The sides exchange their addresses. */
 static void names_exchange(struct end *e)
 {
 	char own[NAME_MAX_LEN] = { 0 }, other[NAME_MAX_LEN];
@@ -139,7 +139,7 @@ static void end_close(struct end *e)
 	free(e->buf);
 }
 
-/* One more send or receive, if the provider takes it. */
+/* Posts one more send or receive, if the provider accepts it. */
 static bool end_post(struct end *e, bool is_send)
 {
 	void *context = &e->context[e->posted % e->depth];
@@ -180,7 +180,8 @@ static void send_until(struct end *e, uint64_t end_ns)
 	}
 }
 
-/* Sends what is counted, and waits until the other side has it all. */
+/* Sends the measured messages, and waits until the other side has received all
+ * of them. */
 static void client_run(struct end *e, uint64_t window_ns)
 {
 	uint64_t start = bench_now_ns(), warm;
@@ -195,7 +196,7 @@ static void client_run(struct end *e, uint64_t window_ns)
 		end_reap(e);
 	NEEDS(send(e->control, &e->posted, sizeof(e->posted), 0) ==
 	      sizeof(e->posted));
-	/* Some providers move octets only while they are asked. */
+	/* Some providers move octets only during calls. */
 	while (recv(e->control, &octet, 1, MSG_DONTWAIT) != 1)
 		end_reap(e);
 	rate = (double)(e->posted - warm) /

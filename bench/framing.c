@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What framing costs: FPDUs of 64 KiB through the protocol engine, beside
- * memcpy() and ISA-L's CRC32c over the same octets in the same run.
+ * The cost of framing: FPDUs of 64 KiB through the protocol engine, compared
+ * with memcpy() and ISA-L's CRC32c over the same octets in the same run.
  *
- *	bench-framing [ROUNDS [MIB]]
+ *  bench-framing [ROUNDS [MIB]]
  *
- * Every figure is the median of ROUNDS rounds, in which all measurements take
- * their turn; MIB is what each moves in a round.  Exits with 1 when a goal is
- * missed.
+ * Every figure is the median of ROUNDS rounds. In each round all measurements
+ * run in turn, and each moves MIB. Exits with 1 if a goal is missed.
  */
 #include <isa-l/crc.h>
 #include <stdbool.h>
@@ -21,7 +20,7 @@
 
 #define ROUNDS_MAX 101
 #define STAGING_SIZE SMPA_TX_STAGING_FULL
-/* One FPDU of a tagged message: all that MULPDU leaves. */
+/* One FPDU of a tagged message: the largest payload in MULPDU. */
 #define PAYLOAD (SMPA_MULPDU_MAX - 14)
 #define SHORT_PAYLOAD 8192u
 
@@ -88,7 +87,7 @@ static void side_init(struct side *s, enum smpa_role role, bool has_crc,
 	must(smpa_conn_tx_lend(s->conn, s->tx, STAGING_SIZE) == 0);
 }
 
-/* What readv() of the next octets of [@from, @from + @len) would do. */
+/* As readv() of the next octets into [@from, @from + @len). */
 static size_t side_take(struct side *s, const uint8_t *from, size_t len)
 {
 	struct iovec iov[SMPA_IOV_MAX + 1];
@@ -212,7 +211,7 @@ static double crc_ns(void)
 	return (double)(now_ns() - start_ns) / (double)cnt;
 }
 
-/* What framing with CRC cannot do without: one copy, and its CRC. */
+/* The minimum for framing with CRC: one copy, and its CRC. */
 static double copy_crc_ns(void)
 {
 	size_t cnt = round_octets / PAYLOAD + 1;
@@ -226,7 +225,7 @@ static double copy_crc_ns(void)
 	return (double)(now_ns() - start_ns) / (double)cnt;
 }
 
-/* Receives one FPDU that stands at @from; counts no SEGMENT but one. */
+/* Receives one FPDU that is at @from. */
 static void side_receive(struct side *s, const uint8_t *from, size_t len)
 {
 	struct smpa_event ev;
@@ -246,7 +245,7 @@ static void side_receive(struct side *s, const uint8_t *from, size_t len)
 	}
 }
 
-/* The whole way: frame, copy as the kernel does, unframe, place. */
+/* Both sides: frame, copy as the kernel does, unframe, place. */
 static double both_ns(bool has_crc, bool has_markers)
 {
 	size_t cnt = round_octets / PAYLOAD + 1;
@@ -379,7 +378,8 @@ static int report(const double *ns)
 		 "framing + CRC, of memcpy + crc32_iscsi (>= 0.60): %.2f",
 		 share);
 	missed += goal(text, share >= 0.6);
-	/* A pass over 56 KiB more would show, however fast memory is. */
+	/* If the code read the other 56 KiB once more, this would show, however
+	 * fast memory is. */
 	share = ns[ROW_TX_PLAIN] / ns[ROW_TX_PLAIN_SHORT];
 	snprintf(text, sizeof(text),
 		 "no CRC: 64 KiB over 8 KiB, in time (<= 2.00): %.2f", share);

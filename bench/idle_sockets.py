@@ -3,8 +3,8 @@
 """idle_sockets.py serve|connect PORT COUNT: COUNT connections over loopback,
 one octet each way on each of them, then nothing.
 
-serve prints "listens", and in the end the octets of its own memory that each
-connection has cost (proportional set size).
+serve prints "listens", and at the end the octets of its own memory for each
+connection (proportional set size).
 """
 import re
 import socket
@@ -24,7 +24,7 @@ def serve(port, count):
         connection, _ = listener.accept()
         connection.sendall(connection.recv(1))
         held.append(connection)
-        if i == 0:  # what the first one brings is not each one's
+        if i == 0:  # without the cost of the first connection
             before = memory()
     print((memory() - before) / count)
     held[-1].sendall(b"e")

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""usiw beside the Linux kernel's siw and rxe, all in one QEMU guest.
+"""Compares usiw with the Linux kernel's siw and rxe, all in one QEMU guest.
 
 	kernel.py [OPTION OF bench.py]...
 
-The guest is that of tests/kernel-lab, which is built first if it is missing
-(root, and a Debian mirror).  bench.py --kernel runs in it.  Only the ratios mean
-something: the guest is slower than a machine, and by another factor for each
-kind of work.  Exit code 77: it cannot run here, the reason is printed.
+The guest is that of tests/kernel-lab, which is built first if it does not
+exist (root, and a Debian mirror). bench.py --kernel runs in it. Only the
+ratios are meaningful: the guest is slower than the machine, by a different
+factor for each kind of work. Exit code 77: it cannot run here, the reason is
+printed.
 """
 import glob
 import os
@@ -26,9 +27,9 @@ IMAGE = os.path.join(os.environ.get("KERNEL_LAB_DIR", "/var/tmp/kernel-lab"),
                      os.environ.get("KERNEL_LAB_SUITE", "bookworm"))
 LIFE_SECONDS = 3600
 SKIP = 77
-# An interface of its own for each driver: rdma_cm finds a device by address.
+# One interface for each driver: rdma_cm finds a device by address.
 DEVICES = {"siw": ("siw", "10.8.1.1"), "rxe": ("rdma_rxe", "10.8.2.1")}
-# An emulated CPU is some ten times slower than a virtual one.
+# An emulated CPU is about ten times slower than a virtual one.
 SCALES = {"kvm": 0.5, "tcg": 0.03}
 
 
@@ -49,7 +50,7 @@ def prepare():
 
 
 def foreign_libraries(library):
-    """What usiw needs and the image lacks."""
+    """The libraries that usiw needs and the image lacks."""
     listing = subprocess.run(["ldd", library], check=True,
                              capture_output=True, text=True).stdout
     fields = [line.split() for line in listing.split("\n")]
@@ -57,7 +58,7 @@ def foreign_libraries(library):
 
 
 def fill(share):
-    """What the guest runs."""
+    """Copies the programs for the guest."""
     shutil.copytree(HERE, os.path.join(share, "bench"))
     shutil.copytree(os.path.join(ROOT, "tests", "apps"),
                     os.path.join(share, "tests", "apps"))
@@ -75,8 +76,8 @@ def fill(share):
 
 
 def script(options, scale):
-    """What the guest's shell runs.  The programs are copied into memory, or
-    the first rounds would measure the way to the host's files."""
+    """The script for the guest's shell. It copies the programs into memory.
+    Otherwise the first rounds would measure access to the host's files."""
     lines = ["set -e", "cp -r /host/bench /host/tests /host/build /tmp",
              "modprobe -a iw_cm ib_uverbs rdma_ucm libcrc32c"]
     words = []
@@ -96,7 +97,7 @@ def script(options, scale):
 
 
 def accelerator():
-    """What tests/kernel-lab/run has found out about this machine."""
+    """The accelerator that tests/kernel-lab/run has found for this machine."""
     chosen = os.environ.get("KERNEL_LAB_ACCEL")
     if chosen:
         return chosen

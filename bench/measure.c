@@ -39,7 +39,7 @@ void bench_times_init(struct bench_times *times, size_t max)
 	times->cnt = 0;
 	times->max = max;
 	NEEDS(times->ns = malloc(max * sizeof(*times->ns)));
-	/* A page fault within the measurement would be measured. */
+	/* A page fault must not happen during the measurement. */
 	memset(times->ns, 1, max * sizeof(*times->ns));
 }
 

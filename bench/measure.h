@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the measuring programs share: the clock, the CPU time of the process,
- * percentiles, and the lines "name=value" that bench/bench.py reads.
+ * Common parts of the measuring programs: the clock, the CPU time of the
+ * process, percentiles, and the lines "name=value" that bench/bench.py reads.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -37,8 +37,8 @@ static inline void bench_times_add(struct bench_times *times, uint64_t ns)
 }
 
 /*
- * Prints p50, p99 and p99.9 in microseconds, of the times divided by
- * @divisor: 2 makes half round trips of round trips.
+ * Prints p50, p99 and p99.9 in microseconds, of the times divided by @divisor.
+ * 2 converts round trips to half round trips.
  */
 void bench_times_print(struct bench_times *times, double divisor);
 

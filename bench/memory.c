@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What queue pairs cost in memory of the process: resident octets beyond the
- * rings, which are the shared part (RssShmem), per connected and idle queue
- * pair with queues of 128, and whether making and destroying leaves anything.
+ * The memory that queue pairs use in the process: resident octets without the
+ * rings, which are in shared memory (RssShmem), per connected and idle queue
+ * pair with queues of 128. Also checks that making and destroying queue pairs
+ * leaves nothing allocated.
  *
- *	usiw run -- bench-memory [pairs]
+ *  usiw run -- bench-memory [pairs]
  *
- * Exit code 1: an idle queue pair costs more than 16 KiB, or a round of
- * 10,000 made and destroyed left something behind.
+ * Exit code 1: an idle queue pair uses more than 16 KiB, or a round of 10,000
+ * made and destroyed left memory allocated.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -90,7 +91,7 @@ static void side_open(struct side *s, int pairs)
 {
 	s->context = device_open();
 	NEEDS(s->pd = ibv_alloc_pd(s->context));
-	/* One queue's worth at a time is outstanding. */
+	/* At most one queue's entries are outstanding at a time. */
 	NEEDS(s->cq = ibv_create_cq(s->context, 4 * DEPTH, NULL, NULL, 0));
 	NEEDS(s->buf = calloc(1, MSG_LEN));
 	NEEDS(s->mr = ibv_reg_mr(s->pd, s->buf, MSG_LEN,
@@ -163,7 +164,7 @@ static void completion_wait(struct ibv_cq *cq)
 	NEEDS(cnt == 1 && wc.status == IBV_WC_SUCCESS);
 }
 
-/* One message, so that nothing is counted idle that was never used. */
+/* One message each, so that all of the measured pairs have been used. */
 static void pair_use(struct side *from, struct side *to, int n)
 {
 	struct ibv_sge src = { (uintptr_t)from->buf, MSG_LEN, from->mr->lkey };

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What measuring programs print, as {metric: value}.
+"""Reads the output of measuring programs, as {metric: value}.
 
 Bandwidth is in MiB/s, message rates are in millions per second, times in
-microseconds.  A function returns {} if the text has no result.
+microseconds. A function returns {} if the text has no result.
 """
 import json
 import re
@@ -18,14 +18,14 @@ def own(text):
 
 
 def cpu_per_gb(client, server):
-    """Of what both sides of a stream of bench/ print."""
+    """From the output of both sides of a stream of bench/."""
     if not client.get("GB"):
         return {}
     return {"CPU s/GB": (client["CPU s"] + server["CPU s"]) / client["GB"]}
 
 
 def perftest_bandwidth(table):
-    """Of the rows of tests/apps/perftest.py: peak, average, Mpps."""
+    """From the rows of tests/apps/perftest.py: peak, average, Mpps."""
     if not table or len(table[0][2]) < 3:
         return {}
     return {"MiB/s": table[0][2][1], "M/s": table[0][2][2]}
@@ -59,8 +59,8 @@ def ucx_perftest(text):
 
 
 def rstream(text, size):
-    """name bytes xfers iters total time Gb/sec usec/xfer.  The rate has two
-    digits behind the point, too few for small messages."""
+    """name bytes xfers iters total time Gb/sec usec/xfer. The rate has two
+    decimals, too few for small messages."""
     found = re.search(rf"^\S+ +\S+ +\S+ +\S+ +\S+ +{NUMBER}s +{NUMBER} +"
                       rf"({NUMBER})\s*$", text, re.M)
     if not found or not float(found.group(1)):
@@ -83,7 +83,7 @@ def qperf(text):
 
 
 def iperf3(text):
-    """Gbit/s that the receiver has seen."""
+    """The rate at the receiver, in Gbit/s."""
     if "{" not in text:
         return {}
     try:
@@ -99,7 +99,7 @@ def redis(text):
 
 
 def connections(text):
-    """Of bench-connect, for one way: its name, and connections a second."""
+    """From bench-connect, for one way: its name, and connections a second."""
     found = re.search(r"^(?:plain TCP|ibv_modify_qp|rdma_cm) +(\d+)", text,
                       re.M)
     return {"1/s": float(found.group(1))} if found else {}

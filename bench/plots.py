@@ -81,7 +81,7 @@ def bars_of(row, samples):
     return found
 
 
-# Name of the plot, and which rows it has.
+# Name of the plot, and its rows.
 LINES = (("write-bandwidth", r"write-bw-\d+"), ("send-bandwidth",
                                                 r"send-bw-\d+"),
          ("read-bandwidth", r"read-bw-\d+"))
@@ -92,7 +92,7 @@ BARS = (("send-latency", "send-lat-8"), ("write-latency", "write-lat-8"),
 
 
 def scripts(rows, samples):
-    """{name of the SVG file: gnuplot script} of what was measured."""
+    """{name of the SVG file: gnuplot script} of the measured rows."""
     found = {}
     for name, pattern in LINES:
         chosen = [r for r in rows if re.fullmatch(pattern, r.name)]
@@ -110,7 +110,7 @@ def scripts(rows, samples):
 
 
 def draw(rows, samples, directory):
-    """Writes the SVG files; why not, or their names."""
+    """Writes the SVG files. Returns the reason why not, or their names."""
     found = scripts(rows, samples)
     if found and not shutil.which("gnuplot"):
         return "no plots: gnuplot is not installed (gnuplot-nox)"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What TCP itself can do, the peer of most rows of the benchmark.
+ * The speed of TCP alone, the peer of most rows of the benchmark.
  *
- *	bench-raw-tcp [OPTION]... pingpong|stream PORT SIZE [HOST]
+ *  bench-raw-tcp [OPTION]... pingpong|stream PORT SIZE [HOST]
  *
- *	-w MS   the window of the measurement (300)
- *	-s      spin: receive without blocking until something is there
- *	-b N    take turns between N buffers on each side (1)
+ *  -w MS   the window of the measurement (300)
+ *  -s      spin: receive without blocking until data arrives
+ *  -b N    use N buffers in turn on each side (1)
  *
- * Without HOST it serves one connection.  The client of pingpong prints p50,
- * p99 and p99.9 of half a round trip in microseconds, that of stream the rate
- * in MiB/s.  Both sides print the CPU seconds that they took meanwhile.
+ * Without HOST it serves one connection. The client of pingpong prints p50, p99
+ * and p99.9 of half a round trip in microseconds. The client of stream prints
+ * the rate in MiB/s. Both sides print the CPU seconds that they used in that
+ * time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +28,7 @@
 
 #define TIMES_MAX 1000000u
 #define MIB 1048576.0
-/* The first part of a window warms up: caches, and TCP's buffers. */
+/* The first part of a window is for warming up caches and TCP's buffers. */
 #define WARM_DIVISOR 5
 
 struct job {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The tables of a run, as Markdown, and the same as JSON."""
+"""The tables of a run, as Markdown and as JSON."""
 import targets
 
 
 def number(value):
-    """Three digits that count, and no more than the size asks for."""
+    """Three significant digits, and no more than the value needs."""
     if value is None:
         return "-"
     if abs(value) >= 1000:
@@ -17,7 +17,8 @@ def number(value):
 
 
 def markdown(head, lines):
-    """A table whose columns have one width, so that it reads as text, too."""
+    """A table with columns of equal width, so that it can be read as text,
+    too."""
     cells = [head, *lines]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
 
@@ -85,7 +86,7 @@ def short_table(rows, samples):
         lines.append([f"{row.title}, {row.unit}", *(
             f"{number(f.median)} ({number(f.low)} to {number(f.high)})"
             if f else "-" for f in found.values())])
-    # A way that was measured in no row has no column.
+    # A way without a measured row has no column.
     kept = [0, *(i + 1 for i in range(len(columns))
                  if any(line[i + 1] != "-" for line in lines))]
     head = ["what", *columns]
@@ -103,7 +104,7 @@ def targets_table(verdicts):
 
 
 def missing(samples):
-    """One line for each reason, with what it concerns."""
+    """One line for each reason, with the measurements concerned."""
     lines = []
     for title, found in (("skipped", samples.skipped),
                          ("FAILED", samples.failed)):
@@ -125,8 +126,8 @@ def counts(verdicts):
 
 
 def text(rows, samples, verdicts, about, short=()):
-    """The whole report.  about: {what: text} of the run; short: names of the
-    rows that come first, in a table of their own."""
+    """The whole report. about: {what: text} of the run; short: names of the
+    rows of the first table."""
     parts = ["\n".join(f"- {k}: {v}" for k, v in about.items())]
     first = [row for row in rows if row.name in short]
     if first:

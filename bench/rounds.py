@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Measurements that take turns, and the figures that come of them."""
+"""Measurements in turns, and their figures."""
 import statistics
 
 
 class Figures:
-    """What one measurement gave in each round."""
+    """The figures of one measurement, one per round."""
 
     def __init__(self, values=()):
         self.values = list(values)
@@ -23,9 +23,9 @@ class Figures:
 
 
 def order(count, turn):
-    """The positions 0 to count - 1 as round `turn` takes them: each round
-    begins elsewhere, and every second one goes backwards, so that none always
-    comes first or always follows the same neighbour."""
+    """The order of the positions 0 to count - 1 in round `turn`. Each round
+    begins at another position, and every second one goes backwards, so that
+    none always comes first or always follows the same one."""
     if count == 0:
         return []
     start = turn * (count // 3 + 1) % count
@@ -34,8 +34,8 @@ def order(count, turn):
 
 
 class Samples:
-    """All that was measured: figures by (row, way, metric), and why others
-    are missing."""
+    """All measurements: figures by (row, way, metric), and the reasons why
+    others are missing."""
 
     def __init__(self):
         self.figures = {}
@@ -58,10 +58,10 @@ class Samples:
 def interleave(rows, rounds, measure, samples, tell=lambda text: None):
     """measure(way) of each way of each row, once in each round.
 
-    measure() returns {metric: value}; it raises LookupError where the way
-    cannot be measured here, which is not tried again, and RuntimeError where
-    it went wrong.  What several rows have in common is measured once in a
-    round.  A row may have fewer rounds of its own.
+    measure() returns {metric: value}. It raises LookupError if the way cannot
+    be measured here, which is not tried again, and RuntimeError if it failed.
+    A measurement that several rows share is made once in a round. A row may
+    have fewer rounds than the others.
     """
     for turn in range(rounds):
         known = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The table: what is measured, by which programs, beside which peers.
+"""The table: the loads, the programs that measure them, and the peers.
 
 A row has ways: usiw in one or several settings, and the peers that carry the
-same load.  Tools are functions of ways.py, named by their names.
+same load. Tools are functions of ways.py, given by name.
 """
 import dataclasses
 import itertools
@@ -13,13 +13,14 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """How a stack of verbs is set up."""
+    """The settings of a verbs stack."""
     stack: str  # usiw, or a driver of the kernel
     env: tuple = ()
-    need: str = ""  # a setting that the build must know
+    need: str = ""  # a setting that the build must have
 
 
-# The names of usiw's ways.  USIW_LOCAL is left out where the build has none.
+# The names of usiw's ways. USIW_LOCAL is left out if the build does not have
+# it.
 SETTINGS = {
     "wire": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"))),
     "wire CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"))),
@@ -31,7 +32,7 @@ SETTINGS = {
     "siw": Setting("siw"),
     "rxe": Setting("rxe"),
 }
-# Without CRC first: it is what peers without a checksum compare with.
+# Without CRC first, because peers without a checksum are compared with it.
 BOTH = ("wire", "wire CRC", "local")
 DEFAULT = ("wire CRC", "local")
 
@@ -59,7 +60,7 @@ class Row:
     unit: str
     better: str
     ways: tuple
-    metrics: tuple  # the first is the row's; the ratio is of this one
+    metrics: tuple  # the first is the row's; the ratio is computed from it
     rounds: int = None
 
 
@@ -84,7 +85,7 @@ def octets(size):
 
 OPS = ("write", "send", "read")
 SIZES = (64, KIB, 4 * KIB, 64 * KIB, 256 * KIB, MIB, 8 * MIB)
-# Where the other libraries are measured.
+# The sizes at which the other libraries are measured.
 PEER_SIZES = (64, 4 * KIB, 64 * KIB, MIB)
 UCX_BANDWIDTH = {"write": "ucp_put_bw", "send": "tag_bw", "read": "ucp_get"}
 MANY = 64  # buffers that together do not fit into a cache
@@ -206,7 +207,7 @@ def latency():
             ("send", "write", "read", "atomic"), LATENCY_SIZES,
             (False, True)):
         if op == "atomic" and size != 8 or op == "write" and is_event:
-            continue  # who spins on memory gets no event
+            continue  # no event comes to a receiver that spins on memory
         whole = op in ("read", "atomic")
         yield Row(f"{op}-lat-{size}" + ("-events" if is_event else ""),
                   "latency, events" if is_event else "latency, polled",
@@ -220,7 +221,8 @@ def latency():
 
 
 def programs():
-    """The same by perftest, which needs a second and a half for a sample."""
+    """The same by perftest, which needs one and a half seconds for a
+    sample."""
     for op, size in (("write", 64 * KIB), ("write", MIB), ("send", MIB),
                      ("read", MIB)):
         yield Row(f"perftest-{op}-bw-{size}", "perftest, bandwidth",
@@ -283,8 +285,8 @@ def costs():
 
 # ---- stream sockets ----------------------------------------------------------------
 
-# Left to the scheduler, client and server have two speeds: a thread that is
-# woken on another processor has to wait until that wakes.
+# If the scheduler decides, client and server have two speeds: a thread that is
+# woken on another processor must wait until that processor wakes up.
 PLACES = ("apart", "together")
 SDP_IDLE = 1000
 
@@ -327,7 +329,7 @@ def table():
             *costs(), *sdp()]
 
 
-# What a reader sees first.
+# The rows of the first table of the report.
 SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-1048576",
          "read-bw-1048576", "write-rate-64-list1-qp1",
          "write-rate-64-list32-qp1", "send-rate-64-list1-qp1",
@@ -339,9 +341,9 @@ SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-1048576",
 # ---- in the guest of tests/kernel-lab ----------------------------------------------
 
 def kernel_table():
-    """usiw beside the kernel's drivers.  The clock of an emulated CPU is not
-    good enough for perftest; a stream of Sends needs its flow control, as siw
-    ends a connection if no receive is posted."""
+    """usiw and the kernel's drivers. The clock of an emulated CPU is not good
+    enough for perftest. A stream of Sends needs perftest's flow control,
+    because siw ends a connection if no receive is posted."""
     rows = []
     for size, op in itertools.product((64, 4 * KIB, 64 * KIB, MIB), OPS):
         tool = "perftest_bw" if op == "send" else "verbs_stream"

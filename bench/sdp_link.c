@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sdp_link - an SDP link beside plain TCP, in the same run.
+ * sdp_link - an SDP link, compared with plain TCP in the same run.
  *
- *	usiw run -- sdp_link [SECONDS]
+ *  usiw run -- sdp_link [SECONDS]
  *
- * Two processes over loopback: a ping-pong of one octet, and a stream of
- * 64 KiB writes, blocking on both sides.  One line for each.
+ * Two processes over loopback: a ping-pong of one octet, and a stream of 64 KiB
+ * writes, both sides blocking. Prints one line for each.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@
 
 #define PIECE_MAX (4u << 20)
 
-/* One of both. */
+/* One of the two. */
 struct end {
 	int fd;
 	struct sdp_link *link;
@@ -75,7 +75,7 @@ static void upgrade(struct end *e, bool is_server)
 	close(e->fd);
 }
 
-/* Answers: 'p' each octet, 's' takes all. */
+/* Serves commands: 'p' echoes each octet, 's' reads everything. */
 static void serve(struct end *e)
 {
 	char *buf = malloc(PIECE_MAX), kind;

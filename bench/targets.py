@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What is aimed at, as data, and whether a run has reached it."""
+"""The targets, as data, and whether a run has met them."""
 import dataclasses
 import fnmatch
 
@@ -11,8 +11,8 @@ MET, MISSED, UNKNOWN = "met", "NOT MET", "not measured"
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """At least or at most `bound`: the metric itself; with a peer, its ratio to
-    that peer; with is_slowest, the worst round's ratio to the median."""
+    """At least or at most `bound`: the metric itself; with a peer, its ratio
+    to that peer; with is_slowest, the worst round's ratio to the median."""
     rows: str  # pattern of names
     way: str
     bound: float
@@ -80,7 +80,7 @@ def other_targets():
     yield most("sdp-idle", "wire", 100)
 
 
-# usiw is to be ahead of these wherever they stand in a row.
+# usiw should be faster than these in every row that has them.
 BEHIND = ("libfabric tcp", "UCX tcp", "rsockets", "siw", "rxe")
 
 
@@ -122,7 +122,7 @@ class Verdict:
 
 
 def value_of(row, target, samples):
-    """The measured number, and why there is none."""
+    """The measured number, or the reason why there is none."""
     metric = target.metric or row.metrics[0]
     own = samples.get(row.name, target.way, metric)
     if own is None:
@@ -141,7 +141,7 @@ def value_of(row, target, samples):
 
 
 def judge(all_rows, targets, samples):
-    """A verdict for each target and each row that it is about."""
+    """The result for each target in each row that it applies to."""
     found = []
     for target in targets:
         for row in all_rows:

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What perftest does not measure, on public verbs and rdma_cm.
+ * Measurements of public verbs and rdma_cm that perftest does not have.
  *
- *	usiw run -- bench-verbs [OPTION]... stream|pingpong PORT [HOST]
+ *  usiw run -- bench-verbs [OPTION]... stream|pingpong PORT [HOST]
  *
- *	-o OP   write (default), send, read; of pingpong also atomic
- *	-s N    octets of a message (8)
- *	-w MS   the window of the measurement (300)
- *	-b N    buffers on each side, used in turn (1)
- *	-q N    queue pairs of each thread (1)
- *	-t N    threads, each with a CQ and queue pairs of its own (1)
- *	-l N    work requests that one ibv_post_send() takes (1)
- *	-e      sleep for completions, on both sides; else poll
- *	-B      pingpong: beside a bulk stream of 64 KiB messages on a queue
- *	        pair of the same context
- *	-i N    pingpong: among so many idle connections
+ *  -o OP   write (default), send, read; of pingpong also atomic
+ *  -s N    octets of a message (8)
+ *  -w MS   the window of the measurement (300)
+ *  -b N    buffers on each side, used in turn (1)
+ *  -q N    queue pairs of each thread (1)
+ *  -t N    threads, each with a CQ and queue pairs of its own (1)
+ *  -l N    work requests in one ibv_post_send() (1)
+ *  -e      sleep for completions, on both sides; else poll
+ *  -B      pingpong: during a bulk stream of 64 KiB messages on another queue
+ *          pair of the same context
+ *  -i N    pingpong: with N idle connections
  *
- * Without HOST it serves one client.  The client of stream prints the rate in
+ * Without HOST it serves one client. The client of stream prints the rate in
  * MiB/s and in millions of messages per second, and the GB that it moved,
- * with those of its warm-up.  Both sides of stream print the CPU seconds that
- * they took meanwhile.  The client of pingpong prints p50, p99 and p99.9 in
- * microseconds: of half a round trip of sends, or of writes whose receiver
- *spins on memory; of a whole one of reads and atomics.
+ * including those of its warm-up. Both sides of stream print the CPU seconds
+ * that they used in that time. The client of pingpong prints p50, p99 and p99.9
+ * in microseconds: of half a round trip for sends and for writes to a receiver
+ * that spins on memory, of a whole one for reads and atomics.
  */
 #include "verbs.h"
 
@@ -122,7 +122,7 @@ static bool depth_choose(struct bench_options *opt)
 		hello->depth = DEPTH_MAX;
 	if (hello->depth < 2)
 		hello->depth = 2;
-	/* One list is under way while the next is made. */
+	/* One list is in progress while the next is made. */
 	return (uint32_t)opt->list_len * 2 <= hello->depth &&
 	       opt->thread_cnt <= 32;
 }

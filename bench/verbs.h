@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the two sides of bench-verbs share: connections by rdma_cm, in groups.
+ * Common parts of the two sides of bench-verbs: connections by rdma_cm, in
+ * groups.
  *
- * A group is what one thread of the client uses: a protection domain, a CQ, a
- * memory region and some queue pairs.  All groups of a process are on one
- * context.  The server makes the same groups, as the client's private data
- * ask for.
+ * A group belongs to one thread of the client: a protection domain, a CQ, a
+ * memory region and some queue pairs. All groups of a process are on one
+ * context. The server makes the same groups, as the client's private data
+ * demands.
  */
 #ifndef BENCH_VERBS_H
 #define BENCH_VERBS_H
@@ -23,14 +24,14 @@
 
 enum bench_op { OP_WRITE, OP_SEND, OP_READ, OP_ATOMIC };
 
-/* What a group's queue pairs do. */
+/* The traffic on a group's queue pairs. */
 enum bench_kind {
 	KIND_STREAM, /* the client writes, sends or reads */
-	KIND_PING,   /* Sends there and back */
+	KIND_PING,   /* Sends in both directions */
 	KIND_IDLE,   /* nothing */
 };
 
-/* Private data of a connect: of a process to another of the same machine. */
+/* Private data of a connect, between processes of one machine. */
 struct bench_hello {
 	uint32_t group_idx;
 	uint8_t kind, op, is_events, reserved;
@@ -80,31 +81,31 @@ struct bench_options {
 	const char *port, *host;
 };
 
-/* Makes everything but the connections, on the context of @id. */
+/* Makes everything except the connections, on the context of @id. */
 void bench_group_init(struct bench_group *group,
 		      const struct bench_hello *hello, struct rdma_cm_id *id);
-/* After its queue pairs are gone. */
+/* Called after its queue pairs are destroyed. */
 void bench_group_fini(struct bench_group *group);
 
-/* The group's next link, with a queue pair of @id, and with receives. */
+/* Adds the group's next link, with a queue pair of @id, and with receives. */
 struct bench_link *bench_link_add(struct bench_group *group,
 				  struct rdma_cm_id *id);
 
 void bench_recv_post(struct bench_link *link);
 
 /*
- * One message of a ping-pong, signaled.  What a WRITE or READ names at the peer
- * is at @addr.  Memory: the first buffer receives, the second is sent.
+ * Posts one message of a ping-pong, signaled. The target of a WRITE or READ at
+ * the peer is @addr. The first buffer receives, the second is sent.
  */
 void bench_ping_post(struct bench_link *link, uint64_t addr, uint32_t rkey);
 
-/* The octet that tells a WRITE of a ping-pong from those before it. */
+/* The octet that distinguishes a WRITE of a ping-pong from those before it. */
 static inline char bench_ping_mark(uint64_t turn)
 {
 	return (char)(turn & 1 ? 0x55 : 0x2a);
 }
 
-/* The octets of turn @turn: their distance from the start of the buffers. */
+/* The offset of the octets of turn @turn from the start of the buffers. */
 static inline size_t bench_offset(const struct bench_group *group,
 				  uint64_t turn)
 {
@@ -112,8 +113,9 @@ static inline size_t bench_offset(const struct bench_group *group,
 }
 
 /*
- * Completions of the group, WC_BATCH at most.  If there are none and the group
- * has a channel, it sleeps until one comes or @timeout_ms is over (-1: never).
+ * Takes completions of the group, WC_BATCH at most. If there are none and the
+ * group has a channel, it sleeps until one comes or @timeout_ms is over (-1:
+ * never).
  */
 int bench_group_poll(struct bench_group *group, struct ibv_wc *wc,
 		     int timeout_ms);

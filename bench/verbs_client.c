@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The side of bench-verbs that measures: streams of one operation by some
- * threads, or a ping-pong that others disturb.  See verbs.h.
+ * The measuring side of bench-verbs: streams of one operation by several
+ * threads, or a ping-pong with other traffic. See verbs.h.
  */
 #include "verbs.h"
 
@@ -14,9 +14,9 @@
 #define TIMES_MAX 1000000u
 #define RESOLVE_MS 5000
 #define MIB 1048576.0
-/* A completion for so many work requests, where the depth allows. */
+/* One completion for this many work requests, if the depth allows. */
 #define SIGNAL_EVERY 16
-/* The first part of a window warms up: caches, and TCP's buffers. */
+/* The first part of a window is for warming up caches and TCP's buffers. */
 #define WARM_DIVISOR 5
 #define BULK_SIZE 65536
 #define BULK_DEPTH 32
@@ -28,13 +28,13 @@ struct client {
 	struct addrinfo *addr;
 };
 
-/* A thread of its own, with a group of its own. */
+/* One thread with one group. */
 struct streamer {
 	struct bench_group group;
 	const struct bench_options *opt;
 	int list_len;
 	pthread_t thread;
-	atomic_bool *is_over; /* NULL: until the window ends */
+	atomic_bool *is_over; /* NULL: runs until the window ends */
 	double per_second;    /* messages */
 	uint64_t total;	      /* messages, with those before the window */
 };
@@ -148,7 +148,7 @@ static void streamer_reap(struct streamer *s, uint64_t each)
 	}
 }
 
-/* A READ's answer comes after all that was sent before is placed. */
+/* The response of a READ comes after everything sent before it is placed. */
 static void link_flush(struct streamer *s, struct bench_link *link)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)s->group.buf,
@@ -173,12 +173,12 @@ static void link_flush(struct streamer *s, struct bench_link *link)
 static bool streamer_may_post(const struct streamer *s, uint64_t end_ns)
 {
 	if (s->is_over)
-		/* A flag alone: nothing is read that it would publish. */
+		/* Only a flag: it publishes no other data. */
 		return !atomic_load_explicit(s->is_over, memory_order_relaxed);
 	return bench_now_ns() < end_ns;
 }
 
-/* Messages per second, until the last octet is where it belongs. */
+/* Messages per second, until the last octet is placed. */
 static double streamer_phase(struct streamer *s, uint64_t window_ns)
 {
 	uint64_t begin = bench_now_ns(), sum = 0, outstanding;
@@ -192,7 +192,8 @@ static double streamer_phase(struct streamer *s, uint64_t window_ns)
 		for (uint32_t i = 0; i < s->group.link_cnt; i++) {
 			struct bench_link *link = &s->group.links[i];
 
-			/* What is begun is posted until it completes. */
+			/* A list that was begun is posted up to its
+			 * completion. */
 			while ((may_post || link->posted % each) &&
 			       link->posted - link->done + list_len <= depth)
 				list_post(s, link);
@@ -285,7 +286,7 @@ static void ping_once(struct bench_group *group, uint64_t turn)
 	if (is_write)
 		group->buf[2 * group->hello.size - 1] = bench_ping_mark(turn);
 	bench_ping_post(link, link->grant.addr, link->grant.rkey);
-	/* Its own completion; of a Send the answer, too. */
+	/* Its own completion; for a Send also that of the answer. */
 	ping_reap(group, group->hello.op == OP_SEND ? 2 : 1);
 	while (is_write && *mark != bench_ping_mark(turn))
 		;

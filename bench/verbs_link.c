@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has receives that others fill: Sends may come before one is free. */
+/* Number of posted receives for each Send: Sends may come before one is
+ * free. */
 #define RECV_FACTOR 2
 
 static uint32_t recv_depth(const struct bench_hello *hello)
@@ -125,7 +126,7 @@ struct bench_link *bench_link_add(struct bench_group *group,
 	return link;
 }
 
-/* Sleeps until the CQ may have something. */
+/* Sleeps until the CQ may have a completion. */
 static void group_wait(struct bench_group *group, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = group->channel->fd, .events = POLLIN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The side of bench-verbs that answers: it takes connections until the last of
- * them has ended.  See verbs.h.
+ * The answering side of bench-verbs: accepts connections until the last one has
+ * ended. See verbs.h.
  */
 #include "verbs.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define GROUPS_MAX 64
-/* How long a thread that sleeps may miss that it should end. */
+/* The longest time until a sleeping thread notices that it should end. */
 #define STOP_MS 20
 
 struct served {
@@ -21,7 +21,7 @@ struct served {
 	bool has_thread, is_used;
 };
 
-/* The server has one job. */
+/* There is one server per process. */
 static struct served served[GROUPS_MAX];
 static atomic_bool is_stopping;
 
@@ -31,8 +31,8 @@ static bool may_go_on(void)
 	return !atomic_load_explicit(&is_stopping, memory_order_acquire);
 }
 
-/* Takes what comes: the receives of a group.  Polling is also what moves READs
- * and atomics, which complete nothing here. */
+/* Serves the receives of a group. Polling also drives READs and atomics, which
+ * have no completion here. */
 static void receives_serve(struct bench_group *group)
 {
 	struct ibv_wc wc[WC_BATCH];
@@ -153,7 +153,7 @@ void bench_serve(const struct bench_options *opt)
 			request_take(event);
 			open_cnt++;
 		} else if (event->event == RDMA_CM_EVENT_ESTABLISHED) {
-			/* The last one counts: then the measurement begins. */
+			/* Set last when the client starts to measure. */
 			cpu_ns = bench_cpu_ns();
 		} else if (event->event == RDMA_CM_EVENT_DISCONNECTED) {
 			open_cnt--;

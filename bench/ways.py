@@ -2,8 +2,8 @@
 """How a row's load is measured: one sample of each tool.
 
 A tool is a function of a Bench, a way of rows.py and the way's arguments, and
-returns {metric: value}.  It raises LookupError where it cannot run here, and
-RuntimeError where it went wrong.
+returns {metric: value}. It raises LookupError if it cannot run here, and
+RuntimeError if it failed.
 """
 import functools
 import glob
@@ -21,24 +21,24 @@ import rows  # noqa: E402
 
 RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 IDLE_SOCKETS = os.path.join(HERE, "idle_sockets.py")
-# Seconds that only a hang reaches.
+# Seconds. Only a hang takes that long.
 LIMIT = 40
 # Descriptors of a connection over SDP, and of the rest of the process.
 FDS_EACH, FDS_REST = 4, 200
-# What a count of iterations is made of: rates that are about as high as any
-# way reaches on the wire.  Faster ways have a shorter window.
+# Used to compute counts of iterations: rates about as high as the fastest way
+# reaches on the wire. Faster ways have a shorter window.
 MESSAGES_PER_S, OCTETS_PER_S, READS_PER_S = 1e6, 3e9, 4e5
 POLLED_PER_S, EVENTS_PER_S = 8e4, 12e3
-# Of peers that are slower, or only tell a median.
+# For peers that are slower, or report only a median.
 SLOW_MESSAGES_PER_S, SLOW_OCTETS_PER_S, SLOW_POLLED_PER_S = 2e5, 8e8, 2e4
-# Without hardware a get of UCX is a message there and one back, and it takes
+# Without hardware, a get of UCX is a message in each direction, and takes
 # about a millisecond.
 UCX_GETS_PER_S = 500
 
 
 class Sample(harness.Test):
-    """Programs of one sample, under the setting of its way.  It says nothing
-    unless it fails."""
+    """The programs of one sample, with the setting of its way. Prints only
+    failures."""
 
     def __init__(self, bench, way):
         super().__init__(f"{way.tool} {way.name}")
@@ -61,7 +61,7 @@ class Sample(harness.Test):
         return self.bench.addresses.get(stack, "127.0.0.1")
 
     def start(self, name, command, env=None, words=(), **kwargs):
-        """words: of `usiw run`."""
+        """words: options of `usiw run`."""
         harness.PERSONA[:] = list(words)
         return super().start(name, command, env={**self.env, **(env or {})},
                              usiw=kwargs.pop("usiw", self.is_usiw), **kwargs)
@@ -73,7 +73,7 @@ class Sample(harness.Test):
         return path
 
     def pair(self, command, to_client, port, is_listed=True):
-        """Both programs to their ends; what they printed."""
+        """Runs both programs to their end, and returns their output."""
         server = self.start("server", command)
         if is_listed:
             server.wait_listening(port)
@@ -85,15 +85,15 @@ class Sample(harness.Test):
         return client.text(), server.text()
 
     def demand_usiw(self):
-        """The figure is usiw's own: octets went through the RNIC."""
+        """Checks that the octets went through usiw's RNIC."""
         moved = self.counters.sum()
         if self.is_usiw and not (moved.get("tx_payload") or
                                  moved.get("atomic_served")):
             raise LookupError("the program moved nothing over usiw")
 
     def demand_carrier(self):
-        """The octets went the way that the setting says.  A build that counts
-        what shared memory carried has counters for it."""
+        """Checks that the octets went the way of the setting. A build that
+        counts octets by shared memory has counters for it."""
         octets = [value for name, value in self.counters.sum().items()
                   if name.startswith("local_")]
         if not self.is_usiw or not octets:
@@ -117,7 +117,7 @@ class Sample(harness.Test):
 
 
 class Bench:
-    """What all samples of a run share."""
+    """Common to all samples of a run."""
 
     def __init__(self, window_ms=300, scale=1.0, addresses=None):
         self.window_ms = window_ms
@@ -133,13 +133,13 @@ class Bench:
     @staticmethod
     @functools.lru_cache(maxsize=None)
     def settings_of(usiw):
-        """Names of the settings that a build knows."""
+        """Names of the settings that a build has."""
         text = subprocess.run([usiw, "--help"], check=True,
                               capture_output=True, text=True).stdout
         return frozenset(re.findall(r"^ +(USIW_\w+)=", text, re.M))
 
     def count(self, per_s):
-        """Iterations that about fill the window."""
+        """The number of iterations that takes about as long as the window."""
         return max(5, int(per_s * self.scale * self.window_ms / 1000))
 
     def measure(self, way):
@@ -230,7 +230,7 @@ def verbs_pingpong(sample, op, size, is_event=False, is_beside_bulk=False,
 
 
 def connect(sample, how):
-    """In one process; exit code 1 tells of aims of its own."""
+    """In one process. It exits with 1 if its own goals are missed."""
     program = sample.start("connect", [sample.bin("bench-connect"), 1, 512,
                                        how])
     program.wait(LIMIT, codes=(0, 1))
@@ -302,8 +302,8 @@ def ucx(sample, tls, test, size, is_latency=False, depth=None):
                count // 10, "-p", port, "-f"]
     if depth:
         command += ["-O", depth]
-    # Memory as a program has it.  UCX would allocate memory that both processes
-    # have mapped, into which a put is a plain copy.
+    # Memory from the heap, as programs use it. UCX would allocate memory that
+    # is mapped by both processes, and a put into that is a plain copy.
     sample.env.update(UCX_TLS=tls, UCX_ALLOC_PRIO="heap")
     client, _ = sample.pair(command, ["127.0.0.1"], port)
     return outputs.ucx_perftest(client)
@@ -312,7 +312,7 @@ def ucx(sample, tls, test, size, is_latency=False, depth=None):
 def rstream(sample, size, is_stream):
     harness.need("rstream")
     port = harness.free_port()
-    # It sends that many there, and as many back.
+    # It sends this many in each direction.
     count = sample.bench.count(
         min(SLOW_MESSAGES_PER_S, SLOW_OCTETS_PER_S / size) / 2
         if is_stream else SLOW_POLLED_PER_S)
@@ -337,12 +337,12 @@ def qperf(sample, test, size):
 # ---- stream sockets ----------------------------------------------------------------
 
 def carried(sample, name, command, carrier, place=None):
-    """A program whose sockets go one of three ways."""
+    """A program whose sockets use one of three carriers."""
     if carrier == "rsockets":
         found = glob.glob(RSPRELOAD)
         if not found:
             raise LookupError("librspreload.so is not installed (librdmacm1)")
-        # Behind the library that `usiw run` puts there.
+        # After the library that `usiw run` preloads.
         command = ["sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{found[0]}" '
                    'exec "$@"', "sh", *command]
     if place:
@@ -355,8 +355,8 @@ def carried(sample, name, command, carrier, place=None):
 
 def sockets_pair(sample, carrier, port, server, client, place=None,
                  has_end=True):
-    """What both printed; rsockets listen where no list of the kernel shows
-    it."""
+    """The output of both. A listener of rsockets is in no list of the
+    kernel."""
     first = carried(sample, "server", server, carrier, place)
     if carrier == "rsockets":
         first.wait_waiting()

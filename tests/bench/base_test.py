@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""bench/base.py: which build a word means."""
+"""bench/base.py: the build that a word stands for."""
 import os
 import tempfile
 import unittest

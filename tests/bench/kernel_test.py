@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""bench/kernel.py: what the guest is told."""
+"""bench/kernel.py: the script for the guest."""
 import re
 import shlex
 import subprocess

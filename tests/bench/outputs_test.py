@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""bench/outputs.py: what real programs have printed."""
+"""bench/outputs.py: the output of real programs."""
 import unittest
 
 import place  # noqa: F401
@@ -25,7 +25,7 @@ FI_PINGPONG = """\
 bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
 8       1k      =1k      15k         0.55s      0.03     276.24       0.00
 """
-# 1.13 with -f has no "Final:"; without it, the lines before are others.
+# 1.13 with -f has no "Final:"; without it, the earlier lines differ.
 UCX_SHORT = """\
 |     Test     | # iterations | 50.0%ile | average | overall |  average |
 +--------------+--------------+----------+---------+---------+----------+

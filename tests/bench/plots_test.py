@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""bench/plots.py: which figures become which plot."""
+"""bench/plots.py: the figures of each plot."""
 import os
 import shutil
 import tempfile

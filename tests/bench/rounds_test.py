@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""bench/rounds.py: who takes a turn when, and what becomes of it."""
+"""bench/rounds.py: the order of turns, and their results."""
 import types
 import unittest
 
