@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* ibv_modify_qp(3), RC: what a transition must bring. */
 #define RTR_MASK                                                               \

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 #include "usiwdv.h"
 
 /* Makes the CQ of rnic/, on the channel of @channel if there is one. */
@@ -79,7 +79,7 @@ struct ibv_cq *usiw_create_cq(struct ibv_context *context, int cqe,
 	/* Negative ones are too large as unsigned. */
 	err = usiw_cq_new(context, (uint32_t)cqe, channel,
 			  (uint32_t)comp_vector, NULL, &cq);
-	return err ? usiw_door_null(err) : &cq->cq;
+	return err ? usiw_result_null(err) : &cq->cq;
 }
 
 int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
@@ -89,13 +89,13 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int err;
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = usiw_pd_slots_alloc(cq->pd, rnic_cq_slots_size((uint32_t)cqe),
 				  USIWDV_RES_CQ, &slots);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	/* The lock keeps pollers out while the slots move.  rnic_cq_resize()
 	 * may wait for the lead; no thread waits for the lead with a CQ's lock.
 	 */
@@ -111,7 +111,7 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	usiw_cq_unlock(cq);
 	/* The old slots, or on failure the new ones. */
 	usiw_pd_slots_free(cq->pd, slots, USIWDV_RES_CQ);
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
@@ -119,7 +119,7 @@ int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	struct usiw_cq *cq = usiw_cq(ibcq);
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	rnic_cq_arm(cq->rnic, solicited_only != 0);
 	return 0;
 }
@@ -144,7 +144,7 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 	if (!usiw_is_forked(cq->fork_gen)) {
 		err = rnic_cq_destroy(cq->rnic, &comp_events, &async_events);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,
 			       &ibcq->comp_events_completed, comp_events);
 		usiw_wait_acks(&ibcq->mutex, &ibcq->cond,

@@ -2,8 +2,8 @@
 /* Extended completion queues: attributes, and polling one by one. */
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* The fields that a completion of an RC queue pair can have. */
 #define WC_FLAGS_OFFERED                                                       \
@@ -60,9 +60,9 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 	int ret;
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	if (attr && attr->comp_mask)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	/* The poller runs the engine, so no thread has to be woken. */
 	if (rnic_cq_wants_progress(cq->rnic))
 		rnic_cq_progress(cq->rnic);
@@ -221,11 +221,11 @@ struct ibv_cq_ex *usiw_create_cq_ex(struct ibv_context *context,
 	int err = cqex_check(context, attr, &pd);
 
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	err = usiw_cq_new(context, attr->cqe, attr->channel, attr->comp_vector,
 			  pd, &cq);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	rnic_cq_set_flags(cq->rnic, cqex_rnic_flags(attr));
 	cq->is_single =
 		(cqex_flags(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) ||

@@ -2,19 +2,19 @@
 /* Device memory. */
 #include <stdlib.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *from,
 		    size_t len)
 {
-	return usiw_door_int(
+	return usiw_result_int(
 		rnic_dm_write(usiw_dm(ibdm)->rnic, off, from, len));
 }
 
 static int dm_read(void *to, struct ibv_dm *ibdm, uint64_t off, size_t len)
 {
-	return usiw_door_int(rnic_dm_read(usiw_dm(ibdm)->rnic, off, to, len));
+	return usiw_result_int(rnic_dm_read(usiw_dm(ibdm)->rnic, off, to, len));
 }
 
 /* Works on a context of the parent, too, because it needs only memory, and
@@ -27,18 +27,18 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 	int err;
 
 	if (attr->comp_mask)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	err = usiw_context_enter(ctx);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	err = rnic_dm_alloc(ctx->rnic, attr->length, attr->log_align_req,
 			    &dm->rnic);
 	if (err) {
 		free(dm);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	dm->fork_gen = rnic_fork_gen();
 	dm->dm.context = context;
@@ -55,7 +55,7 @@ int usiw_free_dm(struct ibv_dm *ibdm)
 	if (!usiw_is_forked(dm->fork_gen)) {
 		err = rnic_dm_free(dm->rnic);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 	}
 	free(dm);
 	return 0;
@@ -81,15 +81,15 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	if (!err && wanted & IBV_ACCESS_ON_DEMAND)
 		err = -EOPNOTSUPP; /* it is there, always */
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	err = rnic_dm_reg(pd->rnic, usiw_dm(ibdm)->rnic, off, len, wanted,
 			  &mr->rnic);
 	if (err) {
 		free(mr);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	return usiw_mr_init(mr, ibpd, NULL, len, (int)access);
 }

@@ -2,8 +2,8 @@
 /* Memory regions. */
 #include <stdlib.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 _Static_assert((int)IBV_ACCESS_LOCAL_WRITE == RNIC_ACCESS_LOCAL_WRITE,
 	       "access flags");
@@ -96,23 +96,23 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 
 	err = usiw_pd_enter(pd);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	err = usiw_mr_access((unsigned int)access, &wanted);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	/* On demand the region may be larger: all memory. */
 	if (!(wanted & IBV_ACCESS_ON_DEMAND) &&
 	    len > rnic_limits()->max_mr_size)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	if (wanted & IBV_ACCESS_ZERO_BASED)
 		hca_va = 0;
 	err = rnic_mr_reg(pd->rnic, addr, len, hca_va, wanted, &mr->rnic);
 	if (err) {
 		free(mr);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	return usiw_mr_init(mr, ibpd, addr, len, access);
 }
@@ -126,13 +126,13 @@ int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 	int err = usiw_pd_enter(pd);
 
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	for (uint32_t i = 0; i < num_sges && !err; i++)
 		err = rnic_mr_advise(pd->rnic, advice, sg_list[i].lkey,
 				     sg_list[i].addr, sg_list[i].length);
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
@@ -143,14 +143,14 @@ struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
 
 	err = usiw_pd_enter(pd);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	err = rnic_mr_alloc_null(pd->rnic, &mr->rnic);
 	if (err) {
 		free(mr);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	usiw_mr_init(mr, ibpd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE);
 	mr->vmr.mr_type = VERBS_MR_TYPE_NULL_MR;
@@ -174,10 +174,10 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	int err = 0;
 
 	if (usiw_is_forked(mr->fork_gen))
-		return usiw_door_rereg(-ENODEV);
+		return usiw_result_rereg(-ENODEV);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		if (!pd || pd->context != vmr->ibv_mr.context)
-			return usiw_door_rereg(-EINVAL);
+			return usiw_result_rereg(-EINVAL);
 		err = usiw_pd_enter(usiw_pd(pd));
 		want.pd = usiw_pd(pd)->rnic;
 	}
@@ -186,7 +186,7 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	if (!err)
 		err = rnic_mr_rereg(mr->rnic, &want);
 	if (err)
-		return usiw_door_rereg(err);
+		return usiw_result_rereg(err);
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		vmr->access = access;
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
@@ -206,7 +206,7 @@ int usiw_dereg_mr(struct verbs_mr *vmr)
 	if (!usiw_is_forked(mr->fork_gen)) {
 		err = rnic_mr_dereg(mr->rnic);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 		usiw_pd_put(mr->pd);
 	}
 	free(mr);

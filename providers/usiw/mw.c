@@ -2,7 +2,7 @@
 /* Memory windows; those of type 2 are bound by ibv_post_send(). */
 #include <stdlib.h>
 
-#include "door.h"
+#include "result.h"
 #include "sqe.h"
 
 _Static_assert((int)IBV_MW_TYPE_1 == RNIC_MW_TYPE_1, "window types");
@@ -18,16 +18,16 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 
 	err = usiw_pd_enter(pd);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	err = rnic_mw_alloc(pd->rnic, (enum rnic_mw_type)type, &mw->rnic);
 	if (err) {
 		free(mw);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	mw->fork_gen = rnic_fork_gen();
 	mw->pd = pd;
@@ -48,7 +48,7 @@ int usiw_dealloc_mw(struct ibv_mw *ibmw)
 	if (!usiw_is_forked(mw->fork_gen)) {
 		err = rnic_mw_dealloc(mw->rnic);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 		usiw_pd_put(mw->pd);
 	}
 	free(mw);
@@ -69,12 +69,12 @@ int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 
 	if (usiw_is_forked(qp->fork_gen) ||
 	    usiw_is_forked(usiw_mw(mw)->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	if (bind->send_flags & ~(unsigned int)BIND_FLAGS_KNOWN)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = usiw_post_bind(qp, mw, rkey, bind);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	mw->rkey = rkey;
 	return 0;
 }

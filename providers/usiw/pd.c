@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 #include "usiwdv.h"
 
 void usiw_pd_get(struct usiw_pd *pd)
@@ -49,14 +49,14 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 
 	err = usiw_context_enter(ctx);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	err = rnic_pd_alloc(ctx->rnic, &pd->rnic);
 	if (err) {
 		free(pd);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	pd->pd.context = context;
 	return &pd->pd;
@@ -86,7 +86,7 @@ int usiw_dealloc_pd(struct ibv_pd *ibpd)
 	if (!pd_is_forked(pd))
 		err = pd_close(pd);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	free(pd);
 	return 0;
 }
@@ -98,14 +98,14 @@ struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 	int err = usiw_context_enter(usiw_context(context));
 
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	if (!attr)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	if (attr->comp_mask)
-		return usiw_door_null(-EOPNOTSUPP);
+		return usiw_result_null(-EOPNOTSUPP);
 	td = calloc(1, sizeof(*td));
 	if (!td)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	td->td.context = context;
 	td->fork_gen = rnic_fork_gen();
 	return &td->td;
@@ -118,7 +118,7 @@ int usiw_dealloc_td(struct ibv_td *ibtd)
 	/* acquire: pairs with the release in pd_close() */
 	if (!usiw_is_forked(td->fork_gen) &&
 	    atomic_load_explicit(&td->user_cnt, memory_order_acquire))
-		return usiw_door_int(-EBUSY);
+		return usiw_result_int(-EBUSY);
 	free(td);
 	return 0;
 }
@@ -197,21 +197,21 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 	int err = usiw_context_enter(usiw_context(context));
 
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	if (!attr)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	err = parent_attr_check(context, attr);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	base = usiw_pd(attr->pd);
 	err = usiw_pd_enter(base);
 	if (!err && attr->td && usiw_is_forked(usiw_td(attr->td)->fork_gen))
 		err = -ENODEV;
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
-		return usiw_door_null(-ENOMEM);
+		return usiw_result_null(-ENOMEM);
 	pd->pd.context = context;
 	pd->rnic = base->rnic;
 	pd->fork_gen = rnic_fork_gen();

@@ -2,8 +2,8 @@
 /* Work completions from CQEs. */
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* Status, opcode and flags have the same numbers. */
 _Static_assert((int)IBV_WC_SUCCESS == USIW_WC_SUCCESS, "wc status");
@@ -109,9 +109,9 @@ int usiw_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	int cnt;
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_door_minus(-ENODEV);
+		return usiw_result_minus(-ENODEV);
 	if (num < 0)
-		return usiw_door_minus(-EINVAL);
+		return usiw_result_minus(-EINVAL);
 	if (num == 0)
 		return 0;
 	/* The poller runs the engine, so no thread has to be woken. */

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "door.h"
+#include "result.h"
 #include "sqe.h"
 
 _Static_assert(sizeof(struct usiw_sge) == sizeof(struct ibv_sge), "sge");
@@ -54,12 +54,12 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 	if (usiw_is_forked(qp->fork_gen)) {
 		*bad_wr = wr;
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	}
 	/* After the stream has ended WRs are accepted and flushed. */
 	if (usiw_qp_is_unsendable(qp)) {
 		*bad_wr = wr;
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	}
 	usiw_sq_lock(qp);
 	for (; wr; wr = wr->next, cnt++) {
@@ -74,7 +74,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		rnic_qp_ring_sq(qp->rnic);
 	if (err)
 		*bad_wr = wr;
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 /* Posts a binding of type 1, for which the application has no work request. */
@@ -162,11 +162,11 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	if (usiw_is_forked(qp->fork_gen)) {
 		*bad_wr = wr;
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	}
 	if (!qp->rq) {
 		*bad_wr = wr;
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	}
 	usiw_rq_lock(qp);
 	err = rq_post_locked(qp->rq, qp->cap.max_recv_sge, wr, &wr, &cnt);
@@ -175,7 +175,7 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		rnic_qp_ring_rq(qp->rnic);
 	if (err)
 		*bad_wr = wr;
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
@@ -187,7 +187,7 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 	if (usiw_is_forked(srq->fork_gen)) {
 		*bad_wr = wr;
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	}
 	usiw_srq_lock(srq);
 	err = rq_post_locked(srq->ring, srq->max_sge, wr, &wr, &cnt);
@@ -196,7 +196,7 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		rnic_srq_ring_rq(srq->rnic);
 	if (err)
 		*bad_wr = wr;
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 /* Tag matching is not supported; no entry of the list is accepted. */
@@ -205,5 +205,5 @@ int usiw_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr,
 {
 	(void)ibsrq;
 	*bad_wr = wr;
-	return usiw_door_int(-EOPNOTSUPP);
+	return usiw_result_int(-EOPNOTSUPP);
 }

@@ -9,9 +9,9 @@
 
 #include "../../util/cancel.h"
 #include "../../util/log.h"
-#include "door.h"
 #include "interface.h"
 #include "objects.h"
+#include "result.h"
 
 #define DEVICE_PREFIX "usiw_"
 
@@ -39,7 +39,7 @@ static struct verbs_device *device_alloc(struct verbs_sysfs_dev *sysfs_dev)
 	struct verbs_device *vdev = calloc(1, sizeof(*vdev));
 
 	(void)sysfs_dev;
-	return vdev ? vdev : usiw_door_null(-ENOMEM);
+	return vdev ? vdev : usiw_result_null(-ENOMEM);
 }
 
 static void device_uninit(struct verbs_device *vdev)
@@ -62,7 +62,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		util_err("verbs", "%s: the RNIC has no such device",
 			 device->name);
 		close(cmd_fd);
-		return usiw_door_null(-ENODEV);
+		return usiw_result_null(-ENODEV);
 	}
 	ctx = usiw_library.fn.init_and_alloc_context(
 		device, cmd_fd, sizeof(*ctx),
@@ -80,7 +80,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 			 "newer usiw",
 			 device->name, usiw_library.number);
 		close(cmd_fd);
-		return usiw_door_null(-EPROTONOSUPPORT);
+		return usiw_result_null(-EPROTONOSUPPORT);
 	}
 	err = rnic_context_open(dev, &ctx->rnic);
 	if (err) {
@@ -98,7 +98,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 uninit:
 	usiw_library.fn.uninit_context(usiw_library_context(&ctx->context));
 	free(ctx);
-	return usiw_door_null(err);
+	return usiw_result_null(err);
 }
 
 void usiw_free_context(struct ibv_context *context)

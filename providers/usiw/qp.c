@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "../../util/log.h"
-#include "door.h"
+#include "result.h"
 #include "sqe.h"
 #include "usiwdv.h"
 
@@ -222,7 +222,7 @@ struct ibv_qp *usiw_create_qp(struct ibv_pd *ibpd,
 	struct usiw_qp *qp;
 	int err = qp_new(ibpd, attr, &qp);
 
-	return err ? usiw_door_null(err) : &qp->vqp.qp;
+	return err ? usiw_result_null(err) : &qp->vqp.qp;
 }
 
 /*
@@ -269,12 +269,12 @@ struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
 		err = qp_new(attr->pd, (struct ibv_qp_init_attr *)(void *)attr,
 			     &qp);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = usiw_wr_init(qp, opcodes);
 	if (err) {
 		(void)usiw_destroy_qp(&qp->vqp.qp);
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	}
 	return &qp->vqp.qp;
 }
@@ -550,22 +550,22 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	int err;
 
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	state = rnic_qp_state(qp->rnic);
 	err = qp_attr_check(qp, attr, attr_mask, state);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	if (attr_mask & IBV_QP_STATE) {
 		err = qp_move_find(qp, attr, attr_mask, state, &move);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 	}
 	if (attr_mask & IBV_QP_ACCESS_FLAGS) {
 		err = rnic_qp_set_access(qp->rnic,
 					 attr->qp_access_flags &
 						 (unsigned int)QP_ACCESS);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 	}
 	err = qp_move(qp, attr, attr_mask, move);
 	if (!err && move == MOVE_RESET)
@@ -580,7 +580,7 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 					      attr->qp_state == IBV_QPS_RTS,
 				      memory_order_relaxed);
 	}
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 static void qp_init_attr_fill(const struct usiw_qp *qp,
@@ -647,7 +647,7 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 
 	(void)attr_mask; /* a minimum: all attributes are filled in */
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
 	if (err)
 		return err;
@@ -692,7 +692,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 		qp_clean_cqs(ibqp);
 		err = rnic_qp_destroy(qp->rnic, &async_events);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 		usiw_wait_acks(&ibqp->mutex, &ibqp->cond,
 			       &ibqp->events_completed, async_events);
 		usiw_wr_fini(qp);

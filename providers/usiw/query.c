@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* enum of IBTA "PortPhysicalState" that verbs.h does not name. */
 enum phys_state { PHYS_DISABLED = 3, PHYS_LINK_UP = 5 };
@@ -117,10 +117,10 @@ int usiw_query_device_ex(struct ibv_context *context,
 	int err;
 
 	if ((input && input->comp_mask) || attr_size < sizeof(ex.orig_attr))
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	device_attr_fill(ctx, &dev, &ex.orig_attr);
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
 	odp_caps_fill(&ex);
@@ -232,10 +232,10 @@ int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
 	int err;
 
 	if (port_num != USIW_PORT)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	mbps = port_mbps(dev.ifname);
 	if (!mbps)
 		mbps = SDR_MBPS;
@@ -252,10 +252,10 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 	int err;
 
 	if (port_num != USIW_PORT)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = rnic_device_query(ctx->dev, &dev);
 	if (err)
-		return usiw_door_int(err);
+		return usiw_result_int(err);
 	*attr = (struct ibv_port_attr){
 		.state = dev.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* The functions for unsupported verbs do not use their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -19,22 +19,22 @@
 #define REFUSE_INT(ret, name, params)                                          \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_door_int(-EOPNOTSUPP);                             \
+		return usiw_result_int(-EOPNOTSUPP);                           \
 	}
 #define REFUSE_PTR(ret, name, params)                                          \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_door_null(-EOPNOTSUPP);                            \
+		return usiw_result_null(-EOPNOTSUPP);                          \
 	}
 #define REFUSE_FD(ret, name, params)                                           \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_door_minus(-EOPNOTSUPP);                           \
+		return usiw_result_minus(-EOPNOTSUPP);                         \
 	}
 #define REFUSE_REREG(ret, name, params)                                        \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_door_rereg(-EOPNOTSUPP);                           \
+		return usiw_result_rereg(-EOPNOTSUPP);                         \
 	}
 #define REFUSE_VOID(ret, name, params)                                         \
 	static ret refuse_##name params                                        \

@@ -2,8 +2,8 @@
 /* Shared receive queues; posting to them is in post.c. */
 #include <stdlib.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 #include "usiwdv.h"
 
 static int srq_attr_check(const struct ibv_srq_attr *attr)
@@ -73,7 +73,7 @@ struct ibv_srq *usiw_create_srq(struct ibv_pd *ibpd,
 	struct usiw_srq *srq;
 	int err = srq_new(ibpd, &attr->attr, &srq);
 
-	return err ? usiw_door_null(err) : &srq->srq;
+	return err ? usiw_result_null(err) : &srq->srq;
 }
 
 /* ibv_create_srq() initialises these itself, ibv_create_srq_ex() does not. */
@@ -96,16 +96,16 @@ struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
 
 	if (attr->comp_mask &
 	    ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD))
-		return usiw_door_null(-EOPNOTSUPP);
+		return usiw_result_null(-EOPNOTSUPP);
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	    attr->srq_type != IBV_SRQT_BASIC)
-		return usiw_door_null(-EOPNOTSUPP);
+		return usiw_result_null(-EOPNOTSUPP);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd ||
 	    attr->pd->context != context)
-		return usiw_door_null(-EINVAL);
+		return usiw_result_null(-EINVAL);
 	err = srq_new(attr->pd, &attr->attr, &srq);
 	if (err)
-		return usiw_door_null(err);
+		return usiw_result_null(err);
 	srq_init_public(&srq->srq, attr);
 	return &srq->srq;
 }
@@ -160,15 +160,15 @@ int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	int err;
 
 	if (usiw_is_forked(srq->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	err = srq_change_check(srq, attr, attr_mask);
 	if (!err && (attr_mask & IBV_SRQ_MAX_WR))
 		err = srq_resize(srq, attr->max_wr);
 	if (!err && (attr_mask & IBV_SRQ_LIMIT))
 		err = rnic_srq_set_limit(srq->rnic, attr->srq_limit);
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
@@ -177,7 +177,7 @@ int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	struct rnic_srq_options opt;
 
 	if (usiw_is_forked(srq->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	rnic_srq_query(srq->rnic, &opt);
 	attr->max_wr = opt.max_wr;
 	attr->max_sge = opt.max_sge;
@@ -195,7 +195,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 	if (!usiw_is_forked(srq->fork_gen)) {
 		err = rnic_srq_destroy(srq->rnic, &async_events);
 		if (err)
-			return usiw_door_int(err);
+			return usiw_result_int(err);
 		usiw_wait_acks(&ibsrq->mutex, &ibsrq->cond,
 			       &ibsrq->events_completed, async_events);
 		usiw_pd_slots_free(srq->pd, srq->slots, USIWDV_RES_SRQ);

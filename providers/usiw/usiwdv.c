@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "door.h"
 #include "objects.h"
+#include "result.h"
 
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
@@ -167,12 +167,12 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 	int rc;
 
 	if (!attr)
-		return usiw_door_int(-EINVAL);
+		return usiw_result_int(-EINVAL);
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	rc = attr_copy(attr, &own);
 	if (rc)
-		return usiw_door_int(rc);
+		return usiw_result_int(rc);
 	if (!own.result)
 		own.result = &unwanted;
 	*own.result = (struct usiwdv_attach_result){ 0 };
@@ -181,5 +181,5 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 		rc = attach(qp, fd, &own);
 	if (!rc)
 		ibqp->state = IBV_QPS_RTS;
-	return usiw_door_int(rc);
+	return usiw_result_int(rc);
 }

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "door.h"
+#include "result.h"
 #include "sqe.h"
 
 /* IBV_SEND_INLINE has no effect here, because a setter is used for inline data.
@@ -373,7 +373,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	int err;
 
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_door_int(-ENODEV);
+		return usiw_result_int(-ENODEV);
 	cnt = qp->wr.cnt;
 	err = qp->wr.err;
 	if (!err && cnt)
@@ -381,7 +381,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	usiw_sq_unlock(qp);
 	if (!err && cnt)
 		rnic_qp_ring_sq(qp->rnic);
-	return usiw_door_int(err);
+	return usiw_result_int(err);
 }
 
 /* ---- set-up of a queue pair ---------------------------------------------- */

@@ -43,7 +43,7 @@ static void memory_is_asked_of_the_rnic(void **state)
 	assert_int_equal(fake.open_cnt, alive);
 }
 
-static void refusals_pass_the_door(void **state)
+static void refusals_become_results(void **state)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64, .comp_mask = 1 };
 	const unsigned int zero = IBV_ACCESS_ZERO_BASED;
@@ -111,7 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FAKE_TEST(memory_is_asked_of_the_rnic),
-		FAKE_TEST(refusals_pass_the_door),
+		FAKE_TEST(refusals_become_results),
 		FAKE_TEST(a_child_has_memory_of_its_own),
 	};
 

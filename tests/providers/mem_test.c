@@ -247,7 +247,7 @@ static void advice_is_passed_on(void **state)
 	fake.fail_name = NULL;
 }
 
-static void memory_errors_pass_the_door(void **state)
+static void memory_errors_become_results(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, sizeof(buf), 0);
@@ -283,7 +283,7 @@ int main(void)
 		FAKE_TEST(rereg_reports_the_new_keys),
 		FAKE_TEST(rereg_refuses_and_changes_nothing),
 		FAKE_TEST(null_region_is_for_local_use),
-		FAKE_TEST(memory_errors_pass_the_door),
+		FAKE_TEST(memory_errors_become_results),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

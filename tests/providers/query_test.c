@@ -209,7 +209,7 @@ static void port_speed_is_the_interface_s(void **state)
 	assert_true(speed == 25);
 }
 
-static void query_errors_pass_the_door(void **state)
+static void query_errors_become_results(void **state)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr a;
@@ -232,7 +232,7 @@ int main(void)
 		FAKE_TEST(other_ports_are_einval),
 		FAKE_TEST(atomics_are_told_as_the_persona_has_them),
 		FAKE_TEST(port_speed_is_the_interface_s),
-		FAKE_TEST(query_errors_pass_the_door),
+		FAKE_TEST(query_errors_become_results),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

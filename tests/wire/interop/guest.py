@@ -56,9 +56,9 @@ class Guest:
             shutil.copy(os.path.join(harness.BUILD, "bin", name),
                         os.path.join(self.share, "bin"))
         copy_foreign_libraries(os.path.join(self.share, "lib"))
-        door = socket.create_server(("127.0.0.1" if self.kind == "user"
-                                     else self.host_address, 0))
-        port = door.getsockname()[1]
+        listener = socket.create_server(
+            ("127.0.0.1" if self.kind == "user" else self.host_address, 0))
+        port = listener.getsockname()[1]
         words = ["nice", "-n", "10", os.path.join(LAB, "run"), "-s",
                  self.share, "-t", str(LIFE_SECONDS), "-L",
                  os.path.join(self.directory, "console")]
@@ -73,15 +73,16 @@ class Guest:
         self.lab = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                     stdout=self.output,
                                     stderr=subprocess.STDOUT)
-        door.settimeout(1)
-        wait_until(lambda: self.take(door), BOOT_SECONDS, "the guest to boot")
-        door.close()
+        listener.settimeout(1)
+        wait_until(lambda: self.take(listener), BOOT_SECONDS,
+                   "the guest to boot")
+        listener.close()
         return self
 
-    def take(self, door):
+    def take(self, listener):
         check(self.lab.poll() is None, f"the guest ended: {self.story()}")
         try:
-            self.link, _ = door.accept()
+            self.link, _ = listener.accept()
         except TimeoutError:
             return False
         self.link.settimeout(1000)

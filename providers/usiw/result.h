@@ -6,8 +6,8 @@
  * errno is set even where the verb returns the error, because many programs
  * print it with perror() in either case.
  */
-#ifndef USIW_DOOR_H
-#define USIW_DOOR_H
+#ifndef USIW_RESULT_H
+#define USIW_RESULT_H
 
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -20,7 +20,7 @@
  * The errno for @err, which is also stored in errno; 0 for success and for
  * counts.  A value that is no errno becomes EIO, not a success.
  */
-static inline int usiw_door_int(int err)
+static inline int usiw_result_int(int err)
 {
 	if (err >= 0)
 		return 0;
@@ -29,22 +29,22 @@ static inline int usiw_door_int(int err)
 }
 
 /* For verbs that make an object: NULL, with the reason in errno. */
-static inline void *usiw_door_null(int err)
+static inline void *usiw_result_null(int err)
 {
-	(void)usiw_door_int(err);
+	(void)usiw_result_int(err);
 	return NULL;
 }
 
 /* For ibv_poll_cq(), and verbs that return an fd: -1 for any failure. */
-static inline int usiw_door_minus(int err)
+static inline int usiw_result_minus(int err)
 {
-	return usiw_door_int(err) ? -1 : err;
+	return usiw_result_int(err) ? -1 : err;
 }
 
 /* For ibv_rereg_mr(), which has its own code; the old region stays valid. */
-static inline int usiw_door_rereg(int err)
+static inline int usiw_result_rereg(int err)
 {
-	return usiw_door_int(err) ? IBV_REREG_MR_ERR_INPUT : 0;
+	return usiw_result_int(err) ? IBV_REREG_MR_ERR_INPUT : 0;
 }
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Every error through each door. */
+/* Every error as the result of each kind of verb. */
 #include "test.h"
 
 #include <limits.h>
 
-#include "../../providers/usiw/door.h"
+#include "../../providers/usiw/result.h"
 
 static void value_is_positive_errno(void **state)
 {
@@ -12,7 +12,7 @@ static void value_is_positive_errno(void **state)
 
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
-		assert_int_equal(usiw_door_int(-e), e);
+		assert_int_equal(usiw_result_int(-e), e);
 		assert_int_equal(errno, e);
 	}
 }
@@ -23,7 +23,7 @@ static void object_is_null_with_errno(void **state)
 
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
-		assert_null(usiw_door_null(-e));
+		assert_null(usiw_result_null(-e));
 		assert_int_equal(errno, e);
 	}
 }
@@ -34,7 +34,7 @@ static void poll_is_minus_one_with_errno(void **state)
 
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
-		assert_int_equal(usiw_door_minus(-e), -1);
+		assert_int_equal(usiw_result_minus(-e), -1);
 		assert_int_equal(errno, e);
 	}
 }
@@ -45,7 +45,7 @@ static void rereg_is_a_code_of_its_own(void **state)
 
 	for (e = 1; e <= USIW_ERRNO_MAX; e++) {
 		errno = 0;
-		assert_int_equal(usiw_door_rereg(-e), IBV_REREG_MR_ERR_INPUT);
+		assert_int_equal(usiw_result_rereg(-e), IBV_REREG_MR_ERR_INPUT);
 		assert_int_equal(errno, e);
 	}
 }
@@ -53,10 +53,10 @@ static void rereg_is_a_code_of_its_own(void **state)
 static void success_passes_and_keeps_errno(void **state)
 {
 	errno = ERANGE;
-	assert_int_equal(usiw_door_int(0), 0);
-	assert_int_equal(usiw_door_int(7), 0);
-	assert_int_equal(usiw_door_minus(7), 7);
-	assert_int_equal(usiw_door_rereg(0), 0);
+	assert_int_equal(usiw_result_int(0), 0);
+	assert_int_equal(usiw_result_int(7), 0);
+	assert_int_equal(usiw_result_minus(7), 7);
+	assert_int_equal(usiw_result_rereg(0), 0);
 	assert_int_equal(errno, ERANGE);
 }
 
@@ -66,9 +66,9 @@ static void no_errno_is_an_io_error(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(odd); i++) {
-		assert_int_equal(usiw_door_int(odd[i]), EIO);
-		assert_int_equal(usiw_door_minus(odd[i]), -1);
-		assert_null(usiw_door_null(odd[i]));
+		assert_int_equal(usiw_result_int(odd[i]), EIO);
+		assert_int_equal(usiw_result_minus(odd[i]), -1);
+		assert_null(usiw_result_null(odd[i]));
 		assert_int_equal(errno, EIO);
 	}
 }
