@@ -6,7 +6,7 @@ _usiw_words() {
 	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
 }
 
-# What stands behind usiw run, as if it were a line of its own.
+# Completes the words after usiw run, as if they were a separate command line.
 _usiw_program() {
 	if declare -F _command_offset >/dev/null; then
 		_command_offset "$1"

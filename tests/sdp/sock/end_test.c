@@ -23,7 +23,7 @@ static char places[2];
 #define LINK ((struct sdp_link *)(void *)&places[0])
 #define PAST ((struct sdp_link *)(void *)&places[1])
 
-/* ---- what stands around it ---- */
+/* ---- stand-ins for other files ---- */
 
 static struct sdp_sock sock;
 static uint64_t now;
