@@ -486,6 +486,18 @@ void smpa_conn_set_mulpdu(struct smpa_conn *conn, uint32_t mulpdu)
 	conn->tx.mulpdu = mulpdu_clamp(mulpdu);
 }
 
+int smpa_conn_drop_crc(struct smpa_conn *conn)
+{
+	const struct conn_rx *rx = &conn->rx;
+
+	if (conn->phase != PHASE_RDMA)
+		return -EINVAL;
+	if (rx->state != RX_FPDU || !rx_is_drained(rx))
+		return -EBUSY;
+	conn->out.has_crc = false;
+	return 0;
+}
+
 const struct smpa_counters *smpa_conn_counters(const struct smpa_conn *conn)
 {
 	return &conn->cnt;

@@ -603,6 +603,15 @@ void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault);
  */
 bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
 
+/**
+ * smpa_conn_drop_crc - neither compute nor check CRCs from here on
+ * For streams whose octets do not go over a wire any more, if the peer does the
+ * same: both have agreed on that by other means than MPA.  FPDUs that are
+ * encoded already keep their CRC, and the field of all others is zero (C-7).
+ * Return: 0; -EINVAL: not in RDMA mode; -EBUSY: a part of an FPDU has arrived.
+ */
+int smpa_conn_drop_crc(struct smpa_conn *conn);
+
 /* ---- counters --------------------------------------------------------- */
 
 struct smpa_counters {
