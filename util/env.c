@@ -30,6 +30,9 @@
 	  "what to print on stderr; parts: mpa rnic cm verbs kabi sdp tool")   \
 	X("USIW_CRC", WORD, crc, 0, 0, "on|off|auto", "on",                    \
 	  "MPA CRC; auto: off towards addresses of this machine")              \
+	X("USIW_LOCAL", WORD, local, 0, 0, "auto|off|any", "off",              \
+	  "shared memory towards peers on this host: with the same user, "     \
+	  "never, or with any user")                                           \
 	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",          \
 	  "show usiw devices only, or beside the machine's RDMA hardware")     \
 	X("USIW_PERSONA", WORD, persona, 0, 0, "rnic|ca", "rnic",              \
@@ -111,6 +114,7 @@ static const struct setting setting_rows[] = { SETTINGS(SETTING_ROW) };
 const size_t util_setting_cnt = SETTING_CNT;
 
 _Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
+_Static_assert(sizeof(enum util_local) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_persona) == sizeof(uint32_t), "enum size");
 _Static_assert(sizeof(enum util_port_space) == sizeof(uint32_t), "enum size");

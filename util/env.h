@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 enum util_crc { UTIL_CRC_ON, UTIL_CRC_OFF, UTIL_CRC_AUTO };
+enum util_local { UTIL_LOCAL_AUTO, UTIL_LOCAL_OFF, UTIL_LOCAL_ANY };
 enum util_devices { UTIL_DEVICES_ONLY, UTIL_DEVICES_BESIDE };
 enum util_port_space { UTIL_PORT_SPACE_APART, UTIL_PORT_SPACE_SHARED };
 enum util_persona { UTIL_PERSONA_RNIC, UTIL_PERSONA_CA };
@@ -22,6 +23,7 @@ enum util_sdp_carrier { UTIL_SDP_CARRIER_AUTO, UTIL_SDP_CARRIER_CM };
 struct util_settings {
 	const char *log;	   /* USIW_LOG, see util/log.h */
 	enum util_crc crc;	   /* USIW_CRC on|off|auto, default on */
+	enum util_local local;	   /* USIW_LOCAL auto|off|any, default off */
 	enum util_devices devices; /* USIW_DEVICES only|beside, default only */
 	/* USIW_PORT_SPACE apart|shared, default apart */
 	enum util_port_space port_space;

@@ -167,6 +167,8 @@ static int accept_reply(struct cm_conn *conn,
 	if (ret < 0)
 		return ret;
 	/* From here on there is no way back. */
+	if (!conn->is_bare)
+		rnic_start_offer(&conn->start);
 	if (rnic_start_established(&conn->start, ret_ev) == 0)
 		return 0;
 	cm_conn_free(conn);
@@ -261,7 +263,7 @@ static int answered_attach(struct cm_conn *conn)
 
 void cm_passive_answered(struct cm_conn *conn)
 {
-	int ret = rnic_stream_start_is_heard(conn->start.stream);
+	int ret = rnic_start_is_heard(&conn->start);
 
 	if (ret > 0)
 		ret = answered_attach(conn);

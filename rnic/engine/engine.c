@@ -12,6 +12,7 @@
 #include "../../util/cancel.h"
 #include "../../util/env.h"
 #include "../../util/log.h"
+#include "hot.h"
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/stat.h"
@@ -87,6 +88,7 @@ void rnic_engine_lead(struct rnic_engine *engine)
 void rnic_engine_unlead(struct rnic_engine *engine)
 {
 	for (;;) {
+		rnic_engine_leave_hot(engine);
 		util_unlock(&engine->lead);
 		/*
 		 * Pairs with the fence in rnic_engine_ring(): a bell pushed
@@ -225,6 +227,7 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 	struct rnic_slot *slot = &engine->slots[source->slot];
 
 	util_lock_assert_held(&engine->lead);
+	rnic_engine_remove_wake(engine, source);
 	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->fd, NULL);
 	slot->source = NULL;
 	slot->gen++;
@@ -260,13 +263,20 @@ void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
 static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
 			       uint32_t events)
 {
-	uint32_t slot = (uint32_t)token;
+	uint32_t slot = (uint32_t)token & ~ENGINE_SLOT_WAKE;
+	struct rnic_source *source;
 
 	/* The wake token's number is above any slot's, too. */
 	if (slot >= engine->slot_cnt || !engine->slots[slot].source ||
 	    engine->slots[slot].gen != (uint32_t)(token >> 32))
 		return; /* the source went while the event was on its way */
-	engine->ops->pass(engine->slots[slot].source, events);
+	source = engine->slots[slot].source;
+	if (!((uint32_t)token & ENGINE_SLOT_WAKE)) {
+		engine->ops->pass(source, events);
+	} else if (source->has_wake) {
+		rnic_engine_await(engine, source);
+		engine->ops->look(source, true);
+	}
 }
 
 static void engine_due(struct rnic_engine *engine)
@@ -283,22 +293,68 @@ static void engine_due(struct rnic_engine *engine)
 void rnic_engine_serve_events(struct rnic_engine *engine,
 			      const struct epoll_event *ev, int cnt)
 {
+	(void)rnic_engine_look_hot(engine);
 	for (int i = 0; i < cnt; i++)
 		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
 	rnic_engine_serve_bells(engine);
 	engine_due(engine);
 }
 
-static void engine_pass_hot(struct rnic_engine *engine)
+/* What epoll knows now. */
+static void engine_pass_epoll(struct rnic_engine *engine)
+{
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	int cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
+
+	if (rnic_engine_wait_error(cnt))
+		rnic_engine_break(engine, rnic_engine_wait_error(cnt));
+	for (int i = 0; i < cnt; i++)
+		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
+}
+
+/* The sources that have a socket only; there are few. */
+static void engine_pass_sockets(struct rnic_engine *engine)
 {
 	struct rnic_source *source, *next;
 
 	for (source = LIST_FIRST(&engine->sources); source; source = next) {
 		next = LIST_NEXT(source, link);
-		engine->ops->pass(source, EPOLLIN | EPOLLOUT);
+		if (!source->has_wake)
+			engine->ops->pass(source, EPOLLIN | EPOLLOUT);
 	}
+}
+
+/* The sockets of sources with memory say next to nothing. */
+static void engine_pass(struct rnic_engine *engine)
+{
+	uint32_t memory_cnt =
+		atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed);
+	bool has_sockets = engine->source_cnt > memory_cnt;
+	bool is_rare = memory_cnt &&
+		       ++engine->poll_cnt % ENGINE_SOCKET_POLLS == 0;
+	bool has_news = memory_cnt && rnic_engine_look_hot(engine);
+
+	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX && has_sockets)
+		engine_pass_sockets(engine);
+	else if (has_sockets && !has_news)
+		is_rare = true;
+	if (is_rare)
+		engine_pass_epoll(engine);
 	rnic_engine_serve_bells(engine);
 	engine_due(engine);
+}
+
+bool rnic_engine_rest(struct rnic_engine *engine)
+{
+	bool is_quiet;
+
+	/* relaxed: a source that comes later comes asleep */
+	if (!atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed))
+		return true;
+	rnic_engine_lead(engine);
+	is_quiet = rnic_engine_sleep_hot(engine);
+	rnic_engine_unlead(engine);
+	return is_quiet;
 }
 
 void rnic_engine_break(struct rnic_engine *engine, int err)
@@ -334,22 +390,11 @@ static void engine_begin_poll(struct rnic_engine *engine)
 
 void rnic_engine_poll(struct rnic_engine *engine)
 {
-	struct epoll_event ev[ENGINE_EVENT_MAX];
-	int cnt;
-
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	engine_begin_poll(engine);
 	rnic_stat_add(RNIC_STAT_passes_poll, 1);
-	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX) {
-		engine_pass_hot(engine);
-	} else {
-		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
-					  0);
-		if (rnic_engine_wait_error(cnt))
-			rnic_engine_break(engine, rnic_engine_wait_error(cnt));
-		rnic_engine_serve_events(engine, ev, cnt);
-	}
+	engine_pass(engine);
 	rnic_engine_unlead(engine);
 }
 
@@ -401,6 +446,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->ops = ops;
 	engine->ctx = ctx;
 	LIST_INIT(&engine->sources);
+	TAILQ_INIT(&engine->hot);
 	engine->slot_free = UINT32_MAX;
 	atomic_init(&engine->post_cpu, -1);
 	engine->rx_pool.size =
@@ -447,7 +493,8 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 	}
 	while (!LIST_EMPTY(&engine->sources) && rnic_now_ns() < end_ns) {
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
-					  10);
+					  rnic_engine_sleep_hot(engine) ? 10
+									: 0);
 		if (rnic_engine_wait_error(cnt))
 			break;
 		rnic_engine_wake_clear(engine, ev, cnt);

@@ -91,6 +91,10 @@ static inline bool rnic_engine_has_bells(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
 }
 
+/* The calling thread is about to sleep on epfd: that tells of all news from now
+ * on.  Return: false: there is some already, which the next pass serves. */
+bool rnic_engine_rest(struct rnic_engine *engine);
+
 /* One pass in the calling thread, which found its CQ empty. */
 void rnic_engine_poll(struct rnic_engine *engine);
 

@@ -25,9 +25,20 @@ struct rnic_source {
 	uint32_t slot;
 	uint32_t events; /* of epoll, registered at present */
 	LIST_ENTRY(rnic_source) link;
+
+	/* Memory beside the socket: hot.h.  News is a word that has changed;
+	 * NULL: nothing is awaited there. */
+	const _Atomic uint64_t *in, *out;
+	uint64_t in_seen, out_seen;
+	int wake_fd; /* with has_wake */
+	bool has_wake;
+	bool is_hot;
+	bool is_asleep; /* or has been woken since: wake_fd says so then */
+	TAILQ_ENTRY(rnic_source) hot_link;
 };
 
 LIST_HEAD(rnic_source_list, rnic_source);
+TAILQ_HEAD(rnic_hot_list, rnic_source);
 
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX
@@ -53,6 +64,14 @@ struct rnic_engine_ops {
 	/* The socket is, or may be, ready for @events. The source may be
 	 * freed. */
 	void (*pass)(struct rnic_source *source, uint32_t events);
+	/* Its memory has, or may have, news. @is_woken: wake_fd is readable.
+	 * The source may be freed. */
+	void (*look)(struct rnic_source *source, bool is_woken);
+	/* From now on wake_fd tells of news. Return: false: there is news
+	 * already, and wake_fd does not tell. */
+	bool (*sleep)(struct rnic_source *source);
+	/* wake_fd need not tell of news: this end looks. */
+	void (*stay_awake)(struct rnic_source *source);
 	/* deadline_ns has come: does the work that is due, and sets the next
 	 * deadline. */
 	void (*due)(struct rnic_engine *engine, uint64_t now_ns);
@@ -91,7 +110,8 @@ struct rnic_engine {
 	/* One of them has slept, and has not armed a CQ since to sleep
 	 * elsewhere. */
 	_Atomic bool is_attended;
-	_Atomic bool is_woken; /* wake_fd has something for the thread */
+	_Atomic bool is_woken;	     /* wake_fd has something for the thread */
+	_Atomic uint32_t memory_cnt; /* sources with memory */
 	const struct rnic_engine_ops *ops;
 	struct rnic_context *ctx; /* the owner */
 
@@ -100,6 +120,10 @@ struct rnic_engine {
 	uint32_t slot_cnt, slot_free;
 	struct rnic_source_list sources; /* all, newest first */
 	uint32_t source_cnt;
+	struct rnic_hot_list hot; /* latest first */
+	uint32_t hot_cnt;
+	bool is_restless;  /* not all of them are asleep */
+	uint32_t poll_cnt; /* polls, for ENGINE_SOCKET_POLLS */
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t deadline_ns; /* earliest of all sources; 0: none */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */

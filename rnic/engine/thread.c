@@ -16,6 +16,7 @@
 #include "../../util/log.h"
 #include "../../util/thread.h"
 #include "engine.h"
+#include "hot.h"
 #include "os/stat.h"
 #include "wake.h"
 
@@ -239,6 +240,20 @@ static bool engine_is_unserved(const struct rnic_engine *engine)
 	return !util_lock_is_held(&engine->lead);
 }
 
+/* Did octets wait in memory, where epoll does not see them? */
+static bool engine_has_news(struct rnic_engine *engine)
+{
+	bool has_news;
+
+	/* relaxed: a hint */
+	if (!atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed) ||
+	    !util_trylock(&engine->lead))
+		return false; /* who leads, looks */
+	has_news = rnic_engine_has_news(engine);
+	rnic_engine_unlead(engine);
+	return has_news;
+}
+
 /* Asleep, it does not watch posts: those that wait are served before. */
 static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 			int timeout_ms)
@@ -248,7 +263,7 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 	/* Pairs with the fence in rnic_engine_post(): a poster that saw
 	 * is_watching has rung a bell that is seen here. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (engine_is_unserved(engine))
+	if (engine_is_unserved(engine) || !rnic_engine_rest(engine))
 		timeout_ms = 0;
 	return util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 				   timeout_ms);
@@ -265,7 +280,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		trust->was_parked = false;
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  0);
-		if (cnt > 0)
+		if (cnt > 0 || engine_has_news(engine))
 			trust_lose(engine, trust);
 		else if (rnic_engine_has_bells(engine))
 			trust_pause(trust);

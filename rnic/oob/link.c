@@ -261,8 +261,10 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 		rnic_stream_conn(link->start.stream), pd, sizeof(pd),
 		depth_with_ack(oob->opt.ird, util_settings()->ird),
 		depth_with_ack(util_settings()->ord, UINT8_MAX));
-	if (rc == 0)
+	if (rc == 0) {
+		rnic_start_offer(&link->start);
 		rc = rnic_start_established(&link->start, &ev);
+	}
 	if (rc == 0)
 		rc = rnic_start_watch(&link->start, EPOLLIN);
 	if (rc < 0)
@@ -271,7 +273,7 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 
 static void link_answered(struct oob_link *link)
 {
-	int rc = rnic_stream_start_is_heard(link->start.stream);
+	int rc = rnic_start_is_heard(&link->start);
 
 	if (rc > 0)
 		link_attach(link);

@@ -14,8 +14,8 @@
 
 /* X(identifier): the identifier is the counter's name in the page. */
 #define RNIC_STAT_LIST(X)                                                      \
-	X(tx_octets) /* TCP payload octets sent in RDMA mode */                \
-	X(rx_octets) /* TCP payload octets received in RDMA mode */            \
+	X(tx_octets) /* octets of streams sent in RDMA mode */                 \
+	X(rx_octets) /* octets of streams received in RDMA mode */             \
 	X(tx_fpdu)                                                             \
 	X(rx_fpdu)                                                             \
 	X(tx_payload) /* DDP payload octets sent */                            \
@@ -45,6 +45,11 @@
 	X(parks)                                                               \
 	X(streams_opened)                                                      \
 	X(streams_ended)                                                       \
+	X(local_opened) /* streams that go through shared memory */            \
+	X(local_left)	/* ... and went back to TCP */                         \
+	X(local_wakes)	/* sleeping peers woken */                             \
+	X(local_tx_octets)                                                     \
+	X(local_rx_octets)                                                     \
 	X(connects)                                                            \
 	X(accepts)                                                             \
 	X(rejects)                                                             \

@@ -236,6 +236,10 @@ int rnic_cq_sleep_begin(struct rnic_cq *cq)
 		return -EAGAIN;
 	cq_arm(cq, false);
 	rnic_engine_flush(cq->ctx->engine);
+	if (!rnic_engine_rest(cq->ctx->engine)) {
+		rnic_cq_sleep_end(cq);
+		return -EAGAIN;
+	}
 	if (atomic_load_explicit(&cq->look, memory_order_relaxed) ==
 	    RNIC_CQ_LOOKED)
 		atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_VAIN,

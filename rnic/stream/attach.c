@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "carrier.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "os/stat.h"
@@ -50,8 +51,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	/* No siw connects out of band. */
 	if (!qp->sq.ack.is_on)
 		rnic_stream_probe_start(stream);
+	rnic_stream_carrier_begin(stream);
 	/* The Reply, the RTR, and what was posted before. */
-	rnic_stream_tx(stream);
+	rnic_stream_begin(stream);
 unlead:
 	rnic_engine_unlead(qp->engine);
 	return rc;

@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "io.h"
+#include "local/local.h"
 #include "loop/ref.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -66,6 +67,8 @@ static void stream_free(struct rnic_stream *stream)
 	rnic_stream_count(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
+	rnic_fd_close(stream->meet_fd);
+	rnic_local_free(stream->local);
 	smpa_conn_free(stream->conn);
 	rnic_staging_put(&engine->rx_pool, stream->rx_staging);
 	rnic_staging_put(&engine->tx_pool, stream->tx_staging);
@@ -84,12 +87,15 @@ static void stream_fin(struct rnic_stream *stream)
 	stream->is_tx_blocked = false;
 }
 
-/* What the peer's TCP has acknowledged. */
+/* What the peer's TCP has acknowledged, and what the peer has read. */
 static uint64_t stream_acked(const struct rnic_stream *stream)
 {
+	uint64_t acked = stream->local ? rnic_local_acked(stream->local) : 0;
 	struct tcp_info info;
 
-	return rnic_stream_tcp_info(stream, &info) ? info.tcpi_bytes_acked : 0;
+	return rnic_stream_tcp_info(stream, &info)
+		       ? acked + info.tcpi_bytes_acked
+		       : acked;
 }
 
 static void stream_limit(struct rnic_stream *stream)

@@ -10,8 +10,10 @@
 #include <sys/epoll.h>
 
 #include "../../util/log.h"
+#include "carrier.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
+#include "local/local.h"
 #include "nudge.h"
 #include "os/stat.h"
 #include "qp/inbound.h"
@@ -94,6 +96,11 @@ static int stream_send_flags(const struct rnic_stream *stream)
 	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
 }
 
+static bool stream_sends_locally(const struct rnic_stream *stream)
+{
+	return stream->local && rnic_local_sends(stream->local);
+}
+
 /* Return: 1: all that was prepared is sent; 0: nothing was prepared, or TCP is
  * full; -EFAULT: what comes next cannot be read; other -errno: the socket
  * failed. */
@@ -122,7 +129,8 @@ static int stream_put(struct rnic_stream *stream)
 		stream->send_error = (int)len;
 		return (int)len;
 	}
-	rnic_stat_add(RNIC_STAT_tx_calls, 1);
+	if (!stream_sends_locally(stream))
+		rnic_stat_add(RNIC_STAT_tx_calls, 1);
 	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
 	stream->is_tx_blocked = (size_t)len < want;
@@ -324,6 +332,13 @@ bool rnic_stream_has_work(const struct rnic_stream *stream)
 	       (rnic_irq_is_waiting(qp) || rnic_sq_is_waiting(qp));
 }
 
+/* The ring has been left, and the peer may wait there. */
+bool rnic_stream_has_left(const struct rnic_stream *stream)
+{
+	return stream->local && stream->local->has_left_tx &&
+	       !stream->local->is_left_told;
+}
+
 int rnic_stream_transmit(struct rnic_stream *stream)
 {
 	int rc = 1;
@@ -339,20 +354,24 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 				rnic_retry_begin(stream);
 		}
 		rc = stream_send(stream);
+		if (rc == 0 && rnic_stream_has_left(stream) &&
+		    rnic_stream_lend_tx(stream) == 0)
+			rc = rnic_stream_carrier_tell(stream);
 	}
 	return rc;
 }
 
 void rnic_stream_watch(struct rnic_stream *stream)
 {
-	uint32_t events = 0;
+	bool wants_in = !stream->has_peer_fin && !rnic_stream_is_full(stream);
+	uint32_t events = wants_in ? EPOLLIN : 0;
 
-	if (!stream->has_peer_fin && !rnic_stream_is_full(stream))
-		events |= EPOLLIN;
-	if (stream->is_tx_blocked)
+	if (stream->is_tx_blocked && !stream_sends_locally(stream))
 		events |= EPOLLOUT;
 	if (events != stream->source.events)
 		rnic_engine_set_events(stream->engine, &stream->source, events);
+	if (stream->local)
+		rnic_stream_carrier_watch(stream, wants_in);
 }
 
 void rnic_stream_settle(struct rnic_stream *stream)

@@ -19,8 +19,12 @@ enum rnic_stream_phase {
 				then FIN; input is thrown away */
 };
 
+struct rnic_local;
+
 struct rnic_stream {
 	struct rnic_source source;    /* the socket */
+	struct rnic_local *local;     /* NULL: octets go by TCP only */
+	int meet_fd;		      /* Initiator, in START; -1: none */
 	enum rnic_stream_phase phase; /* changed by rnic_stream_enter() */
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */

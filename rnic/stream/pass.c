@@ -6,9 +6,11 @@
 #include <sys/epoll.h>
 
 #include "../../util/log.h"
+#include "carrier.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "io.h"
+#include "local/local.h"
 #include "os/clock.h"
 #include "os/tcp.h"
 #include "socket.h"
@@ -164,7 +166,7 @@ static bool stream_is_unread(const struct rnic_stream *stream)
 	       (stream->has_peer_fin || rnic_stream_is_full(stream));
 }
 
-void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
+static void stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
@@ -187,10 +189,34 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 	if (stream->qp)
 		rnic_qp_end(stream->qp);
 	if (rnic_stream_has_work(stream) || stream->is_tx_blocked ||
-	    smpa_conn_tx_pending(stream->conn))
+	    rnic_stream_has_left(stream) || smpa_conn_tx_pending(stream->conn))
 		stream_transmit(stream);
 	else
 		rnic_stream_end_step(stream);
+}
+
+void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
+{
+	if (stream->local)
+		stream->local->is_tcp_due = true;
+	stream_pass(stream, events);
+}
+
+void rnic_stream_look(struct rnic_stream *stream, bool is_woken)
+{
+	if ((is_woken || rnic_local_is_called(stream->local)) &&
+	    !rnic_local_woken(stream->local))
+		rnic_stream_carrier_lost(stream);
+	stream_pass(stream, EPOLLIN | EPOLLOUT);
+}
+
+void rnic_stream_begin(struct rnic_stream *stream)
+{
+	/* Nothing tells of what the peer has written to the ring already. */
+	if (stream->local && rnic_stream_wake_fd(stream) < 0)
+		rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
+	else
+		rnic_stream_tx(stream);
 }
 
 void rnic_stream_resume(struct rnic_stream *stream)

@@ -9,6 +9,13 @@
 /* Receive, place, complete, transmit.  @events: from epoll, or all. */
 void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
 
+/* The local path has news, or may have; @is_woken: its wake socket is readable.
+ */
+void rnic_stream_look(struct rnic_stream *stream, bool is_woken);
+
+/* The QP has taken it: transmit what waits. */
+void rnic_stream_begin(struct rnic_stream *stream);
+
 /* What kept the stream from being read is gone: as rnic_stream_pass(). */
 void rnic_stream_resume(struct rnic_stream *stream);
 

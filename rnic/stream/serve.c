@@ -2,6 +2,7 @@
 /* What the engine calls: for its streams, and for the bells of QPs and SRQs. */
 #include "serve.h"
 
+#include "carrier.h"
 #include "end.h"
 #include "io.h"
 #include "mem/context.h"
@@ -89,6 +90,21 @@ static void serve_pass(struct rnic_source *source, uint32_t events)
 	rnic_stream_pass(stream_of(source), events);
 }
 
+static void serve_look(struct rnic_source *source, bool is_woken)
+{
+	rnic_stream_look(stream_of(source), is_woken);
+}
+
+static bool serve_sleep(struct rnic_source *source)
+{
+	return rnic_stream_carrier_sleep(stream_of(source));
+}
+
+static void serve_stay_awake(struct rnic_source *source)
+{
+	rnic_stream_carrier_stay_awake(stream_of(source));
+}
+
 static void serve_mr_gone(struct rnic_source *source, uint32_t stag,
 			  const void *addr, size_t len)
 {
@@ -114,6 +130,9 @@ static void serve_broken(struct rnic_engine *engine)
 
 const struct rnic_engine_ops rnic_stream_ops = {
 	.pass = serve_pass,
+	.look = serve_look,
+	.sleep = serve_sleep,
+	.stay_awake = serve_stay_awake,
 	.due = serve_due,
 	.mr_gone = serve_mr_gone,
 	.drain = serve_drain,

@@ -10,6 +10,8 @@
 #include <sys/epoll.h>
 
 #include "../../util/env.h"
+#include "local/local.h"
+#include "local/ring.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/guard.h"
@@ -35,6 +37,8 @@ static int stream_lend_start(struct rnic_stream *stream)
 static void stream_release(struct rnic_stream *stream)
 {
 	smpa_conn_free(stream->conn);
+	rnic_local_free(stream->local);
+	rnic_fd_close(stream->meet_fd);
 	free(stream->start_rx);
 	free(stream->start_tx);
 	free(stream);
@@ -50,6 +54,7 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 	if (!stream)
 		return -ENOMEM;
 	stream->source.fd = fd;
+	stream->meet_fd = -1;
 	stream->is_initiator = opt->role == SMPA_INITIATOR;
 	own.guard = rnic_guard;
 	rc = smpa_conn_new(&stream->conn, &own);
@@ -139,9 +144,12 @@ size_t rnic_stream_start_taken(const struct rnic_stream *stream)
 int rnic_stream_start_is_heard(const struct rnic_stream *stream)
 {
 	uint8_t octet;
-	ssize_t len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
-				       MSG_PEEK | MSG_DONTWAIT);
+	ssize_t len;
 
+	if (stream->local && rnic_ring_has_octets(&stream->local->rx))
+		return 1;
+	len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
+			       MSG_PEEK | MSG_DONTWAIT);
 	if (len > 0)
 		return 1;
 	return len < 0 && errno == EAGAIN ? 0 : -ECONNRESET;

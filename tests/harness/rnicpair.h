@@ -2,6 +2,7 @@
 /*
  * Two QPs of two contexts on usiw_lo, connected by a loopback TCP connection.
  * The harness does the MPA start itself, without the connection manager.
+ * USIW_LOCAL says whether the QPs use the local path.
  *
  * A failure of the harness aborts, because it is an error of the test.
  */
@@ -31,7 +32,9 @@ struct rnicpair_options {
 	uint32_t srq_wr; /* > 0: side 1 receives from an SRQ */
 	bool has_chan;	 /* completion channel for all CQs */
 	size_t buf_len;
-	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: default */
+	int sockbuf; /* SO_SNDBUF and SO_RCVBUF; 0: default */
+	/* Of the local path, if USIW_LOCAL allows it. */
+	bool meets_nobody, offers_nothing;
 	uint64_t cm_ref; /* side i has cm_ref + i; 0: none */
 };
 

@@ -13,6 +13,7 @@
 #include "qp/inbound.h"
 #include "qp/sq.h"
 #include "stream/object.h"
+#include "stream/pass.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -507,6 +508,7 @@ static void a_refused_query_confirms_nothing(void **state)
 	ev.term.qn = 1;
 	rnic_engine_lead(a->qp->engine);
 	assert_int_equal(rnic_inbound_event(a->qp, &ev), -EPROTO);
+	rnic_stream_pass(a->qp->stream, 0);
 	rnic_engine_unlead(a->qp->engine);
 	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Sources whose octets come through memory, beside their socket.
+ *
+ * The other end of such a source wakes this one, by the descriptor wake_fd, if
+ * it is asleep.  Those that had news lately are hot: each poll looks at them,
+ * at one word each, and at the sockets of all sources rarely.  While the
+ * completion thread watches, hot sources stay awake, and nobody is woken.
+ * Before it sleeps in epoll, and where it sleeps there while another thread
+ * polls, all sources are put to sleep.  So what a poll costs does not grow with
+ * the number of sources.
+ *
+ * All under the lead.
+ */
+#ifndef RNIC_ENGINE_HOT_H
+#define RNIC_ENGINE_HOT_H
+
+#include "object.h"
+
+/* So many are looked at in each poll, but for those that cannot sleep. */
+#define ENGINE_HOT_MAX 8u
+/* Of so many polls one asks epoll for the sockets of such sources. */
+#define ENGINE_SOCKET_POLLS 64u
+
+/* epoll data: the slot's, for the descriptor beside the socket. */
+#define ENGINE_SLOT_WAKE (1u << 31)
+
+/*
+ * The source, which rnic_engine_add() has taken, is asleep, and is woken by
+ * @wake_fd.  Return: 0; what epoll_ctl() said.
+ */
+int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
+			 int wake_fd);
+/* Whether it has one or not.  The source stays. */
+void rnic_engine_remove_wake(struct rnic_engine *engine,
+			     struct rnic_source *source);
+
+/* It has been woken, or has had news: the next polls look at it. */
+void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source);
+
+/* More is awaited from it than before: what its owner has set in the source. */
+void rnic_engine_await(struct rnic_engine *engine, struct rnic_source *source);
+
+/* May hot sources stay awake when this thread has gone? */
+bool rnic_engine_may_stay_awake(const struct rnic_engine *engine);
+
+/* Serve the hot sources that have news.  Return: whether there were any. */
+bool rnic_engine_look_hot(struct rnic_engine *engine);
+
+/* The lead is given up: nobody else looks when this thread polls no more. */
+void rnic_engine_leave_hot(struct rnic_engine *engine);
+
+/* Is there news?  Nothing is served. */
+bool rnic_engine_has_news(const struct rnic_engine *engine);
+
+/* Put all to sleep, and serve those that have news then.  Return: false: news
+ * came again and again, and somebody has to look soon. */
+bool rnic_engine_sleep_hot(struct rnic_engine *engine);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The local path of one stream: octets through the rings, and who wakes whom.
+ *
+ * Either direction can go back to TCP at any time, at its writer's will: the
+ * writer says so behind its last octet in the ring, and the reader goes on with
+ * the socket when it has read the ring to that place.
+ */
+#ifndef RNIC_LOCAL_H
+#define RNIC_LOCAL_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "object.h"
+
+/*
+ * @mem: from rnic_local_memory_map(), @wake_fd: in the fd table.  Both are the
+ *   object's.  NULL: out of memory; then they are the caller's.
+ * Both readers are asleep at first.
+ */
+struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active);
+/* NULL: nothing. */
+void rnic_local_free(struct rnic_local *local);
+
+/* ---- octets ----------------------------------------------------------------
+ */
+
+/*
+ * Return: octets taken; -EAGAIN: the ring is full; -EPIPE: nothing is taken,
+ * and the octets go by TCP, as all that follow; -EFAULT: the source cannot be
+ *   read; -EPROTO: the other end breaks the rules.
+ */
+ssize_t rnic_local_send(struct rnic_local *local, const struct iovec *iov,
+			int cnt);
+
+/*
+ * @cnt 0: throw away what is there.
+ * Return: octets; -EAGAIN: there is nothing; -EPIPE: the other end sends by TCP
+ *   now, and nothing is left here; -EFAULT, -EPROTO: as above.
+ */
+ssize_t rnic_local_recv(struct rnic_local *local, const struct iovec *iov,
+			int cnt);
+
+/* Octets that the other end has taken out of its ring. */
+uint64_t rnic_local_acked(const struct rnic_local *local);
+
+/* ---- sleep -----------------------------------------------------------------
+ */
+
+/* This end looks at its ring by itself from now on. */
+void rnic_local_stay_awake(struct rnic_local *local);
+
+/*
+ * Is about to look at nothing until it is woken.  @wants_in, @wants_out: for
+ * octets; for room.
+ * Return: false: there is something to do at once; it is awake.
+ */
+bool rnic_local_sleep(struct rnic_local *local, bool wants_in, bool wants_out);
+
+/* Has the other end woken this one, which has found the octets by itself?  The
+ * socket is readable then, or is about to be. */
+bool rnic_local_is_called(const struct rnic_local *local);
+
+/* The socket is readable.  Return: false: the other end cannot be woken, and
+ * wakes nobody, any more. */
+bool rnic_local_woken(struct rnic_local *local);
+
+/* ---- back to TCP ------------------------------------------------------------
+ */
+
+/* Send by TCP from here on. */
+void rnic_local_leave_tx(struct rnic_local *local);
+
+/* This end cannot be woken: ask the other end to send by TCP.  It does so with
+ * the next octets that it has. */
+void rnic_local_leave_rx(struct rnic_local *local);
+
+/* Do octets of this end leave by the ring? */
+static inline bool rnic_local_sends(const struct rnic_local *local)
+{
+	return local->state == RNIC_LOCAL_ON && !local->has_left_tx;
+}
+
+#endif

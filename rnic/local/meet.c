@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* How the two ends of a TCP connection on one host come to share memory. */
+#define _GNU_SOURCE /* accept4, struct ucred */
+#include "meet.h"
+
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../../util/cancel.h"
+#include "../../util/env.h"
+#include "local.h"
+#include "memory.h"
+#include "os/addr.h"
+#include "os/fd.h"
+#include "os/tcp.h"
+
+/* Of the name, and of the offer: both change with the layout of the memory. */
+#define MEET_VERSION 1u
+#define MEET_MAGIC 0x7573774cu
+/* Anybody may connect to the name: so many are looked at. */
+#define MEET_BACKLOG 8
+
+struct meet_offer {
+	uint32_t magic, version;
+	uint64_t size; /* of the memory */
+};
+
+/* ---- the name ---------------------------------------------------------------
+ */
+
+static size_t name_put(char *out, const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+	bool is_v6 = addr->ss_family == AF_INET6;
+	const uint8_t *octet = is_v6 ? sin6->sin6_addr.s6_addr
+				     : (const uint8_t *)&sin->sin_addr;
+	size_t len = 0;
+
+	for (size_t i = 0; i < (is_v6 ? 16u : 4u); i++)
+		len += (size_t)sprintf(out + len, "%02x", octet[i]);
+	len += (size_t)sprintf(
+		out + len, ".%u",
+		ntohs(rnic_addr_port_be((const struct sockaddr *)addr)));
+	return len;
+}
+
+/* An address of that kind is not unique on the host. */
+static bool addr_is_link_local(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LINKLOCAL(
+		       &((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
+struct meet_name {
+	struct sockaddr_un sun;
+	socklen_t len;
+};
+
+/* Return: 0; -errno: there is nothing to meet for. */
+static int meet_name(int tcp_fd, bool is_active, struct meet_name *ret_name)
+{
+	struct sockaddr_storage local, peer;
+	const struct sockaddr_storage *from = is_active ? &local : &peer;
+	const struct sockaddr_storage *to = is_active ? &peer : &local;
+	char *path = ret_name->sun.sun_path + 1;
+	size_t len;
+
+	if (util_settings()->local == UTIL_LOCAL_OFF)
+		return -EOPNOTSUPP;
+	rnic_addr_of_socket(tcp_fd, &local, &peer);
+	if (local.ss_family == AF_UNSPEC || peer.ss_family != local.ss_family)
+		return -ENOTCONN;
+	if (addr_is_link_local(&local) || addr_is_link_local(&peer) ||
+	    !rnic_addr_is_own((const struct sockaddr *)&peer))
+		return -EREMOTE;
+	memset(&ret_name->sun, 0, sizeof(ret_name->sun));
+	ret_name->sun.sun_family = AF_UNIX;
+	len = (size_t)sprintf(path, "usiw-local/%u/", MEET_VERSION);
+	len += name_put(path + len, from);
+	path[len++] = '-';
+	len += name_put(path + len, to);
+	ret_name->len =
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+	return 0;
+}
+
+/* ---- who
+ * ---------------------------------------------------------------------- */
+
+/* Return: 0; -EACCES. */
+static int peer_check(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (rnic_tcp()->getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) <
+	    0)
+		return -EACCES;
+	if (util_settings()->local == UTIL_LOCAL_ANY)
+		return 0;
+	return cred.uid == geteuid() ? 0 : -EACCES;
+}
+
+/* ---- the active side, first
+ * --------------------------------------------------- */
+
+int rnic_meet_listen(int tcp_fd)
+{
+	struct meet_name name;
+	int rc = meet_name(tcp_fd, true, &name);
+	int fd;
+
+	if (rc < 0)
+		return rc;
+	fd = rnic_sock_open(AF_UNIX, SOCK_STREAM);
+	if (fd < 0)
+		return fd;
+	if (rnic_tcp()->bind(fd, (struct sockaddr *)&name.sun, name.len) == 0 &&
+	    rnic_tcp()->listen(fd, MEET_BACKLOG) == 0)
+		return fd;
+	rc = -errno;
+	rnic_fd_close(fd);
+	return rc;
+}
+
+/* ---- the passive side
+ * ---------------------------------------------------------- */
+
+/* As long as this socket has the addresses and ports, nobody else has them: who
+ * listened at the name was the peer. */
+static int tcp_check(int tcp_fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	memset(&info, 0, sizeof(info));
+	if (rnic_tcp()->getsockopt(tcp_fd, IPPROTO_TCP, TCP_INFO, &info, &len) <
+		    0 ||
+	    info.tcpi_state != 1 /* TCP_ESTABLISHED */)
+		return -ENOTCONN;
+	return 0;
+}
+
+static int offer_send(int fd, int mem_fd)
+{
+	struct meet_offer offer = { MEET_MAGIC, MEET_VERSION,
+				    RNIC_LOCAL_MEMORY_SIZE };
+	union {
+		struct cmsghdr hdr;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control = { .room = { 0 } };
+	struct iovec iov = { &offer, sizeof(offer) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	ssize_t rc;
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &mem_fd, sizeof(int));
+	rc = rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (rc < 0)
+		return -errno;
+	return rc == (ssize_t)sizeof(offer) ? 0 : -EIO;
+}
+
+/* @fd becomes the object's on success. */
+static int offer_make(int fd, struct rnic_local **ret_local)
+{
+	int mem_fd = rnic_local_memory_new();
+	struct rnic_local *local;
+	void *mem;
+	int rc;
+
+	if (mem_fd < 0)
+		return mem_fd;
+	rc = rnic_local_memory_map(mem_fd, &mem);
+	if (rc < 0)
+		goto close_mem;
+	local = rnic_local_new(mem, fd, false);
+	if (!local) {
+		rnic_local_memory_unmap(mem);
+		rc = -ENOMEM;
+		goto close_mem;
+	}
+	/* The last step: what is offered may be used from here on. */
+	rc = offer_send(fd, mem_fd);
+	if (rc == 0) {
+		*ret_local = local;
+	} else {
+		local->wake_fd = -1; /* still the caller's */
+		rnic_local_free(local);
+	}
+close_mem:
+	util_sys_close(mem_fd);
+	return rc;
+}
+
+int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
+{
+	struct meet_name name;
+	int rc = meet_name(tcp_fd, false, &name);
+	int fd;
+
+	if (rc < 0)
+		return rc;
+	fd = rnic_sock_open(AF_UNIX, SOCK_STREAM);
+	if (fd < 0)
+		return fd;
+	if (rnic_tcp()->connect(fd, (struct sockaddr *)&name.sun, name.len) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = tcp_check(tcp_fd);
+	if (rc == 0)
+		rc = peer_check(fd);
+	if (rc == 0)
+		rc = offer_make(fd, ret_local);
+	if (rc < 0)
+		rnic_fd_close(fd);
+	return rc;
+}
+
+/* ---- the active side, then
+ * ------------------------------------------------------ */
+
+/* Return: the memory's descriptor, the caller's; -errno. */
+static int offer_receive(int fd)
+{
+	struct meet_offer offer;
+	union {
+		struct cmsghdr hdr;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { &offer, sizeof(offer) };
+	/* Room for one descriptor, to the octet: the kernel makes no more. */
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	struct cmsghdr *cmsg;
+	int mem_fd = -1;
+	ssize_t len;
+
+	len = rnic_tcp()->recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (len < 0)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET &&
+	    cmsg->cmsg_type == SCM_RIGHTS &&
+	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&mem_fd, CMSG_DATA(cmsg), sizeof(int));
+	if (mem_fd < 0)
+		return -EPROTO;
+	if (len == (ssize_t)sizeof(offer) && offer.magic == MEET_MAGIC &&
+	    offer.version == MEET_VERSION &&
+	    offer.size == RNIC_LOCAL_MEMORY_SIZE)
+		return mem_fd;
+	util_sys_close(mem_fd);
+	return -EPROTO;
+}
+
+/* @fd becomes the object's on success. */
+static int offer_take(int fd, struct rnic_local **ret_local)
+{
+	struct rnic_local *local;
+	void *mem = NULL;
+	int mem_fd, rc;
+
+	rc = peer_check(fd);
+	if (rc < 0)
+		return rc;
+	mem_fd = offer_receive(fd);
+	if (mem_fd < 0)
+		return mem_fd;
+	rc = rnic_local_memory_check(mem_fd);
+	if (rc == 0)
+		rc = rnic_local_memory_map(mem_fd, &mem);
+	util_sys_close(mem_fd);
+	if (rc < 0)
+		return rc;
+	local = rnic_local_new(mem, fd, true);
+	if (!local) {
+		rnic_local_memory_unmap(mem);
+		return -ENOMEM;
+	}
+	*ret_local = local;
+	return 0;
+}
+
+/* Others may have connected before the peer did, to keep it out. */
+int rnic_meet_take(int listen_fd, struct rnic_local **ret_local)
+{
+	int rc = -EAGAIN;
+
+	for (int i = 0; i <= MEET_BACKLOG; i++) {
+		int fd = rnic_tcp()->accept4(listen_fd, NULL, NULL,
+					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return i ? rc : -errno;
+		fd = rnic_fd_own(fd);
+		rc = fd < 0 ? fd : offer_take(fd, ret_local);
+		if (rc == 0)
+			return 0;
+		rnic_fd_close(fd);
+	}
+	return rc;
+}

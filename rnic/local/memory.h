@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The memory of two rings: made by one end, checked and mapped by the other. */
+#ifndef RNIC_LOCAL_MEMORY_H
+#define RNIC_LOCAL_MEMORY_H
+
+#include "object.h"
+
+/* Octets of the memory: the shared parts, then the octets of either ring. */
+#define RNIC_LOCAL_SHARED_SIZE 4096u
+#define RNIC_LOCAL_MEMORY_SIZE (RNIC_LOCAL_SHARED_SIZE + 2u * RNIC_RING_SIZE)
+
+/*
+ * A memfd of that size, sealed so that nobody can change it: a mapping then
+ * never faults.  Pages cost memory from their first use on.
+ * Return: the descriptor, which is the caller's; -errno.
+ */
+int rnic_local_memory_new(void);
+
+/*
+ * Is it such memory, whoever made it?  Return: 0; -EPROTO: another size or kind
+ * of file, or not sealed.
+ */
+int rnic_local_memory_check(int fd);
+
+/* Not inherited over fork.  Return: 0; -errno.  The descriptor can be closed
+ * then. */
+int rnic_local_memory_map(int fd, void **ret_mem);
+void rnic_local_memory_unmap(void *mem);
+
+/* @is_active: this end sends on the first ring. */
+void rnic_local_memory_divide(void *mem, bool is_active,
+			      struct rnic_ring *ret_tx,
+			      struct rnic_ring *ret_rx);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The local path of one stream: two rings of octets in memory that both ends
+ * map, and a socket by which one end wakes the other.
+ *
+ * The other end may write to this memory at any time, and need not keep any
+ * rule.  So every index of this end lives in private memory, an index of the
+ * other end is copied once and checked, and octets are copied out before
+ * anything is read from them.
+ */
+#ifndef RNIC_LOCAL_OBJECT_H
+#define RNIC_LOCAL_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RNIC_RING_LINE 64
+
+/* Octets of one ring, a power of two. */
+#define RNIC_RING_SIZE (256u * 1024u)
+
+/* What the reader of a ring does about new octets. */
+enum rnic_ring_reader {
+	RNIC_RING_AWAKE,  /* it looks by itself */
+	RNIC_RING_ASLEEP, /* it has to be woken; the writer makes it AWAKE */
+	RNIC_RING_LEAVES, /* it cannot be woken: send by TCP instead */
+};
+
+/*
+ * What the two ends of one ring share.  Both indices run freely.  What one end
+ * writes for each message is on another line than what it only reads.
+ */
+struct rnic_ring_shared {
+	/* The writer's; release, the octets before it. */
+	_Alignas(RNIC_RING_LINE) _Atomic uint64_t head;
+	_Atomic uint32_t has_left;     /* what follows comes by TCP */
+	_Atomic uint32_t writer_waits; /* for room; the reader takes it back */
+	/* The reader's; release, the octets are copied. */
+	_Alignas(RNIC_RING_LINE) _Atomic uint64_t tail;
+	_Alignas(RNIC_RING_LINE) _Atomic uint32_t reader;
+};
+
+/* One end of a ring. */
+struct rnic_ring {
+	struct rnic_ring_shared *shared;
+	uint8_t *data;
+	uint64_t own;  /* this end's index */
+	uint64_t peer; /* the other end's, when it was last looked at */
+};
+
+enum rnic_local_state {
+	RNIC_LOCAL_OFFERED, /* passive side: the first octets decide */
+	RNIC_LOCAL_ON,
+};
+
+struct rnic_local {
+	enum rnic_local_state state;
+	void *mem;
+	struct rnic_ring tx, rx;
+	int wake_fd;	   /* AF_UNIX; one octet wakes; -1: it has failed */
+	bool is_asleep;	   /* or has been woken since */
+	bool has_left_tx;  /* this end sends by TCP again */
+	bool has_left_rx;  /* the other end does, and the ring is read */
+	bool is_tcp_due;   /* the socket is to be looked at, too */
+	bool is_left_told; /* ... and the other end knows, or will */
+	int tcp_status; /* < 0: the socket's error, behind the ring's octets */
+};
+
+#endif

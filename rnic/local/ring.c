@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A ring of octets between two processes: one writer, one reader. */
+#include "ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/guard.h"
+
+#define RING_MASK (RNIC_RING_SIZE - 1u)
+
+_Static_assert((RNIC_RING_SIZE & RING_MASK) == 0, "a power of two");
+
+void rnic_ring_init(struct rnic_ring *ring, struct rnic_ring_shared *shared,
+		    uint8_t *data)
+{
+	*ring = (struct rnic_ring){ .shared = shared, .data = data };
+}
+
+/* ---- copies ---------------------------------------------------------------
+ */
+
+struct ring_copy {
+	const struct rnic_ring *ring;
+	const struct iovec *iov; /* the elements that have octets left */
+	size_t off;		 /* in the first of them */
+	size_t len;
+	bool is_write;
+};
+
+/* @len contiguous octets of memory, at the ring's index @at, in two pieces if
+ * the ring ends in between. */
+static void ring_move(const struct ring_copy *copy, uint64_t at, uint8_t *mem,
+		      size_t len)
+{
+	size_t slot = at & RING_MASK;
+	size_t first = RNIC_RING_SIZE - slot < len ? RNIC_RING_SIZE - slot
+						   : len;
+	uint8_t *data = copy->ring->data;
+
+	if (copy->is_write) {
+		memcpy(data + slot, mem, first);
+		if (first < len)
+			memcpy(data, mem + first, len - first);
+	} else {
+		memcpy(mem, data + slot, first);
+		if (first < len)
+			memcpy(mem + first, data, len - first);
+	}
+}
+
+static void ring_access(void *arg)
+{
+	const struct ring_copy *copy = arg;
+	const struct iovec *v = copy->iov;
+	uint64_t at = copy->ring->own;
+	size_t off = copy->off;
+	size_t len = copy->len;
+
+	for (; len > 0; v++, off = 0) {
+		size_t piece = v->iov_len - off < len ? v->iov_len - off : len;
+
+		if (piece > 0)
+			ring_move(copy, at, (uint8_t *)v->iov_base + off,
+				  piece);
+		at += piece;
+		len -= piece;
+	}
+}
+
+/* Finds octet @off.  Return: the octets from there on, at most @max. */
+static size_t iov_seek(const struct iovec *iov, int cnt, size_t off, size_t max,
+		       struct ring_copy *copy)
+{
+	size_t left = 0;
+	int i = 0;
+
+	while (i < cnt && off >= iov[i].iov_len)
+		off -= iov[i++].iov_len;
+	copy->iov = iov + i;
+	copy->off = off;
+	for (; i < cnt && left < max; i++, off = 0)
+		left += iov[i].iov_len - off;
+	return left < max ? left : max;
+}
+
+/* ---- the writer ------------------------------------------------------------
+ */
+
+/* Return: 0; -EPROTO.  The reader's index is looked at only if what is known to
+ * be free does not do. */
+static int ring_find_room(struct rnic_ring *ring, size_t want, size_t *ret_room)
+{
+	uint64_t room = RNIC_RING_SIZE - (ring->own - ring->peer);
+	uint64_t tail;
+
+	if (room < want) {
+		/* acquire: pairs with the release of ring_consume(): the
+		 * reader has copied what is overwritten now */
+		tail = atomic_load_explicit(&ring->shared->tail,
+					    memory_order_acquire);
+		if (ring->own - tail > RNIC_RING_SIZE)
+			return -EPROTO;
+		ring->peer = tail;
+		room = RNIC_RING_SIZE - (ring->own - tail);
+	}
+	*ret_room = (size_t)room;
+	return 0;
+}
+
+ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
+			int cnt, size_t off, size_t max)
+{
+	struct ring_copy copy = { .ring = ring, .is_write = true };
+	size_t want = iov_seek(iov, cnt, off, max, &copy);
+	size_t room;
+	int rc;
+
+	rc = ring_find_room(ring, want, &room);
+	if (rc < 0)
+		return rc;
+	copy.len = want < room ? want : room;
+	if (copy.len == 0)
+		return 0;
+	rc = rnic_guard(ring_access, &copy);
+	if (rc < 0)
+		return rc;
+	ring->own += copy.len;
+	/* release: the octets before their index; pairs with the acquire of
+	 * ring_find_octets() */
+	atomic_store_explicit(&ring->shared->head, ring->own,
+			      memory_order_release);
+	return (ssize_t)copy.len;
+}
+
+/* ---- the reader ------------------------------------------------------------
+ */
+
+/* As ring_find_room(). */
+static int ring_find_octets(struct rnic_ring *ring, size_t want,
+			    size_t *ret_have)
+{
+	uint64_t have = ring->peer - ring->own;
+	uint64_t head;
+
+	if (have < want) {
+		/* acquire: pairs with the release of rnic_ring_write() */
+		head = atomic_load_explicit(&ring->shared->head,
+					    memory_order_acquire);
+		have = head - ring->own;
+		if (have > RNIC_RING_SIZE)
+			return -EPROTO;
+		ring->peer = head;
+	}
+	*ret_have = (size_t)have;
+	return 0;
+}
+
+static void ring_consume(struct rnic_ring *ring, size_t len)
+{
+	ring->own += len;
+	/* release: the octets are copied; pairs with the acquire of
+	 * ring_find_room() */
+	atomic_store_explicit(&ring->shared->tail, ring->own,
+			      memory_order_release);
+}
+
+ssize_t rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov, int cnt,
+		       size_t off, size_t max)
+{
+	struct ring_copy copy = { .ring = ring };
+	size_t want = iov_seek(iov, cnt, off, max, &copy);
+	size_t have;
+	int rc;
+
+	rc = ring_find_octets(ring, want, &have);
+	if (rc < 0)
+		return rc;
+	copy.len = want < have ? want : have;
+	if (copy.len == 0)
+		return 0;
+	rc = rnic_guard(ring_access, &copy);
+	if (rc < 0)
+		return rc;
+	ring_consume(ring, copy.len);
+	return (ssize_t)copy.len;
+}
+
+ssize_t rnic_ring_discard(struct rnic_ring *ring)
+{
+	size_t have;
+	int rc = ring_find_octets(ring, RNIC_RING_SIZE, &have);
+
+	if (rc < 0)
+		return rc;
+	if (have > 0)
+		ring_consume(ring, have);
+	return (ssize_t)have;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* hot.c: sources with memory are looked at, put to sleep, and woken. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "engine/hot.h"
+#include "engine/thread.h"
+#include "engine/wake.h"
+#include "until.h"
+
+/* ---- sources that only count
+ * -------------------------------------------------- */
+
+struct fake {
+	struct rnic_source source;
+	_Atomic uint64_t word; /* what the other end writes */
+	int peer_fd;
+	int pass_cnt, look_cnt, woken_cnt, sleep_cnt, awake_cnt;
+	bool is_restless; /* has news whenever it is to sleep */
+};
+
+static struct fake *fake_of(struct rnic_source *source)
+{
+	return RNIC_CONTAINER_OF(source, struct fake, source);
+}
+
+static void fake_pass(struct rnic_source *source, uint32_t events)
+{
+	(void)events;
+	fake_of(source)->pass_cnt++;
+}
+
+static void fake_look(struct rnic_source *source, bool is_woken)
+{
+	struct fake *fake = fake_of(source);
+	uint64_t cnt;
+
+	fake->look_cnt++;
+	fake->woken_cnt += is_woken;
+	if (is_woken)
+		must(!eventfd_read(source->wake_fd, &cnt));
+	source->in_seen = atomic_load(&fake->word);
+}
+
+static bool fake_sleep(struct rnic_source *source)
+{
+	struct fake *fake = fake_of(source);
+
+	fake->sleep_cnt++;
+	if (fake->is_restless)
+		atomic_fetch_add(&fake->word, 1);
+	return atomic_load(&fake->word) == source->in_seen;
+}
+
+static void fake_stay_awake(struct rnic_source *source)
+{
+	fake_of(source)->awake_cnt++;
+}
+
+static void fake_due(struct rnic_engine *engine, uint64_t now_ns)
+{
+	(void)now_ns;
+	engine->deadline_ns = 0;
+}
+
+static void fake_drain(struct rnic_source *source)
+{
+	(void)source;
+}
+
+static struct rnic_engine *engine;
+
+static void fake_abort(struct rnic_source *source)
+{
+	rnic_engine_remove(engine, source);
+}
+
+static const struct rnic_engine_ops fake_ops = {
+	.pass = fake_pass,
+	.look = fake_look,
+	.sleep = fake_sleep,
+	.stay_awake = fake_stay_awake,
+	.due = fake_due,
+	.drain = fake_drain,
+	.abort = fake_abort,
+};
+
+#define FAKE_CNT 20
+
+static struct fake fakes[FAKE_CNT];
+
+static void fake_open(struct fake *fake)
+{
+	int fd[2];
+
+	memset(fake, 0, sizeof(*fake));
+	must(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd));
+	fake->source.fd = fd[0];
+	fake->peer_fd = fd[1];
+	rnic_engine_lead(engine);
+	must(!rnic_engine_add(engine, &fake->source));
+	must(!rnic_engine_add_wake(engine, &fake->source,
+				   eventfd(0, EFD_NONBLOCK)));
+	fake->source.in = &fake->word;
+	rnic_engine_unlead(engine);
+}
+
+/* What the other end does that has new octets; it wakes a sleeper. */
+static void fake_write(struct fake *fake, bool wakes)
+{
+	atomic_fetch_add(&fake->word, 1);
+	if (wakes)
+		must(!eventfd_write(fake->source.wake_fd, 1));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	must(!rnic_engine_new(&fake_ops, NULL, &engine));
+	for (int i = 0; i < FAKE_CNT; i++)
+		fake_open(&fakes[i]);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rnic_engine_free(engine);
+	for (int i = 0; i < FAKE_CNT; i++) {
+		close(fakes[i].source.wake_fd);
+		close(fakes[i].source.fd);
+		close(fakes[i].peer_fd);
+	}
+	return 0;
+}
+
+#define HOT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+#define led(expr)                                                              \
+	({                                                                     \
+		rnic_engine_lead(engine);                                      \
+		__typeof__(expr) value_ = (expr);                              \
+		rnic_engine_unlead(engine);                                    \
+		value_;                                                        \
+	})
+
+/* ---- cases
+ * ---------------------------------------------------------------------- */
+
+static void keeps_only_the_latest_hot(void **state)
+{
+	uint32_t hot_cnt = 0;
+
+	(void)state;
+	for (int i = 0; i < FAKE_CNT; i++)
+		hot_cnt += fakes[i].source.is_hot;
+	assert_int_equal(hot_cnt, ENGINE_HOT_MAX);
+	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX);
+	assert_true(fakes[FAKE_CNT - 1].source.is_hot);
+	assert_false(fakes[0].source.is_hot);
+	/* All were asleep: nobody had to be asked. */
+	for (int i = 0; i < FAKE_CNT; i++)
+		assert_int_equal(fakes[i].sleep_cnt, 0);
+}
+
+static void poll_finds_news_of_a_hot_source(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->look_cnt, 0);
+	fake_write(hot, false);
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->look_cnt, 1);
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->look_cnt, 1);
+}
+
+/* What no poll looks at says so by its descriptor, which is asked rarely. */
+static void wakeup_makes_a_source_hot(void **state)
+{
+	struct fake *cold = &fakes[0];
+	uint32_t polls = 0;
+
+	(void)state;
+	fake_write(cold, true);
+	while (cold->woken_cnt == 0 && polls++ < 2 * ENGINE_SOCKET_POLLS)
+		rnic_engine_poll(engine);
+	assert_int_equal(cold->woken_cnt, 1);
+	assert_true(polls <= ENGINE_SOCKET_POLLS);
+	assert_true(cold->source.is_hot);
+	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX);
+	/* It had been woken, so it is put to sleep again. */
+	assert_int_equal(cold->sleep_cnt, 1);
+	assert_true(cold->source.is_asleep);
+}
+
+/* A million sources would cost a poll no more than these. */
+static void polls_do_not_visit_idle_sources(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		rnic_engine_poll(engine);
+	for (int i = 0; i < FAKE_CNT; i++) {
+		assert_int_equal(fakes[i].pass_cnt, 0);
+		assert_int_equal(fakes[i].look_cnt, 0);
+		assert_int_equal(fakes[i].sleep_cnt, 0);
+	}
+}
+
+/* While the completion thread watches, and nobody sleeps on the sockets. */
+static void stays_awake_only_while_watched(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	assert_false(led(rnic_engine_may_stay_awake(engine)));
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->awake_cnt, 0);
+	rnic_engine_watch(engine);
+	assert_true(led(rnic_engine_may_stay_awake(engine)));
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->awake_cnt, 1);
+	assert_false(hot->source.is_asleep);
+	rnic_engine_poll(engine);
+	assert_int_equal(hot->awake_cnt, 1);
+	assert_int_equal(hot->sleep_cnt, 0);
+	/* A thread is about to sleep on the sockets. */
+	assert_true(rnic_engine_sleep_begin(engine));
+	assert_false(led(rnic_engine_may_stay_awake(engine)));
+	assert_true(rnic_engine_rest(engine));
+	assert_true(hot->source.is_asleep);
+	rnic_engine_sleep_end(engine);
+}
+
+static void rest_serves_what_has_come(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	rnic_engine_watch(engine);
+	rnic_engine_poll(engine);
+	fake_write(hot, false);
+	assert_true(led(rnic_engine_has_news(engine)));
+	assert_true(rnic_engine_rest(engine));
+	assert_int_equal(hot->look_cnt, 1);
+	assert_false(led(rnic_engine_has_news(engine)));
+	/* One that never stops is not waited for. */
+	rnic_engine_poll(engine);
+	hot->is_restless = true;
+	assert_false(rnic_engine_rest(engine));
+	assert_false(hot->source.is_asleep);
+	hot->is_restless = false;
+	assert_true(rnic_engine_rest(engine));
+}
+
+/* One that cannot be put to sleep is not forgotten for the sake of the limit.
+ */
+static void limit_keeps_what_has_news(void **state)
+{
+	(void)state;
+	rnic_engine_watch(engine);
+	rnic_engine_poll(engine);
+	for (int i = 0; i < FAKE_CNT; i++)
+		fakes[i].is_restless = true;
+	rnic_engine_lead(engine);
+	rnic_engine_heat(engine, &fakes[0].source);
+	rnic_engine_unlead(engine);
+	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX + 1);
+	for (int i = 0; i < FAKE_CNT; i++)
+		fakes[i].is_restless = false;
+	rnic_engine_poll(engine);
+	assert_true(rnic_engine_rest(engine));
+}
+
+/* The thread sleeps in epoll: the descriptor brings it. */
+static void wakes_the_completion_thread(void **state)
+{
+	struct fake *cold = &fakes[0], *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	assert_int_equal(led(rnic_engine_thread_start(engine)), 0);
+	fake_write(cold, true);
+	wait_until(led(cold->woken_cnt) == 1);
+	wait_until(led(cold->source.is_asleep));
+	fake_write(hot, true);
+	wait_until(led(hot->woken_cnt) == 1);
+}
+
+static void removed_source_is_forgotten(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	rnic_engine_lead(engine);
+	rnic_engine_remove_wake(engine, &hot->source);
+	rnic_engine_unlead(engine);
+	assert_false(hot->source.is_hot);
+	fake_write(hot, true);
+	for (uint32_t i = 0; i < 2 * ENGINE_SOCKET_POLLS; i++)
+		rnic_engine_poll(engine);
+	assert_int_equal(hot->look_cnt, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		HOT_TEST(keeps_only_the_latest_hot),
+		HOT_TEST(poll_finds_news_of_a_hot_source),
+		HOT_TEST(wakeup_makes_a_source_hot),
+		HOT_TEST(polls_do_not_visit_idle_sources),
+		HOT_TEST(stays_awake_only_while_watched),
+		HOT_TEST(rest_serves_what_has_come),
+		HOT_TEST(limit_keeps_what_has_news),
+		HOT_TEST(wakes_the_completion_thread),
+		HOT_TEST(removed_source_is_forgotten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* local.c: who wakes whom, and how a direction goes back to TCP. */
+#define _GNU_SOURCE
+#include "../../harness/random.h"
+#include "../../harness/test.h"
+#include "../../harness/until.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "local/local.h"
+#include "local/memory.h"
+#include "local/ring.h"
+#include "os/fd.h"
+
+/* Two ends of one path: 0 is the active side. */
+struct ends {
+	struct rnic_local *end[2];
+};
+
+static void ends_open(struct ends *e)
+{
+	int fd = rnic_local_memory_new(), wake[2];
+
+	assert_true(fd >= 0);
+	assert_int_equal(socketpair(AF_UNIX,
+				    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				    0, wake),
+			 0);
+	for (int i = 0; i < 2; i++) {
+		void *mem;
+
+		wake[i] = rnic_fd_own(wake[i]);
+		assert_true(wake[i] >= 0);
+		assert_int_equal(rnic_local_memory_map(fd, &mem), 0);
+		e->end[i] = rnic_local_new(mem, wake[i], i == 0);
+		assert_non_null(e->end[i]);
+		/* As the passive side does with the first octets. */
+		e->end[i]->state = RNIC_LOCAL_ON;
+	}
+	close(fd);
+}
+
+static void ends_close(struct ends *e)
+{
+	rnic_local_free(e->end[0]);
+	rnic_local_free(e->end[1]);
+}
+
+static int setup(void **state)
+{
+	static struct ends e;
+
+	ends_open(&e);
+	*state = &e;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	ends_close(*state);
+	return 0;
+}
+
+#define ENDS_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+static ssize_t put(struct rnic_local *local, const char *text)
+{
+	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
+
+	return rnic_local_send(local, &iov, 1);
+}
+
+static ssize_t put_len(struct rnic_local *local, size_t len)
+{
+	static uint8_t mem[2 * RNIC_RING_SIZE];
+	struct iovec iov = { mem, len };
+
+	return rnic_local_send(local, &iov, 1);
+}
+
+static ssize_t get_len(struct rnic_local *local, size_t len)
+{
+	static uint8_t mem[2 * RNIC_RING_SIZE];
+	struct iovec iov = { mem, len };
+
+	return rnic_local_recv(local, &iov, 1);
+}
+
+/* Wake-ups that wait for this end. */
+static int wake_cnt(const struct rnic_local *local)
+{
+	int cnt = -1;
+
+	assert_int_equal(ioctl(local->wake_fd, FIONREAD, &cnt), 0);
+	return cnt;
+}
+
+static void wakes_only_a_sleeper(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	/* Asleep at first. */
+	assert_int_equal(put(a, "one"), 3);
+	assert_int_equal(wake_cnt(b), 1);
+	assert_int_equal(put(a, "two"), 3);
+	assert_int_equal(wake_cnt(b), 1);
+	assert_true(rnic_local_woken(b));
+	assert_int_equal(wake_cnt(b), 0);
+	assert_int_equal(get_len(b, 100), 6);
+	assert_int_equal(put(a, "three"), 5);
+	assert_int_equal(wake_cnt(b), 0);
+	assert_int_equal(get_len(b, 100), 5);
+	assert_true(rnic_local_sleep(b, true, false));
+	assert_int_equal(put(a, "four"), 4);
+	assert_int_equal(wake_cnt(b), 1);
+	rnic_local_stay_awake(b);
+	assert_int_equal(get_len(b, 100), 4);
+	assert_int_equal(get_len(b, 100), -EAGAIN);
+}
+
+static void does_not_sleep_over_octets(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	assert_int_equal(put(a, "one"), 3);
+	assert_false(rnic_local_sleep(b, true, false));
+	/* Not wanted: it does. */
+	assert_true(rnic_local_sleep(b, false, false));
+	assert_int_equal(get_len(b, 100), 3);
+	assert_true(rnic_local_sleep(b, true, false));
+}
+
+/* A writer that waits is woken when half of the ring is free, once. */
+static void wakes_a_writer_that_waits(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	rnic_local_stay_awake(b);
+	assert_int_equal(put_len(a, 2 * RNIC_RING_SIZE), RNIC_RING_SIZE);
+	assert_int_equal(put_len(a, 1), -EAGAIN);
+	assert_true(rnic_local_sleep(a, false, true));
+	assert_int_equal(get_len(b, 100), 100);
+	assert_int_equal(wake_cnt(a), 0);
+	assert_false(rnic_local_sleep(a, false, true));
+	assert_int_equal(get_len(b, RNIC_RING_SIZE / 2), RNIC_RING_SIZE / 2);
+	assert_int_equal(wake_cnt(a), 1);
+	assert_int_equal(get_len(b, RNIC_RING_SIZE), RNIC_RING_SIZE / 2 - 100);
+	assert_int_equal(wake_cnt(a), 1);
+	assert_int_equal(rnic_local_acked(a), RNIC_RING_SIZE);
+}
+
+static void throws_away(void **state)
+{
+	struct ends *e = *state;
+
+	assert_int_equal(put_len(e->end[0], 1000), 1000);
+	assert_int_equal(rnic_local_recv(e->end[1], NULL, 0), 1000);
+	assert_int_equal(rnic_local_recv(e->end[1], NULL, 0), -EAGAIN);
+}
+
+/* The reader reads the ring to its end, and then the socket. */
+static void writer_goes_back_to_tcp(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	assert_int_equal(put(a, "last"), 4);
+	assert_true(rnic_local_sends(a));
+	rnic_local_leave_tx(a);
+	assert_false(rnic_local_sends(a));
+	assert_int_equal(put(a, "by TCP"), -EPIPE);
+	assert_int_equal(get_len(b, 3), 3);
+	assert_int_equal(get_len(b, 3), 1);
+	assert_int_equal(get_len(b, 3), -EPIPE);
+	assert_int_equal(get_len(b, 3), -EPIPE);
+	/* The other direction stays. */
+	assert_int_equal(put(b, "back"), 4);
+	assert_int_equal(get_len(a, 10), 4);
+}
+
+/* A reader that nobody can wake gets what follows by TCP; nothing is lost. */
+static void reader_asks_for_tcp(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	rnic_local_leave_rx(b);
+	assert_int_equal(b->wake_fd, -1);
+	assert_int_equal(put(a, "seen"), 4);
+	assert_true(a->has_left_tx);
+	assert_int_equal(put(a, "by TCP"), -EPIPE);
+	assert_int_equal(get_len(b, 10), 4);
+	assert_int_equal(get_len(b, 10), -EPIPE);
+}
+
+/* The other end has closed the socket by which it would be woken. */
+static void leaves_where_nobody_can_be_woken(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	rnic_fd_close(b->wake_fd);
+	b->wake_fd = -1;
+	assert_int_equal(put(a, "seen"), 4);
+	assert_true(a->has_left_tx);
+	assert_false(rnic_local_woken(a));
+	assert_int_equal(get_len(b, 10), 4);
+	assert_int_equal(get_len(b, 10), -EPIPE);
+}
+
+/* Nobody reads the wake-ups: they neither block nor end the path. */
+static void survives_a_full_wake_socket(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	for (int i = 0; i < 3000; i++) {
+		assert_int_equal(put(a, "x"), 1);
+		assert_int_equal(get_len(b, 10), 1);
+		assert_true(rnic_local_sleep(b, true, false));
+	}
+	assert_false(a->has_left_tx);
+	while (wake_cnt(b) > 0)
+		assert_true(rnic_local_woken(b));
+}
+
+static const struct {
+	const char *name;
+	uint32_t reader;
+	bool leaves;
+} words[] = {
+	{ "awake", RNIC_RING_AWAKE, false },
+	{ "asleep", RNIC_RING_ASLEEP, false },
+	{ "leaves", RNIC_RING_LEAVES, true },
+	{ "nonsense", 0xdeadbeef, true },
+};
+
+static void other_end_may_write_anything(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct ends e;
+
+		ends_open(&e);
+		e.end[0]->tx.shared->reader = words[i].reader;
+		e.end[0]->rx.shared->writer_waits = 77;
+		assert_row(words[i].name, put(e.end[0], "abc") == 3);
+		assert_row(words[i].name,
+			   e.end[0]->has_left_tx == words[i].leaves);
+		assert_int_equal(put(e.end[1], "xy"), 2);
+		assert_row(words[i].name, get_len(e.end[0], 9) == 2);
+		e.end[0]->rx.shared->head = 1ull << 40;
+		assert_row(words[i].name, get_len(e.end[0], 9) == -EPROTO);
+		e.end[1]->tx.shared->tail = 1ull << 50;
+		e.end[1]->tx.peer = e.end[1]->tx.own - RNIC_RING_SIZE;
+		assert_row(words[i].name, put(e.end[1], "z") == -EPROTO);
+		ends_close(&e);
+	}
+}
+
+/* ---- no wake-up is lost
+ * --------------------------------------------------------- */
+
+#define TOTAL ((uint64_t)8 << 20)
+
+static void wait_woken(struct rnic_local *local)
+{
+	struct pollfd pfd = { .fd = local->wake_fd, .events = POLLIN };
+
+	must(poll(&pfd, 1, UNTIL_LIMIT_MS) == 1);
+	must(rnic_local_woken(local));
+}
+
+/* Sleeps whenever there is no room, however short. */
+static void *write_all(void *arg)
+{
+	struct rnic_local *local = arg;
+	uint64_t at = 0, seed = 3;
+
+	while (at < TOTAL) {
+		size_t len = 1 + test_random(&seed) % 100000;
+		ssize_t done;
+
+		if (len > TOTAL - at)
+			len = TOTAL - at;
+		done = put_len(local, len);
+		must(done > 0 || done == -EAGAIN);
+		if (done > 0)
+			at += (uint64_t)done;
+		else if (rnic_local_sleep(local, false, true))
+			wait_woken(local);
+	}
+	return NULL;
+}
+
+static void both_ends_sleep_and_wake(void **state)
+{
+	struct ends *e = *state;
+	uint64_t at = 0, seed = 4;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, write_all, e->end[0]),
+			 0);
+	while (at < TOTAL) {
+		ssize_t done =
+			get_len(e->end[1], 1 + test_random(&seed) % 70000);
+
+		assert_true(done > 0 || done == -EAGAIN);
+		if (done > 0)
+			at += (uint64_t)done;
+		else if (rnic_local_sleep(e->end[1], true, false))
+			wait_woken(e->end[1]);
+	}
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENDS_TEST(wakes_only_a_sleeper),
+		ENDS_TEST(does_not_sleep_over_octets),
+		ENDS_TEST(wakes_a_writer_that_waits),
+		ENDS_TEST(throws_away),
+		ENDS_TEST(writer_goes_back_to_tcp),
+		ENDS_TEST(reader_asks_for_tcp),
+		ENDS_TEST(leaves_where_nobody_can_be_woken),
+		ENDS_TEST(survives_a_full_wake_socket),
+		cmocka_unit_test(other_end_may_write_anything),
+		ENDS_TEST(both_ends_sleep_and_wake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* meet.c: the ends of one TCP connection find each other, and nobody else. */
+#define _GNU_SOURCE
+#include "../../harness/child.h"
+#include "../../harness/deny.h"
+#include "../../harness/must.h"
+#include "../../harness/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "local/local.h"
+#include "local/meet.h"
+#include "local/memory.h"
+#include "os/fd.h"
+#include "rnicpair.h"
+
+/* A TCP connection; 0 is the active side. */
+struct tcp {
+	int fd[2];
+};
+
+static void tcp_open(struct tcp *t)
+{
+	rnicpair_sockets(0, t->fd);
+}
+
+static void tcp_close(struct tcp *t)
+{
+	rnic_fd_close(t->fd[0]);
+	rnic_fd_close(t->fd[1]);
+}
+
+static void ends_of_one_connection_meet(void **state)
+{
+	struct rnic_local *active, *passive;
+	char out[8] = "";
+	struct iovec in_iov = { (void *)(uintptr_t) "octets", 7 };
+	struct iovec out_iov = { out, sizeof(out) };
+	struct tcp t;
+	int fd;
+
+	(void)state;
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	assert_true(fd >= 0);
+	assert_int_equal(rnic_meet_offer(t.fd[1], &passive), 0);
+	assert_int_equal(rnic_meet_take(fd, &active), 0);
+	rnic_fd_close(fd);
+	assert_int_equal(active->state, RNIC_LOCAL_ON);
+	assert_int_equal(passive->state, RNIC_LOCAL_OFFERED);
+	assert_false(rnic_local_sends(passive));
+	assert_int_equal(rnic_local_send(active, &in_iov, 1), 7);
+	assert_int_equal(rnic_local_recv(passive, &out_iov, 1), 7);
+	assert_string_equal(out, "octets");
+	passive->state = RNIC_LOCAL_ON;
+	assert_int_equal(rnic_local_send(passive, &in_iov, 1), 7);
+	assert_int_equal(rnic_local_recv(active, &out_iov, 1), 7);
+	rnic_local_free(active);
+	rnic_local_free(passive);
+	tcp_close(&t);
+}
+
+/* Nobody waits for anybody. */
+static void says_that_the_other_end_is_not_there(void **state)
+{
+	struct rnic_local *local;
+	struct tcp t, other;
+	int fd;
+
+	(void)state;
+	tcp_open(&t);
+	tcp_open(&other);
+	assert_int_equal(rnic_meet_offer(t.fd[1], &local), -ECONNREFUSED);
+	fd = rnic_meet_listen(t.fd[0]);
+	assert_int_equal(rnic_meet_take(fd, &local), -EAGAIN);
+	/* Another connection, and the same one the wrong way round. */
+	assert_int_equal(rnic_meet_offer(other.fd[1], &local), -ECONNREFUSED);
+	assert_int_equal(rnic_meet_offer(t.fd[0], &local), -ECONNREFUSED);
+	/* The name is in use. */
+	assert_int_equal(rnic_meet_listen(t.fd[0]), -EADDRINUSE);
+	rnic_fd_close(fd);
+	assert_int_equal(rnic_meet_offer(t.fd[1], &local), -ECONNREFUSED);
+	tcp_close(&other);
+	tcp_close(&t);
+}
+
+/* The addresses may be another connection's by then. */
+static void offers_nothing_on_a_connection_that_has_ended(void **state)
+{
+	struct rnic_local *local;
+	struct tcp t;
+	int fd;
+
+	(void)state;
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	assert_int_equal(shutdown(t.fd[0], SHUT_RDWR), 0);
+	wait_until(rnic_meet_offer(t.fd[1], &local) == -ENOTCONN);
+	rnic_fd_close(fd);
+	tcp_close(&t);
+}
+
+/* ---- others at the name
+ * ---------------------------------------------------------- */
+
+/* The address at which @fd listens. */
+static int connect_to(int fd)
+{
+	struct sockaddr_un sun;
+	socklen_t len = sizeof(sun);
+	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	must(!getsockname(fd, (struct sockaddr *)&sun, &len));
+	must(!connect(s, (struct sockaddr *)&sun, len));
+	return s;
+}
+
+static int memory_of(long size, int seals)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	must(fd >= 0);
+	must(!ftruncate(fd, size));
+	must(!seals || !fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+static int fd_of_nothing(void)
+{
+	return -1;
+}
+
+static int fd_good(void)
+{
+	return rnic_local_memory_new();
+}
+
+static int fd_not_sealed(void)
+{
+	return memory_of(RNIC_LOCAL_MEMORY_SIZE, 0);
+}
+
+static int fd_short(void)
+{
+	return memory_of(4096, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+static int fd_file(void)
+{
+	return open("/dev/zero", O_RDWR | O_CLOEXEC);
+}
+
+static const struct {
+	const char *name;
+	int (*fd)(void);
+	int fd_cnt;
+	uint32_t magic, version;
+	uint64_t size;
+	size_t len;
+} offers[] = {
+	{ "nothing is sent", fd_of_nothing, 0, 0, 0, 0, 0 },
+	{ "without memory", fd_of_nothing, 0, 0x7573774c, 1,
+	  RNIC_LOCAL_MEMORY_SIZE, 16 },
+	{ "memory that may shrink", fd_not_sealed, 1, 0x7573774c, 1,
+	  RNIC_LOCAL_MEMORY_SIZE, 16 },
+	{ "memory that is short", fd_short, 1, 0x7573774c, 1,
+	  RNIC_LOCAL_MEMORY_SIZE, 16 },
+	{ "a device", fd_file, 1, 0x7573774c, 1, RNIC_LOCAL_MEMORY_SIZE, 16 },
+	{ "another magic", fd_good, 1, 0x7573774d, 1, RNIC_LOCAL_MEMORY_SIZE,
+	  16 },
+	{ "another version", fd_good, 1, 0x7573774c, 2, RNIC_LOCAL_MEMORY_SIZE,
+	  16 },
+	{ "another size", fd_good, 1, 0x7573774c, 1, 4096, 16 },
+	{ "half of it", fd_good, 1, 0x7573774c, 1, RNIC_LOCAL_MEMORY_SIZE, 8 },
+};
+
+static void send_offer(int s, size_t row)
+{
+	struct {
+		uint32_t magic, version;
+		uint64_t size;
+	} offer = { offers[row].magic, offers[row].version, offers[row].size };
+	_Alignas(struct cmsghdr) uint8_t control[64] = { 0 };
+	struct iovec iov = { &offer, offers[row].len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fd = offers[row].fd();
+
+	if (offers[row].len == 0)
+		return;
+	if (offers[row].fd_cnt) {
+		struct cmsghdr *cmsg = (struct cmsghdr *)control;
+
+		msg.msg_control = control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int));
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	}
+	must(sendmsg(s, &msg, 0) == (ssize_t)offers[row].len);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int open_fd_cnt(void)
+{
+	int cnt = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		cnt += fcntl(fd, F_GETFD) >= 0;
+	return cnt;
+}
+
+/* Whoever comes first with something else keeps out nobody, and leaves nothing
+ * behind. */
+static void looks_past_what_is_no_offer(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
+		struct rnic_local *active, *passive;
+		int before = open_fd_cnt();
+		struct tcp t;
+		int fd, s;
+
+		tcp_open(&t);
+		fd = rnic_meet_listen(t.fd[0]);
+		s = connect_to(fd);
+		send_offer(s, i);
+		assert_int_equal(rnic_meet_offer(t.fd[1], &passive), 0);
+		assert_row(offers[i].name, rnic_meet_take(fd, &active) == 0);
+		rnic_local_free(active);
+		rnic_local_free(passive);
+
+		rnic_fd_close(fd);
+		fd = rnic_meet_listen(t.fd[0]);
+		close(s);
+		s = connect_to(fd);
+		send_offer(s, i);
+		assert_row(offers[i].name,
+			   rnic_meet_take(fd, &active) ==
+				   (offers[i].len ? -EPROTO : -EAGAIN));
+		close(s);
+		rnic_fd_close(fd);
+		tcp_close(&t);
+		assert_row(offers[i].name, open_fd_cnt() == before);
+	}
+}
+
+/* ---- who may
+ * ---------------------------------------------------------------------- */
+
+#define OTHER_UID 12345
+
+/* Each end is refused by the other one, which runs as another user. */
+static int other_user_is_refused(void)
+{
+	struct rnic_local *local;
+	struct tcp t;
+	int fd;
+
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]); /* as root */
+	CHECK(fd >= 0);
+	CHECK(seteuid(OTHER_UID) == 0);
+	CHECK(rnic_meet_offer(t.fd[1], &local) == -EACCES);
+	rnic_fd_close(fd);
+	fd = rnic_meet_listen(t.fd[0]);
+	CHECK(seteuid(0) == 0);
+	CHECK(rnic_meet_offer(t.fd[1], &local) == -EACCES);
+	rnic_fd_close(fd);
+	fd = rnic_meet_listen(t.fd[0]);
+	CHECK(rnic_meet_offer(t.fd[1], &local) == 0);
+	CHECK(seteuid(OTHER_UID) == 0);
+	CHECK(rnic_meet_take(fd, &local) == -EACCES);
+	return 0;
+}
+
+static int other_user_is_welcome(void)
+{
+	struct rnic_local *local;
+	struct tcp t;
+	int fd;
+
+	setenv("USIW_LOCAL", "any", 1);
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	CHECK(fd >= 0);
+	CHECK(seteuid(OTHER_UID) == 0);
+	CHECK(rnic_meet_offer(t.fd[1], &local) == 0);
+	CHECK(seteuid(0) == 0);
+	CHECK(rnic_meet_take(fd, &local) == 0);
+	return 0;
+}
+
+static int off_is_off(void)
+{
+	struct rnic_local *local;
+	struct tcp t;
+
+	setenv("USIW_LOCAL", "off", 1);
+	tcp_open(&t);
+	CHECK(rnic_meet_listen(t.fd[0]) == -EOPNOTSUPP);
+	CHECK(rnic_meet_offer(t.fd[1], &local) == -EOPNOTSUPP);
+	return 0;
+}
+
+/* Before anything in this process has read the settings. */
+static int group_setup(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(off_is_off), 0);
+	if (geteuid() == 0)
+		assert_int_equal(in_child(other_user_is_welcome), 0);
+	setenv("USIW_LOCAL", "auto", 1);
+	return 0;
+}
+
+static void serves_the_same_user_only(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip_because("only root can become another user");
+	assert_int_equal(in_child(other_user_is_refused), 0);
+}
+
+/* ---- what is denied
+ * ---------------------------------------------------------------- */
+
+static int without_memfd(void)
+{
+	struct rnic_local *local;
+	struct tcp t;
+	int fd;
+
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	if (!deny_call(SYS_memfd_create, EPERM))
+		return 77;
+	CHECK(rnic_meet_offer(t.fd[1], &local) == -EPERM);
+	/* The other end sees someone who has left. */
+	CHECK(rnic_meet_take(fd, &local) == -EPROTO);
+	return 0;
+}
+
+static int without_unix_sockets(void)
+{
+	struct rnic_local *local;
+	struct tcp t;
+
+	tcp_open(&t);
+	if (!deny_call(SYS_socket, EAFNOSUPPORT))
+		return 77;
+	CHECK(rnic_meet_listen(t.fd[0]) == -EAFNOSUPPORT);
+	CHECK(rnic_meet_offer(t.fd[1], &local) < 0);
+	return 0;
+}
+
+static void stays_out_of_a_sandbox(void **state)
+{
+	(void)state;
+	assert_in_filtered_child(without_memfd);
+	assert_in_filtered_child(without_unix_sockets);
+}
+
+/* One descriptor after the other is missing: each call says so, and leaves
+ * nothing open. */
+static int with_few_descriptors(void)
+{
+	struct rnic_local *active, *passive;
+	struct tcp t;
+	int fd, rc;
+
+	tcp_open(&t);
+	for (rlim_t cnt = 3;; cnt++) {
+		struct rlimit limit;
+		int open_cnt = open_fd_cnt();
+
+		CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+		limit.rlim_cur = cnt;
+		CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+		fd = rnic_meet_listen(t.fd[0]);
+		rc = rnic_meet_offer(t.fd[1], &passive);
+		CHECK(fd >= 0 || fd == -EMFILE);
+		CHECK(rc == 0 || rc == -EMFILE || rc == -ECONNREFUSED);
+		if (fd >= 0 && rc == 0) {
+			rc = rnic_meet_take(fd, &active);
+			CHECK(rc == 0 || rc == -EMFILE || rc == -EPROTO);
+			rnic_local_free(passive);
+			if (rc == 0) {
+				rnic_local_free(active);
+				return 0;
+			}
+		}
+		if (fd >= 0)
+			rnic_fd_close(fd);
+		CHECK(open_fd_cnt() == open_cnt);
+		CHECK(cnt < 1000);
+	}
+}
+
+static void needs_descriptors(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(with_few_descriptors), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ends_of_one_connection_meet),
+		cmocka_unit_test(says_that_the_other_end_is_not_there),
+		cmocka_unit_test(offers_nothing_on_a_connection_that_has_ended),
+		cmocka_unit_test(looks_past_what_is_no_offer),
+		cmocka_unit_test(serves_the_same_user_only),
+		cmocka_unit_test(stays_out_of_a_sandbox),
+		cmocka_unit_test(needs_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, NULL);
+}

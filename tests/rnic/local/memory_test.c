@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* memory.c: what is made is accepted, and what is not like it is refused. */
+#define _GNU_SOURCE
+#include "../../harness/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "local/memory.h"
+#include "local/ring.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static void accepts_its_own(void **state)
+{
+	int fd = rnic_local_memory_new();
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(rnic_local_memory_check(fd), 0);
+	/* Nobody can make a mapping fault any more. */
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	close(fd);
+}
+
+static int fd_new(long size, int seals, unsigned flags)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags);
+
+	if (fd < 0)
+		return fd;
+	assert_int_equal(ftruncate(fd, size), 0);
+	if (seals)
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+static void refuses_what_is_not_like_it(void **state)
+{
+	static const struct {
+		const char *name;
+		long size;
+		int seals;
+		unsigned flags;
+	} rows[] = {
+		{ "not sealed", RNIC_LOCAL_MEMORY_SIZE, 0, 0 },
+		{ "may shrink", RNIC_LOCAL_MEMORY_SIZE,
+		  F_SEAL_GROW | F_SEAL_SEAL, 0 },
+		{ "may be sealed further", RNIC_LOCAL_MEMORY_SIZE,
+		  F_SEAL_GROW | F_SEAL_SHRINK, 0 },
+		{ "shorter", RNIC_LOCAL_MEMORY_SIZE - 1, SEALS, 0 },
+		{ "longer", RNIC_LOCAL_MEMORY_SIZE + 1, SEALS, 0 },
+		{ "empty", 0, SEALS, 0 },
+		{ "huge pages", 2 << 20, SEALS, MFD_HUGETLB },
+	};
+	int pipes[2];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int fd = fd_new(rows[i].size, rows[i].seals, rows[i].flags);
+
+		if (fd < 0 && rows[i].flags)
+			continue; /* this machine has none */
+		assert_true(fd >= 0);
+		assert_row(rows[i].name,
+			   rnic_local_memory_check(fd) == -EPROTO);
+		close(fd);
+	}
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(rnic_local_memory_check(pipes[0]), -EPROTO);
+	assert_int_equal(rnic_local_memory_check(-1), -EPROTO);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* Each end writes where the other one reads, in two mappings. */
+static void divides_it_for_both_ends(void **state)
+{
+	int fd = rnic_local_memory_new();
+	struct rnic_ring tx[2], rx[2];
+	char out[4] = "";
+	struct iovec in_iov = { (void *)(uintptr_t) "abc", 4 };
+	struct iovec out_iov = { out, sizeof(out) };
+	void *mem[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rnic_local_memory_map(fd, &mem[i]), 0);
+		rnic_local_memory_divide(mem[i], i == 0, &tx[i], &rx[i]);
+	}
+	close(fd);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rnic_ring_write(&tx[i], &in_iov, 1, 0, 4), 4);
+		assert_false(rnic_ring_has_octets(&rx[i]));
+		assert_int_equal(rnic_ring_read(&rx[!i], &out_iov, 1, 0, 4), 4);
+		assert_string_equal(out, "abc");
+	}
+	rnic_local_memory_unmap(mem[0]);
+	rnic_local_memory_unmap(mem[1]);
+}
+
+static void is_not_inherited(void **state)
+{
+	int fd = rnic_local_memory_new(), status;
+	void *mem;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rnic_local_memory_map(fd, &mem), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(msync(mem, 4096, MS_ASYNC) == 0);
+	assert_true(waitpid(pid, &status, 0) == pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(msync(mem, 4096, MS_ASYNC), 0);
+	rnic_local_memory_unmap(mem);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts_its_own),
+		cmocka_unit_test(refuses_what_is_not_like_it),
+		cmocka_unit_test(divides_it_for_both_ends),
+		cmocka_unit_test(is_not_inherited),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

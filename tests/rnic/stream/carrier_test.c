@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * carrier.c: octets of QPs through the local path, and every way off it: no
+ * octet is lost, and a peer that breaks the rules gets a closed connection.
+ */
+#define _GNU_SOURCE
+#include "child.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "local/local.h"
+#include "local/meet.h"
+#include "local/ring.h"
+#include "mem/context.h"
+#include "os/fd.h"
+#include "qp/object.h"
+#include "qp/qp.h"
+#include "rnicpair.h"
+#include "stream/attach.h"
+#include "stream/carrier.h"
+#include "stream/object.h"
+#include "stream/pass.h"
+#include "stream/socket.h"
+
+static const struct rnicpair_options usual = RNICPAIR_OPTIONS_INIT;
+
+static struct rnic_engine *engine_of(struct rnicpair *p, int side)
+{
+	return p->side[side].ctx->engine;
+}
+
+static struct rnic_stream *stream_of(struct rnicpair *p, int side)
+{
+	return p->side[side].qp->stream;
+}
+
+static bool is_local(struct rnicpair *p, int side)
+{
+	return with_lead(engine_of(p, side),
+			 stream_of(p, side) && stream_of(p, side)->local &&
+				 stream_of(p, side)->local->state ==
+					 RNIC_LOCAL_ON);
+}
+
+/* Octets that the side's TCP has sent and received. */
+static uint64_t tcp_octets(struct rnicpair *p, int side)
+{
+	struct tcp_info info;
+	bool is_known =
+		with_lead(engine_of(p, side),
+			  rnic_stream_tcp_info(stream_of(p, side), &info));
+
+	assert_true(is_known);
+	return info.tcpi_bytes_acked + info.tcpi_bytes_received;
+}
+
+/* A SEND of @len octets from one side to the other, checked. */
+static void echo(struct rnicpair *p, int from, size_t len, uint32_t seed)
+{
+	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
+
+	rnicpair_fill(a->buf, len, seed);
+	rnicpair_post_echo(p, from, len);
+	assert_int_equal(rnicpair_take(b, b->rcq).status, USIW_WC_SUCCESS);
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
+	assert_true(rnicpair_is_filled(b->buf + (1u << 20), len, seed));
+}
+
+static void read_back(struct rnicpair *p, int by, size_t len, uint32_t seed)
+{
+	struct rnicpair_side *a = &p->side[by], *b = &p->side[!by];
+
+	rnicpair_fill(b->buf, len, seed);
+	memset(a->buf, 0, len);
+	rnicpair_post_read(p, by, 7, len);
+	assert_int_equal(rnicpair_take(a, a->scq).status, USIW_WC_SUCCESS);
+	assert_true(rnicpair_is_filled(a->buf, len, seed));
+}
+
+static void all_sizes(struct rnicpair *p)
+{
+	static const size_t sizes[] = { 1,     64,     4096,   16383,
+					65537, 300000, 1000000 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		echo(p, 0, sizes[i], (uint32_t)i);
+		echo(p, 1, sizes[i], (uint32_t)i + 50);
+		read_back(p, 0, sizes[i], (uint32_t)i + 100);
+		read_back(p, 1, sizes[i], (uint32_t)i + 150);
+	}
+}
+
+static const struct {
+	const char *name;
+	bool has_crc;
+	uint8_t rtr;
+} starts[] = {
+	{ "CRC, RTR", true, SMPA_RTR_WRITE },
+	{ "CRC, an RTR that is answered", true, SMPA_RTR_READ },
+	{ "CRC, no RTR", true, 0 },
+	{ "no CRC, RTR", false, SMPA_RTR_WRITE },
+};
+
+static void carries_everything_past_tcp(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+		struct rnicpair_options opt = usual;
+		struct rnicpair p;
+		uint64_t before;
+
+		opt.has_crc = starts[i].has_crc;
+		opt.rtr = starts[i].rtr;
+		rnicpair_open(&p, &opt);
+		echo(&p, 0, 8, 1); /* an Initiator without RTR is first */
+		assert_row(starts[i].name, is_local(&p, 0) && is_local(&p, 1));
+		before = tcp_octets(&p, 0);
+		all_sizes(&p);
+		assert_row(starts[i].name, tcp_octets(&p, 0) == before);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- one end does not take part
+ * ----------------------------------------------- */
+
+enum absent { NOBODY_MEETS, NOBODY_OFFERS, NOBODY_TAKES };
+
+static const struct {
+	const char *name;
+	enum absent absent;
+} absences[] = {
+	{ "the Initiator does not listen", NOBODY_MEETS },
+	{ "the Responder offers nothing", NOBODY_OFFERS },
+	{ "the Initiator does not take it", NOBODY_TAKES },
+};
+
+static void stays_on_tcp_where_one_end_is_absent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(absences); i++) {
+		struct rnicpair_options opt = usual;
+		struct rnicpair_start start;
+		struct rnicpair p;
+		uint64_t before;
+		int fd[2];
+
+		opt.meets_nobody = absences[i].absent == NOBODY_MEETS;
+		opt.offers_nothing = absences[i].absent == NOBODY_OFFERS;
+		rnicpair_open_idle(&p, &opt);
+		rnicpair_sockets(0, fd);
+		rnicpair_start(&opt, fd, &start);
+		if (absences[i].absent == NOBODY_TAKES) {
+			rnic_fd_close(start.stream[0]->meet_fd);
+			start.stream[0]->meet_fd = -1;
+			wait_until(
+				rnic_stream_offer_is_declined(start.stream[1]));
+		}
+		for (int j = 0; j < 2; j++)
+			assert_int_equal(rnic_qp_attach_stream(
+						 p.side[j].qp, start.stream[j],
+						 start.ird[j], start.ord[j], 0),
+					 0);
+		before = tcp_octets(&p, 0);
+		all_sizes(&p);
+		assert_row(absences[i].name,
+			   !is_local(&p, 0) && !is_local(&p, 1));
+		assert_row(absences[i].name,
+			   tcp_octets(&p, 0) > before + 1000000);
+		rnicpair_close(&p);
+	}
+}
+
+/* The passive side's manager waits for the RTR, and learns of either path. */
+static void responder_hears_the_rtr_on_the_ring(void **state)
+{
+	struct rnicpair_start start;
+	struct rnicpair p;
+	int fd[2];
+
+	(void)state;
+	rnicpair_open_idle(&p, &usual);
+	rnicpair_sockets(0, fd);
+	rnicpair_start(&usual, fd, &start);
+	assert_int_equal(rnic_stream_start_is_heard(start.stream[1]), 0);
+	assert_int_equal(rnic_qp_attach_stream(p.side[0].qp, start.stream[0],
+					       start.ird[0], start.ord[0], 0),
+			 0);
+	wait_until(rnic_stream_start_is_heard(start.stream[1]) == 1);
+	assert_false(rnic_stream_offer_is_declined(start.stream[1]));
+	assert_int_equal(rnic_qp_attach_stream(p.side[1].qp, start.stream[1],
+					       start.ird[1], start.ord[1], 0),
+			 0);
+	echo(&p, 1, 100, 3);
+	assert_true(is_local(&p, 1));
+	rnicpair_close(&p);
+}
+
+/* ---- back to TCP
+ * ----------------------------------------------------------------- */
+
+static void lose(struct rnicpair *p, int side)
+{
+	rnic_engine_lead(engine_of(p, side));
+	rnic_stream_carrier_lost(stream_of(p, side));
+	rnic_stream_pass(stream_of(p, side), POLLIN);
+	rnic_engine_unlead(engine_of(p, side));
+}
+
+/* A thread keeps sending while the path goes; what arrives is in order. */
+struct flood {
+	struct rnicpair *p;
+	uint32_t cnt;
+};
+
+#define FLOOD_LEN 5000
+
+static void *flood_send(void *arg)
+{
+	struct flood *flood = arg;
+	struct rnicpair_side *a = &flood->p->side[0];
+
+	for (uint32_t i = 0; i < flood->cnt; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, i % 8 * 8192, FLOOD_LEN);
+		struct rnicpair_wr wr = { .wr_id = i,
+					  .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED,
+					  .sge = &sge,
+					  .sge_cnt = 1 };
+
+		rnicpair_fill(a->buf + i % 8 * 8192, FLOOD_LEN, i);
+		must(!rnicpair_post(a, &wr));
+		must(rnicpair_take(a, a->scq).status == USIW_WC_SUCCESS);
+	}
+	return NULL;
+}
+
+static void flood_receive(struct rnicpair *p, uint32_t i)
+{
+	struct rnicpair_side *b = &p->side[1];
+	struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
+	uint8_t *at = b->buf + cqe.wr_id * 8192;
+	struct usiw_sge sge = rnicpair_sge(b, cqe.wr_id * 8192, 8192);
+
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	assert_int_equal(cqe.wr_id, i % 32);
+	assert_true(rnicpair_is_filled(at, FLOOD_LEN, i));
+	assert_int_equal(rnicpair_post_recv(b, cqe.wr_id, &sge, 1), 0);
+}
+
+/* @at: messages received before the path goes. */
+static void flood_and_lose(int side, uint32_t at)
+{
+	struct flood flood = { .cnt = 400 };
+	struct rnicpair p;
+	pthread_t thread;
+
+	rnicpair_open(&p, &usual);
+	flood.p = &p;
+	for (uint64_t i = 0; i < 32; i++) {
+		struct usiw_sge sge = rnicpair_sge(&p.side[1], i * 8192, 8192);
+
+		assert_int_equal(rnicpair_post_recv(&p.side[1], i, &sge, 1), 0);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, flood_send, &flood), 0);
+	for (uint32_t i = 0; i < flood.cnt; i++) {
+		if (i == at)
+			lose(&p, side);
+		flood_receive(&p, i);
+	}
+	pthread_join(thread, NULL);
+	assert_true(is_local(&p, 1));
+	assert_true(with_lead(engine_of(&p, 0),
+			      stream_of(&p, 0)->local->has_left_tx));
+	rnicpair_close(&p);
+}
+
+static void loses_no_octet_on_the_way_back(void **state)
+{
+	(void)state;
+	for (uint32_t at = 1; at < 300; at = at * 3 + 1)
+		for (int side = 0; side < 2; side++)
+			flood_and_lose(side, at);
+}
+
+/* Both ends idle: what comes later comes by TCP, in both directions. */
+static void goes_back_while_nothing_moves(void **state)
+{
+	(void)state;
+	for (int side = 0; side < 2; side++) {
+		struct rnicpair p;
+		uint64_t before;
+
+		rnicpair_open(&p, &usual);
+		echo(&p, 0, 100, 1);
+		echo(&p, 1, 100, 2);
+		assert_true(is_local(&p, 0));
+		lose(&p, side);
+		before = tcp_octets(&p, 0);
+		all_sizes(&p);
+		assert_true(tcp_octets(&p, 0) > before + 1000000);
+		rnicpair_close(&p);
+	}
+}
+
+/* ---- a hostile peer
+ * ---------------------------------------------------------------- */
+
+static void lie_head_ahead(struct rnic_local *local)
+{
+	local->rx.shared->head = local->rx.own + RNIC_RING_SIZE + 1;
+}
+
+static void lie_head_behind(struct rnic_local *local)
+{
+	local->rx.shared->head = local->rx.own - 1;
+}
+
+static void lie_garbage(struct rnic_local *local)
+{
+	memset(local->rx.data, 0xff, RNIC_RING_SIZE);
+	local->rx.shared->head = local->rx.own + 4096;
+}
+
+static const struct {
+	const char *name;
+	void (*lie)(struct rnic_local *local);
+} lies[] = {
+	{ "more octets than the ring holds", lie_head_ahead },
+	{ "less than nothing", lie_head_behind },
+	{ "octets that are no FPDU", lie_garbage },
+};
+
+static void hostile_ring_ends_the_connection(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
+		struct rnicpair_side *s;
+		struct rnicpair p;
+
+		rnicpair_open(&p, &usual);
+		echo(&p, 0, 100, 1);
+		s = &p.side[1];
+		assert_int_equal(rnicpair_post_recv(s, 5, NULL, 0), 0);
+		rnic_engine_lead(engine_of(&p, 1));
+		lies[i].lie(stream_of(&p, 1)->local);
+		rnic_engine_unlead(engine_of(&p, 1));
+		wait_until(
+			(rnic_cq_progress(s->scq),
+			 rnic_qp_state(s->qp) == RNIC_QPS_ERROR ||
+				 rnic_qp_state(s->qp) == RNIC_QPS_TERMINATE));
+		assert_row(lies[i].name, rnicpair_take(s, s->rcq).status ==
+						 USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+/* Octets on TCP while the ring is in use are nobody's. */
+static void octets_on_tcp_end_the_connection(void **state)
+{
+	struct rnicpair_side *s;
+	struct rnicpair p;
+	int fd;
+
+	(void)state;
+	rnicpair_open(&p, &usual);
+	echo(&p, 0, 100, 1);
+	s = &p.side[1];
+	fd = with_lead(engine_of(&p, 0), stream_of(&p, 0)->source.fd);
+	assert_int_equal(send(fd, "foreign octets", 14, 0), 14);
+	rnicpair_wait_state(s, RNIC_QPS_ERROR);
+	rnicpair_close(&p);
+}
+
+/* ---- the peer's process ends or stops at each step
+ * ------------------------------------ */
+
+enum step { STEP_LISTENS, STEP_ESTABLISHED, STEP_TAKEN, STEP_SENT, STEP_CNT };
+
+static const char *const step_names[] = { "listens", "has the Reply",
+					  "has taken the memory",
+					  "has sent its first FPDU" };
+
+/* The Initiator, in a process of its own, by hand; comes as far as @last. */
+static void initiator_run(int fd, enum step last, int ready)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rnic_stream *stream;
+	struct smpa_event ev;
+
+	opt.role = SMPA_INITIATOR;
+	opt.rtr = SMPA_RTR_WRITE;
+	opt.ird = opt.ord = 8;
+	must(!rnic_stream_new(fd, &opt, &stream));
+	rnic_stream_meet(stream);
+	must(stream->meet_fd >= 0);
+	must(!smpa_conn_start(stream->conn, "ping", 4));
+	must(rnic_stream_start_step(stream, &ev) >= 0);
+	if (last >= STEP_ESTABLISHED)
+		wait_until(rnic_stream_start_step(stream, &ev) == 1);
+	if (last >= STEP_TAKEN) {
+		must(!rnic_meet_take(stream->meet_fd, &stream->local));
+		must(!smpa_conn_drop_crc(stream->conn));
+	}
+	if (last >= STEP_SENT)
+		must(!rnic_stream_start_flush(stream));
+	must(write(ready, "x", 1) == 1);
+	for (;;)
+		pause();
+}
+
+struct peer {
+	pid_t pid;
+	int fd; /* the TCP connection to it */
+	int ready;
+};
+
+/* Nothing of the RNIC is open here yet, and nothing of it is inherited. */
+static void peer_start(struct peer *peer, enum step last)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), ready[2];
+	socklen_t len = sizeof(addr);
+
+	must(!bind(listener, (struct sockaddr *)&addr, len));
+	must(!listen(listener, 1));
+	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
+	must(!pipe(ready));
+	peer->pid = fork();
+	must(peer->pid >= 0);
+	if (peer->pid == 0) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		must(!connect(fd, (struct sockaddr *)&addr, len));
+		must(!fcntl(fd, F_SETFL, O_NONBLOCK));
+		fd = rnic_fd_own(fd);
+		must(fd >= 0);
+		initiator_run(fd, last, ready[1]);
+	}
+	close(ready[1]);
+	peer->ready = ready[0];
+	peer->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	must(peer->fd >= 0);
+	peer->fd = rnic_fd_own(peer->fd);
+	must(peer->fd >= 0);
+	close(listener);
+}
+
+static void responder_take(struct rnicpair *p, struct peer *peer)
+{
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct rnic_stream *stream;
+	struct smpa_event ev;
+
+	opt.role = SMPA_RESPONDER;
+	assert_int_equal(rnic_stream_new(peer->fd, &opt, &stream), 0);
+	assert_int_equal(smpa_conn_start(stream->conn, NULL, 0), 0);
+	wait_until(rnic_stream_start_step(stream, &ev) == 1);
+	assert_int_equal(ev.type, SMPA_EV_REQUEST);
+	assert_int_equal(smpa_conn_accept(stream->conn, NULL, 0, 8, 8), 0);
+	rnic_stream_offer(stream);
+	assert_int_equal(rnic_stream_start_step(stream, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
+	assert_int_equal(rnic_qp_attach_stream(p->side[1].qp, stream, 8, 8, 0),
+			 0);
+}
+
+static void peer_ends(enum step last, bool is_stopped)
+{
+	struct usiw_sge sge;
+	struct rnicpair_wr wr = { .wr_id = 1,
+				  .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED,
+				  .sge = &sge,
+				  .sge_cnt = 1 };
+	struct rnicpair_side *s;
+	struct rnicpair p;
+	struct peer peer;
+	char octet;
+	int status;
+
+	peer_start(&peer, last);
+	rnicpair_open_idle(&p, &usual);
+	s = &p.side[1];
+	sge = rnicpair_sge(s, 0, 1000000);
+	responder_take(&p, &peer);
+	assert_int_equal(read(peer.ready, &octet, 1), 1);
+	if (is_stopped)
+		assert_int_equal(kill(peer.pid, SIGSTOP), 0);
+	assert_int_equal(rnicpair_post_recv(s, 3, NULL, 0), 0);
+	/* More than the ring holds: the rest waits for ever. */
+	assert_int_equal(rnicpair_post(s, &wr), 0);
+	if (is_stopped)
+		assert_true(rnicpair_is_quiet(&p, s->rcq));
+	assert_row(step_names[last], rnic_qp_state(s->qp) == RNIC_QPS_RTS);
+	assert_int_equal(kill(peer.pid, SIGKILL), 0);
+	assert_true(waitpid(peer.pid, &status, 0) == peer.pid);
+	rnicpair_wait_state(s, RNIC_QPS_ERROR);
+	assert_row(step_names[last],
+		   rnicpair_take(s, s->rcq).status == USIW_WC_WR_FLUSH_ERR);
+	/* TCP may have taken all of it, and said nothing of its end yet. */
+	assert_int_equal(rnicpair_take(s, s->scq).wr_id, 1);
+	assert_true(rnicpair_is_quiet(&p, s->scq));
+	wait_until((rnic_cq_progress(s->scq),
+		    with_lead(engine_of(&p, 1), engine_of(&p, 1)->source_cnt) ==
+			    0));
+	close(peer.ready);
+	rnicpair_close(&p);
+}
+
+static void notices_a_killed_peer_at_each_step(void **state)
+{
+	(void)state;
+	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
+		peer_ends(last, false);
+}
+
+static void waits_for_a_stopped_peer_at_each_step(void **state)
+{
+	(void)state;
+	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
+		peer_ends(last, true);
+}
+
+/* ---- few descriptors
+ * ------------------------------------------------------------ */
+
+/* However few there are, the pair works by one path or the other. */
+static int with_few_descriptors(void)
+{
+	struct rlimit limit;
+	bool was_local = false, was_tcp = false;
+
+	must(!getrlimit(RLIMIT_NOFILE, &limit));
+	for (rlim_t more = 0; more < 12; more++) {
+		struct rnicpair_start start;
+		struct rnicpair p;
+		int fd[2], free_fd;
+
+		rnicpair_open_idle(&p, &usual);
+		rnicpair_sockets(0, fd);
+		free_fd = dup(0);
+		close(free_fd);
+		/* Ours are above; so fill what is below. */
+		limit.rlim_cur = (rlim_t)free_fd + more;
+		must(!setrlimit(RLIMIT_NOFILE, &limit));
+		rnicpair_start(&usual, fd, &start);
+		for (int j = 0; j < 2; j++)
+			must(!rnic_qp_attach_stream(
+				p.side[j].qp, start.stream[j], start.ird[j],
+				start.ord[j], 0));
+		limit.rlim_cur = limit.rlim_max;
+		must(!setrlimit(RLIMIT_NOFILE, &limit));
+		echo(&p, 0, 70000, 1);
+		echo(&p, 1, 70000, 2);
+		if (is_local(&p, 0))
+			was_local = true;
+		else
+			was_tcp = true;
+		rnicpair_close(&p);
+	}
+	return was_local && was_tcp ? 0 : 1;
+}
+
+static void works_with_few_descriptors(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(with_few_descriptors), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notices_a_killed_peer_at_each_step),
+		cmocka_unit_test(waits_for_a_stopped_peer_at_each_step),
+		cmocka_unit_test(works_with_few_descriptors),
+		cmocka_unit_test(carries_everything_past_tcp),
+		cmocka_unit_test(stays_on_tcp_where_one_end_is_absent),
+		cmocka_unit_test(responder_hears_the_rtr_on_the_ring),
+		cmocka_unit_test(goes_back_while_nothing_moves),
+		cmocka_unit_test(loses_no_octet_on_the_way_back),
+		cmocka_unit_test(hostile_ring_ends_the_connection),
+		cmocka_unit_test(octets_on_tcp_end_the_connection),
+	};
+
+	setenv("USIW_LOCAL", "auto", 1);
+	setenv("USIW_DRAIN_MS", "500", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
