@@ -179,13 +179,21 @@ LATENCY_SIZES = (8, 4 * KIB)
 UCX_LATENCY = {"write": "ucp_put_lat", "send": "tag_lat", "read": "ucp_get"}
 
 
+def blocking_peers(size):
+    """The scheduler places both sides of the first; those of the second have a
+    processor each, and one has to wake the other's."""
+    return peer("TCP blocking", "tcp_pingpong", size=size) + \
+        peer("TCP apart", "sockets_pingpong", carrier="tcp", size=size,
+             place="apart")
+
+
 def latency_peers(op, size, is_event):
     if is_event:
-        return peer("TCP blocking", "tcp_pingpong", size=size)
+        return blocking_peers(size)
     ways = ()
     if op in ("write", "send"):
         ways += peer("TCP spinning", "tcp_pingpong", size=size, is_spin=True)
-        ways += peer("TCP blocking", "tcp_pingpong", size=size)
+        ways += blocking_peers(size)
     if op in UCX_LATENCY:
         depth = 1 if op == "read" else None
         for name, tls in (("UCX tcp", "tcp"), ("UCX shm", "posix,cma")):
@@ -239,7 +247,7 @@ def programs():
                   (() if is_event else
                    peer("TCP spinning", "tcp_pingpong", size=8,
                         is_spin=True)) +
-                  peer("TCP blocking", "tcp_pingpong", size=8), TIMES)
+                  blocking_peers(8), TIMES)
 
 
 IDLE = 1000
@@ -288,7 +296,7 @@ def costs():
 # If the scheduler decides, client and server have two speeds: a thread that is
 # woken on another processor must wait until that processor wakes up.
 PLACES = ("apart", "together")
-SDP_IDLE = 1000
+SDP_IDLE = 4000
 
 
 def sdp_ways(tool, settings, has_rsockets=True, **args):
