@@ -10,9 +10,7 @@
  * serves one client. Both poll. The client prints the rate in MiB/s and in
  * millions of messages per second.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -59,26 +57,6 @@ struct end {
 	uint64_t posted, done;
 	struct fi_context2 context[DEPTH_MAX];
 };
-
-static int control_open(const char *port, const char *host)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_port = htons((uint16_t)atoi(port)) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, conn = fd;
-
-	NEEDS(fd >= 0);
-	if (host) {
-		NEEDS(inet_pton(AF_INET, host, &addr.sin_addr) == 1);
-		NEEDS(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
-	} else {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		NEEDS(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
-		NEEDS(!listen(fd, 1));
-		NEEDS((conn = accept(fd, NULL, NULL)) >= 0);
-		close(fd);
-	}
-	return conn;
-}
 
 static void end_open(struct end *e, const char *provider)
 {
@@ -249,7 +227,7 @@ int main(int argc, char **argv)
 		return usage();
 	e.depth = OUTSTANDING_MAX / e.size;
 	e.depth = e.depth > DEPTH_MAX ? DEPTH_MAX : e.depth < 2 ? 2 : e.depth;
-	e.control = control_open(argv[optind + 1], host);
+	e.control = bench_tcp_open(host, (uint16_t)atoi(argv[optind + 1]));
 	end_open(&e, argv[optind]);
 	names_exchange(&e);
 	if (host)

@@ -2,11 +2,15 @@
 /* See measure.h. */
 #include "measure.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 void bench_needs(int is_good, const char *file, int line, const char *what)
 {
@@ -75,4 +79,24 @@ void bench_times_print(struct bench_times *times, double divisor)
 void bench_print(const char *name, double value)
 {
 	printf("%s=%.6g\n", name, value);
+}
+
+int bench_tcp_open(const char *host, uint16_t port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, conn = fd;
+
+	NEEDS(fd >= 0);
+	if (host) {
+		NEEDS(inet_pton(AF_INET, host, &addr.sin_addr) == 1);
+		NEEDS(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	} else {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		NEEDS(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+		NEEDS(!listen(fd, 1));
+		NEEDS((conn = accept(fd, NULL, NULL)) >= 0);
+		close(fd);
+	}
+	return conn;
 }

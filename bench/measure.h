@@ -44,4 +44,10 @@ void bench_times_print(struct bench_times *times, double divisor);
 
 void bench_print(const char *name, double value);
 
+/*
+ * A TCP connection over IPv4.  @host: the server's address; NULL: accept one
+ * client at @port.  Return: the socket.  A failure ends the program.
+ */
+int bench_tcp_open(const char *host, uint16_t port);
+
 #endif

@@ -13,7 +13,6 @@
  * the rate in MiB/s. Both sides print the CPU seconds that they used in that
  * time.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -43,21 +42,8 @@ struct job {
 
 static int sock_open(const struct job *job)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_port = htons(job->port) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, conn = fd;
+	int conn = bench_tcp_open(job->host, job->port), one = 1;
 
-	NEEDS(fd >= 0);
-	if (job->host) {
-		NEEDS(inet_pton(AF_INET, job->host, &addr.sin_addr) == 1);
-		NEEDS(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
-	} else {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		NEEDS(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
-		NEEDS(!listen(fd, 1));
-		NEEDS((conn = accept(fd, NULL, NULL)) >= 0);
-		close(fd);
-	}
 	setsockopt(conn, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return conn;
 }
