@@ -42,8 +42,7 @@ void rnic_local_free(struct rnic_local *local)
 	free(local);
 }
 
-/* ---- waking ----------------------------------------------------------------
- */
+/* ---- waking ---- */
 
 /* Return: false: the other end has no such socket any more.  If there is no
  * room in it, enough wake-ups wait there. */
@@ -172,8 +171,7 @@ void rnic_local_leave_rx(struct rnic_local *local)
 	local->wake_fd = -1;
 }
 
-/* ---- octets ----------------------------------------------------------------
- */
+/* ---- octets ---- */
 
 static size_t iov_len(const struct iovec *iov, int cnt)
 {

@@ -23,8 +23,7 @@ struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active);
 /* NULL: nothing. */
 void rnic_local_free(struct rnic_local *local);
 
-/* ---- octets ----------------------------------------------------------------
- */
+/* ---- octets ---- */
 
 /*
  * Return: octets taken; -EAGAIN: the ring is full; -EPIPE: nothing is taken,
@@ -45,8 +44,7 @@ ssize_t rnic_local_recv(struct rnic_local *local, const struct iovec *iov,
 /* Octets that the other end has taken out of its ring. */
 uint64_t rnic_local_acked(const struct rnic_local *local);
 
-/* ---- sleep -----------------------------------------------------------------
- */
+/* ---- sleep ---- */
 
 /* This end looks at its ring by itself from now on. */
 void rnic_local_stay_awake(struct rnic_local *local);
@@ -66,8 +64,7 @@ bool rnic_local_is_called(const struct rnic_local *local);
  * wakes nobody, any more. */
 bool rnic_local_woken(struct rnic_local *local);
 
-/* ---- back to TCP ------------------------------------------------------------
- */
+/* ---- back to TCP ---- */
 
 /* Send by TCP from here on. */
 void rnic_local_leave_tx(struct rnic_local *local);

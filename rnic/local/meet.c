@@ -32,8 +32,7 @@ struct meet_offer {
 	uint64_t size; /* of the memory */
 };
 
-/* ---- the name ---------------------------------------------------------------
- */
+/* ---- the name ---- */
 
 static size_t name_put(char *out, const struct sockaddr_storage *addr)
 {
@@ -93,8 +92,7 @@ static int meet_name(int tcp_fd, bool is_active, struct meet_name *ret_name)
 	return 0;
 }
 
-/* ---- who
- * ---------------------------------------------------------------------- */
+/* ---- who ---- */
 
 /* Return: 0; -EACCES. */
 static int peer_check(int fd)
@@ -110,8 +108,7 @@ static int peer_check(int fd)
 	return cred.uid == geteuid() ? 0 : -EACCES;
 }
 
-/* ---- the active side, first
- * --------------------------------------------------- */
+/* ---- the active side, first ---- */
 
 int rnic_meet_listen(int tcp_fd)
 {
@@ -132,8 +129,7 @@ int rnic_meet_listen(int tcp_fd)
 	return rc;
 }
 
-/* ---- the passive side
- * ---------------------------------------------------------- */
+/* ---- the passive side ---- */
 
 /* As long as this socket has the addresses and ports, nobody else has them: who
  * listened at the name was the peer. */
@@ -232,8 +228,7 @@ int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
 	return rc;
 }
 
-/* ---- the active side, then
- * ------------------------------------------------------ */
+/* ---- the active side, then ---- */
 
 /* Return: the memory's descriptor, the caller's; -errno. */
 static int offer_receive(int fd)

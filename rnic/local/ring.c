@@ -17,8 +17,7 @@ void rnic_ring_init(struct rnic_ring *ring, struct rnic_ring_shared *shared,
 	*ring = (struct rnic_ring){ .shared = shared, .data = data };
 }
 
-/* ---- copies ---------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 struct ring_copy {
 	const struct rnic_ring *ring;
@@ -84,8 +83,7 @@ static size_t iov_seek(const struct iovec *iov, int cnt, size_t off, size_t max,
 	return left < max ? left : max;
 }
 
-/* ---- the writer ------------------------------------------------------------
- */
+/* ---- the writer ---- */
 
 /* Return: 0; -EPROTO.  The reader's index is looked at only if what is known to
  * be free does not do. */
@@ -133,8 +131,7 @@ ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 	return (ssize_t)copy.len;
 }
 
-/* ---- the reader ------------------------------------------------------------
- */
+/* ---- the reader ---- */
 
 /* As ring_find_room(). */
 static int ring_find_octets(struct rnic_ring *ring, size_t want,

@@ -17,8 +17,7 @@
 #include "os/tcp.h"
 #include "qp/object.h"
 
-/* ---- while MPA starts -------------------------------------------------------
- */
+/* ---- while MPA starts ---- */
 
 /* That a peer is elsewhere, or speaks no such thing, is as usual as can be. */
 static void meet_log(const char *what, int rc)
@@ -67,8 +66,7 @@ void rnic_stream_offer_end(struct rnic_stream *stream)
 	stream->local = NULL;
 }
 
-/* ---- with a QP
- * --------------------------------------------------------------- */
+/* ---- with a QP ---- */
 
 /* From here on no CRC is computed or checked: both ends know. */
 static void carrier_on(struct rnic_stream *stream)
@@ -163,8 +161,7 @@ bool rnic_stream_carrier_tell(struct rnic_stream *stream)
 	return smpa_conn_submit(stream->conn, &msg) == 0;
 }
 
-/* ---- what the engine looks at
- * -------------------------------------------------- */
+/* ---- what the engine looks at ---- */
 
 void rnic_stream_carrier_watch(struct rnic_stream *stream, bool wants_in)
 {

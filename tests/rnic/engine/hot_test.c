@@ -14,8 +14,7 @@
 #include "engine/wake.h"
 #include "until.h"
 
-/* ---- sources that only count
- * -------------------------------------------------- */
+/* ---- sources that only count ---- */
 
 struct fake {
 	struct rnic_source source;
@@ -146,8 +145,7 @@ static int teardown(void **state)
 		value_;                                                        \
 	})
 
-/* ---- cases
- * ---------------------------------------------------------------------- */
+/* ---- cases ---- */
 
 static void keeps_only_the_latest_hot(void **state)
 {

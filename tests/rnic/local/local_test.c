@@ -269,8 +269,7 @@ static void other_end_may_write_anything(void **state)
 	}
 }
 
-/* ---- no wake-up is lost
- * --------------------------------------------------------- */
+/* ---- no wake-up is lost ---- */
 
 #define TOTAL ((uint64_t)8 << 20)
 

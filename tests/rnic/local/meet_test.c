@@ -108,8 +108,7 @@ static void offers_nothing_on_a_connection_that_has_ended(void **state)
 	tcp_close(&t);
 }
 
-/* ---- others at the name
- * ---------------------------------------------------------- */
+/* ---- others at the name ---- */
 
 /* The address at which @fd listens. */
 static int connect_to(int fd)
@@ -254,8 +253,7 @@ static void looks_past_what_is_no_offer(void **state)
 	}
 }
 
-/* ---- who may
- * ---------------------------------------------------------------------- */
+/* ---- who may ---- */
 
 #define OTHER_UID 12345
 
@@ -331,8 +329,7 @@ static void serves_the_same_user_only(void **state)
 	assert_int_equal(in_child(other_user_is_refused), 0);
 }
 
-/* ---- what is denied
- * ---------------------------------------------------------------- */
+/* ---- what is denied ---- */
 
 static int without_memfd(void)
 {

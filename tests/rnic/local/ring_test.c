@@ -276,8 +276,7 @@ static void trusts_its_own_index_only(void **state)
 	ends_close(&e);
 }
 
-/* ---- at once
- * ----------------------------------------------------------------- */
+/* ---- at once ---- */
 
 #define TOTAL ((uint64_t)32 << 20)
 

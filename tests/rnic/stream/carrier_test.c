@@ -134,8 +134,7 @@ static void carries_everything_past_tcp(void **state)
 	}
 }
 
-/* ---- one end does not take part
- * ----------------------------------------------- */
+/* ---- one end does not take part ---- */
 
 enum absent { NOBODY_MEETS, NOBODY_OFFERS, NOBODY_TAKES };
 
@@ -209,8 +208,7 @@ static void responder_hears_the_rtr_on_the_ring(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- back to TCP
- * ----------------------------------------------------------------- */
+/* ---- back to TCP ---- */
 
 static void lose(struct rnicpair *p, int side)
 {
@@ -316,8 +314,7 @@ static void goes_back_while_nothing_moves(void **state)
 	}
 }
 
-/* ---- a hostile peer
- * ---------------------------------------------------------------- */
+/* ---- a hostile peer ---- */
 
 static void lie_head_ahead(struct rnic_local *local)
 {
@@ -385,8 +382,7 @@ static void octets_on_tcp_end_the_connection(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- the peer's process ends or stops at each step
- * ------------------------------------ */
+/* ---- the peer's process ends or stops at each step ---- */
 
 enum step { STEP_LISTENS, STEP_ESTABLISHED, STEP_TAKEN, STEP_SENT, STEP_CNT };
 
@@ -536,8 +532,7 @@ static void waits_for_a_stopped_peer_at_each_step(void **state)
 		peer_ends(last, true);
 }
 
-/* ---- few descriptors
- * ------------------------------------------------------------ */
+/* ---- few descriptors ---- */
 
 /* However few there are, the pair works by one path or the other. */
 static int with_few_descriptors(void)
