@@ -260,7 +260,8 @@ void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
 
 /* ---- passes ------------------------------------------------------------- */
 
-static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
+/* Return: whether a source was there for it. */
+static bool engine_serve_event(struct rnic_engine *engine, uint64_t token,
 			       uint32_t events)
 {
 	uint32_t slot = (uint32_t)token & ~ENGINE_SLOT_WAKE;
@@ -269,7 +270,7 @@ static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
 	/* The wake token's number is above any slot's, too. */
 	if (slot >= engine->slot_cnt || !engine->slots[slot].source ||
 	    engine->slots[slot].gen != (uint32_t)(token >> 32))
-		return; /* the source went while the event was on its way */
+		return false; /* it went while the event was on its way */
 	source = engine->slots[slot].source;
 	if (!((uint32_t)token & ENGINE_SLOT_WAKE)) {
 		engine->ops->pass(source, events);
@@ -277,6 +278,7 @@ static void engine_serve_event(struct rnic_engine *engine, uint64_t token,
 		rnic_engine_await(engine, source);
 		engine->ops->look(source, true);
 	}
+	return true;
 }
 
 static void engine_due(struct rnic_engine *engine)
@@ -295,21 +297,24 @@ void rnic_engine_serve_events(struct rnic_engine *engine,
 {
 	(void)rnic_engine_look_hot(engine);
 	for (int i = 0; i < cnt; i++)
-		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
+		(void)engine_serve_event(engine, ev[i].data.u64, ev[i].events);
 	rnic_engine_serve_bells(engine);
 	engine_due(engine);
 }
 
-/* What epoll knows now. */
-static void engine_pass_epoll(struct rnic_engine *engine)
+/* What epoll knows now.  Return: whether it was anything. */
+static bool engine_pass_epoll(struct rnic_engine *engine)
 {
 	struct epoll_event ev[ENGINE_EVENT_MAX];
+	bool has_any = false;
 	int cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
 
 	if (rnic_engine_wait_error(cnt))
 		rnic_engine_break(engine, rnic_engine_wait_error(cnt));
 	for (int i = 0; i < cnt; i++)
-		engine_serve_event(engine, ev[i].data.u64, ev[i].events);
+		has_any |= engine_serve_event(engine, ev[i].data.u64,
+					      ev[i].events);
+	return has_any;
 }
 
 /* The sources that have a socket only; there are few. */
@@ -324,22 +329,41 @@ static void engine_pass_sockets(struct rnic_engine *engine)
 	}
 }
 
+/* Shall this poll ask epoll for sources with memory?  A thread that has slept
+ * on the sockets may poll once and sleep again. */
+static bool engine_asks_epoll(struct rnic_engine *engine)
+{
+	/* relaxed: the thread that set it, or a hint */
+	if (!atomic_load_explicit(&engine->has_slept, memory_order_relaxed))
+		return ++engine->poll_cnt >= engine->poll_gap;
+	atomic_store_explicit(&engine->has_slept, false, memory_order_relaxed);
+	return true;
+}
+
+static void engine_ask_epoll(struct rnic_engine *engine)
+{
+	engine->poll_cnt = 0;
+	if (engine_pass_epoll(engine))
+		engine->poll_gap = 1;
+	else if (engine->poll_gap < ENGINE_SOCKET_POLLS)
+		engine->poll_gap *= 2;
+}
+
 /* The sockets of sources with memory say next to nothing. */
 static void engine_pass(struct rnic_engine *engine)
 {
 	uint32_t memory_cnt =
 		atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed);
 	bool has_sockets = engine->source_cnt > memory_cnt;
-	bool is_rare = memory_cnt &&
-		       ++engine->poll_cnt % ENGINE_SOCKET_POLLS == 0;
+	bool is_due = memory_cnt && engine_asks_epoll(engine);
 	bool has_news = memory_cnt && rnic_engine_look_hot(engine);
 
 	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX && has_sockets)
 		engine_pass_sockets(engine);
 	else if (has_sockets && !has_news)
-		is_rare = true;
-	if (is_rare)
-		engine_pass_epoll(engine);
+		is_due = true;
+	if (is_due)
+		engine_ask_epoll(engine);
 	rnic_engine_serve_bells(engine);
 	engine_due(engine);
 }
@@ -448,6 +472,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	LIST_INIT(&engine->sources);
 	TAILQ_INIT(&engine->hot);
 	engine->slot_free = UINT32_MAX;
+	engine->poll_gap = 1;
 	atomic_init(&engine->post_cpu, -1);
 	engine->rx_pool.size =
 		staging < SMPA_RX_STAGING_MIN ? SMPA_RX_STAGING_MIN : staging;

@@ -19,7 +19,12 @@
 
 /* So many are looked at in each poll, but for those that cannot sleep. */
 #define ENGINE_HOT_MAX 8u
-/* Of so many polls one asks epoll for the sockets of such sources. */
+/*
+ * Of so many polls one asks epoll, which knows who has been woken and is not
+ * hot.  After an answer the next poll asks again, and each time that there is
+ * none the gap doubles up to this: with more active sources than hot ones,
+ * nobody waits for long.
+ */
 #define ENGINE_SOCKET_POLLS 64u
 
 /* epoll data: the slot's, for the descriptor beside the socket. */

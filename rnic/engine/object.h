@@ -110,6 +110,7 @@ struct rnic_engine {
 	/* One of them has slept, and has not armed a CQ since to sleep
 	 * elsewhere. */
 	_Atomic bool is_attended;
+	_Atomic bool has_slept;	     /* one has, and the next poll asks epoll */
 	_Atomic bool is_woken;	     /* wake_fd has something for the thread */
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	const struct rnic_engine_ops *ops;
@@ -123,7 +124,8 @@ struct rnic_engine {
 	struct rnic_hot_list hot; /* latest first */
 	uint32_t hot_cnt;
 	bool is_restless;  /* not all of them are asleep */
-	uint32_t poll_cnt; /* polls, for ENGINE_SOCKET_POLLS */
+	uint32_t poll_cnt; /* polls since one asked epoll */
+	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t deadline_ns; /* earliest of all sources; 0: none */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */

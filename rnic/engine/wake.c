@@ -87,6 +87,7 @@ void rnic_engine_sleep_end(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
 			      memory_order_relaxed);
 	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
+	atomic_store_explicit(&engine->has_slept, true, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_relaxed);
 }

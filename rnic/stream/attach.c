@@ -48,10 +48,10 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	qp->conn = stream->conn;
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
-	/* No siw connects out of band. */
-	if (!qp->sq.ack.is_on)
-		rnic_stream_probe_start(stream);
 	rnic_stream_carrier_begin(stream);
+	/* No siw connects out of band, or shares memory. */
+	if (!qp->sq.ack.is_on && !stream->local)
+		rnic_stream_probe_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
 	rnic_stream_begin(stream);
 unlead:

@@ -196,6 +196,45 @@ static void wakeup_makes_a_source_hot(void **state)
 	assert_true(cold->source.is_asleep);
 }
 
+/* So many polls in vain that epoll is asked as rarely as can be. */
+static void poll_in_vain(void)
+{
+	for (uint32_t i = 0; i < 8 * ENGINE_SOCKET_POLLS; i++)
+		rnic_engine_poll(engine);
+	assert_int_equal(engine->poll_gap, ENGINE_SOCKET_POLLS);
+}
+
+/* A thread that sleeps on the sockets may poll once between two sleeps. */
+static void first_poll_after_a_sleep_finds_the_woken(void **state)
+{
+	(void)state;
+	for (int i = 0; i < FAKE_CNT; i++) {
+		poll_in_vain();
+		assert_true(rnic_engine_sleep_begin(engine));
+		fake_write(&fakes[i], true);
+		rnic_engine_sleep_end(engine);
+		rnic_engine_poll(engine);
+		assert_int_equal(fakes[i].look_cnt, 1);
+	}
+}
+
+/* More sources have news than are hot: polls that find some go on asking. */
+static void polls_that_find_the_woken_ask_again(void **state)
+{
+	uint32_t polls = 0;
+
+	(void)state;
+	poll_in_vain();
+	fake_write(&fakes[0], true);
+	while (fakes[0].look_cnt == 0 && polls++ < ENGINE_SOCKET_POLLS)
+		rnic_engine_poll(engine);
+	for (int i = 1; i < FAKE_CNT; i++) {
+		fake_write(&fakes[i], true);
+		rnic_engine_poll(engine);
+		assert_int_equal(fakes[i].look_cnt, 1);
+	}
+}
+
 /* A million sources would cost a poll no more than these. */
 static void polls_do_not_visit_idle_sources(void **state)
 {
@@ -309,6 +348,8 @@ int main(void)
 		HOT_TEST(keeps_only_the_latest_hot),
 		HOT_TEST(poll_finds_news_of_a_hot_source),
 		HOT_TEST(wakeup_makes_a_source_hot),
+		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
+		HOT_TEST(polls_that_find_the_woken_ask_again),
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),

@@ -12,6 +12,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,10 @@ static void carries_everything_past_tcp(void **state)
 		opt.has_crc = starts[i].has_crc;
 		opt.rtr = starts[i].rtr;
 		rnicpair_open(&p, &opt);
+		/* A thousand connections would probe at once. */
+		assert_row(starts[i].name,
+			   with_lead(engine_of(&p, 0),
+				     stream_of(&p, 0)->probe_ns) == 0);
 		echo(&p, 0, 8, 1); /* an Initiator without RTR is first */
 		assert_row(starts[i].name, is_local(&p, 0) && is_local(&p, 1));
 		before = tcp_octets(&p, 0);
@@ -382,7 +387,7 @@ static void octets_on_tcp_end_the_connection(void **state)
 	rnicpair_close(&p);
 }
 
-/* ---- the peer's process ends or stops at each step ---- */
+/* ---- the peer's process ends, stops, execs or forks at each step ---- */
 
 enum step { STEP_LISTENS, STEP_ESTABLISHED, STEP_TAKEN, STEP_SENT, STEP_CNT };
 
@@ -390,8 +395,33 @@ static const char *const step_names[] = { "listens", "has the Reply",
 					  "has taken the memory",
 					  "has sent its first FPDU" };
 
+enum fate { FATE_KILLED, FATE_STOPPED, FATE_EXECS, FATE_FORKS };
+
+/* Waits for an octet, or for the end of the test.  Return: an octet came. */
+static bool wait_told(int told)
+{
+	char octet;
+
+	return read(told, &octet, 1) == 1;
+}
+
+/* What does not inherit the connection lives on until the end of the test. */
+static void live_on(enum fate fate, int told)
+{
+	if (fate == FATE_EXECS) {
+		must(dup2(told, 0) == 0);
+		must(!fcntl(0, F_SETFD, 0));
+		execl("/bin/cat", "cat", NULL);
+		abort();
+	}
+	if (fate == FATE_FORKS && fork() == 0)
+		(void)wait_told(told);
+	_exit(0);
+}
+
 /* The Initiator, in a process of its own, by hand; comes as far as @last. */
-static void initiator_run(int fd, enum step last, int ready)
+static void initiator_run(int fd, enum step last, enum fate fate, int ready,
+			  int told)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	struct rnic_stream *stream;
@@ -414,28 +444,32 @@ static void initiator_run(int fd, enum step last, int ready)
 	if (last >= STEP_SENT)
 		must(!rnic_stream_start_flush(stream));
 	must(write(ready, "x", 1) == 1);
-	for (;;)
-		pause();
+	if (wait_told(told))
+		live_on(fate, told);
+	_exit(0);
 }
 
 struct peer {
 	pid_t pid;
 	int fd; /* the TCP connection to it */
 	int ready;
+	int tell; /* an octet: it meets its fate; closed: it ends */
 };
 
 /* Nothing of the RNIC is open here yet, and nothing of it is inherited. */
-static void peer_start(struct peer *peer, enum step last)
+static void peer_start(struct peer *peer, enum step last, enum fate fate)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), ready[2];
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int ready[2], told[2];
 	socklen_t len = sizeof(addr);
 
 	must(!bind(listener, (struct sockaddr *)&addr, len));
 	must(!listen(listener, 1));
 	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
-	must(!pipe(ready));
+	must(!pipe2(ready, O_CLOEXEC));
+	must(!pipe2(told, O_CLOEXEC));
 	peer->pid = fork();
 	must(peer->pid >= 0);
 	if (peer->pid == 0) {
@@ -445,10 +479,13 @@ static void peer_start(struct peer *peer, enum step last)
 		must(!fcntl(fd, F_SETFL, O_NONBLOCK));
 		fd = rnic_fd_own(fd);
 		must(fd >= 0);
-		initiator_run(fd, last, ready[1]);
+		close(told[1]);
+		initiator_run(fd, last, fate, ready[1], told[0]);
 	}
 	close(ready[1]);
+	close(told[0]);
 	peer->ready = ready[0];
+	peer->tell = told[1];
 	peer->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	must(peer->fd >= 0);
 	peer->fd = rnic_fd_own(peer->fd);
@@ -475,7 +512,7 @@ static void responder_take(struct rnicpair *p, struct peer *peer)
 			 0);
 }
 
-static void peer_ends(enum step last, bool is_stopped)
+static void peer_ends(enum step last, enum fate fate)
 {
 	struct usiw_sge sge;
 	struct rnicpair_wr wr = { .wr_id = 1,
@@ -489,22 +526,24 @@ static void peer_ends(enum step last, bool is_stopped)
 	char octet;
 	int status;
 
-	peer_start(&peer, last);
+	peer_start(&peer, last, fate);
 	rnicpair_open_idle(&p, &usual);
 	s = &p.side[1];
 	sge = rnicpair_sge(s, 0, 1000000);
 	responder_take(&p, &peer);
 	assert_int_equal(read(peer.ready, &octet, 1), 1);
-	if (is_stopped)
+	if (fate == FATE_STOPPED)
 		assert_int_equal(kill(peer.pid, SIGSTOP), 0);
 	assert_int_equal(rnicpair_post_recv(s, 3, NULL, 0), 0);
 	/* More than the ring holds: the rest waits for ever. */
 	assert_int_equal(rnicpair_post(s, &wr), 0);
-	if (is_stopped)
+	if (fate == FATE_STOPPED)
 		assert_true(rnicpair_is_quiet(&p, s->rcq));
 	assert_row(step_names[last], rnic_qp_state(s->qp) == RNIC_QPS_RTS);
-	assert_int_equal(kill(peer.pid, SIGKILL), 0);
-	assert_true(waitpid(peer.pid, &status, 0) == peer.pid);
+	if (fate == FATE_EXECS || fate == FATE_FORKS)
+		assert_int_equal(write(peer.tell, "x", 1), 1);
+	else
+		assert_int_equal(kill(peer.pid, SIGKILL), 0);
 	rnicpair_wait_state(s, RNIC_QPS_ERROR);
 	assert_row(step_names[last],
 		   rnicpair_take(s, s->rcq).status == USIW_WC_WR_FLUSH_ERR);
@@ -515,6 +554,8 @@ static void peer_ends(enum step last, bool is_stopped)
 		    with_lead(engine_of(&p, 1), engine_of(&p, 1)->source_cnt) ==
 			    0));
 	close(peer.ready);
+	close(peer.tell);
+	assert_true(waitpid(peer.pid, &status, 0) == peer.pid);
 	rnicpair_close(&p);
 }
 
@@ -522,14 +563,89 @@ static void notices_a_killed_peer_at_each_step(void **state)
 {
 	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
-		peer_ends(last, false);
+		peer_ends(last, FATE_KILLED);
 }
 
 static void waits_for_a_stopped_peer_at_each_step(void **state)
 {
 	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
-		peer_ends(last, true);
+		peer_ends(last, FATE_STOPPED);
+}
+
+/* The process lives on, and the connection does not. */
+static void notices_a_peer_that_execs_at_each_step(void **state)
+{
+	(void)state;
+	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
+		peer_ends(last, FATE_EXECS);
+}
+
+/* A child that lives on keeps nothing of the connection open. */
+static void notices_a_peer_that_leaves_a_child_at_each_step(void **state)
+{
+	(void)state;
+	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
+		peer_ends(last, FATE_FORKS);
+}
+
+/* ---- chroot ---- */
+
+enum { CHROOT_BEFORE, CHROOT_STARTED, CHROOT_ONE_HAS_IT, CHROOT_BOTH, CHROOTS };
+
+/* Return: whether it may: as root, or with a user namespace. */
+static bool chroot_is_allowed(void)
+{
+	return geteuid() == 0 || unshare(CLONE_NEWUSER) == 0;
+}
+
+static char chroot_dir[] = "/tmp/usiw-chroot-XXXXXX";
+static int chroot_when;
+
+/* Return: 77: not allowed. */
+static int meet_in_a_chroot(void)
+{
+	struct rnicpair_start start;
+	struct rnicpair p;
+	int fd[2];
+
+	if (!chroot_is_allowed())
+		return 77;
+	rnicpair_open_idle(&p, &usual);
+	for (int now = CHROOT_BEFORE; now < CHROOTS; now++) {
+		if (now == chroot_when)
+			must(!chroot(chroot_dir) && !chdir("/"));
+		if (now == CHROOT_BEFORE) {
+			rnicpair_sockets(0, fd);
+			rnicpair_start(&usual, fd, &start);
+		} else if (now < CHROOT_BOTH) {
+			int j = now - CHROOT_STARTED;
+
+			must(!rnic_qp_attach_stream(
+				p.side[j].qp, start.stream[j], start.ird[j],
+				start.ord[j], 0));
+		}
+	}
+	echo(&p, 0, 70000, 1);
+	echo(&p, 1, 70000, 2);
+	CHECK(is_local(&p, 0) && is_local(&p, 1));
+	rnicpair_close(&p);
+	return 0;
+}
+
+/* Nothing of the local path has a name in the file system. */
+static void needs_no_file_system(void **state)
+{
+	int code = 0;
+
+	(void)state;
+	must(mkdtemp(chroot_dir));
+	for (chroot_when = 0; chroot_when < CHROOTS && !code; chroot_when++)
+		code = in_child(meet_in_a_chroot);
+	must(!rmdir(chroot_dir));
+	if (code == 77)
+		skip_because("neither root nor a user namespace");
+	assert_int_equal(code, 0);
 }
 
 /* ---- few descriptors ---- */
@@ -582,6 +698,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notices_a_killed_peer_at_each_step),
 		cmocka_unit_test(waits_for_a_stopped_peer_at_each_step),
+		cmocka_unit_test(notices_a_peer_that_execs_at_each_step),
+		cmocka_unit_test(
+			notices_a_peer_that_leaves_a_child_at_each_step),
+		cmocka_unit_test(needs_no_file_system),
 		cmocka_unit_test(works_with_few_descriptors),
 		cmocka_unit_test(carries_everything_past_tcp),
 		cmocka_unit_test(stays_on_tcp_where_one_end_is_absent),
