@@ -71,21 +71,29 @@ static bool source_sleep(struct rnic_engine *engine, struct rnic_source *source)
 	return source->is_asleep;
 }
 
-void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
+/* Makes room for one more.  One that has news stays, whatever the limit. */
+static void hot_trim(struct rnic_engine *engine)
 {
 	struct rnic_source *last;
 
+	while (engine->hot_cnt >= ENGINE_HOT_MAX) {
+		last = TAILQ_LAST(&engine->hot, rnic_hot_list);
+		if (!source_sleep(engine, last))
+			return;
+		source_cool(engine, last);
+	}
+}
+
+void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
+{
 	if (!source->has_wake)
 		return;
-	if (source->is_hot) {
-		if (TAILQ_FIRST(&engine->hot) == source)
-			return;
+	/* One that is hot only changes its place: loops over the list go on
+	 * with the next one, which must not have left. */
+	if (source->is_hot)
 		source_cool(engine, source);
-	}
-	/* One that has news stays, whatever the limit. */
-	last = TAILQ_LAST(&engine->hot, rnic_hot_list);
-	if (engine->hot_cnt >= ENGINE_HOT_MAX && source_sleep(engine, last))
-		source_cool(engine, last);
+	else
+		hot_trim(engine);
 	TAILQ_INSERT_HEAD(&engine->hot, source, hot_link);
 	engine->hot_cnt++;
 	source->is_hot = true;

@@ -313,6 +313,45 @@ static void limit_keeps_what_has_news(void **state)
 	assert_true(rnic_engine_rest(engine));
 }
 
+/* What no poll looks at must be woken: whoever is not hot is asleep. */
+static void assert_no_cold_one_is_awake(void)
+{
+	for (int i = 0; i < FAKE_CNT; i++)
+		assert_true(fakes[i].source.is_hot ||
+			    fakes[i].source.is_asleep);
+}
+
+static void all_restless(bool is_restless)
+{
+	for (int i = 0; i < FAKE_CNT; i++)
+		fakes[i].is_restless = is_restless;
+}
+
+/* More are hot than the limit allows, as all had news when it was reached. */
+static void a_look_beyond_the_limit_forgets_nobody(void **state)
+{
+	(void)state;
+	for (int i = 0; i < FAKE_CNT; i++) {
+		rnic_engine_watch(engine);
+		rnic_engine_poll(engine);
+		all_restless(true);
+		rnic_engine_lead(engine);
+		rnic_engine_await(engine, &fakes[0].source);
+		rnic_engine_await(engine, &fakes[1].source);
+		rnic_engine_unlead(engine);
+		assert_true(engine->hot_cnt > ENGINE_HOT_MAX);
+		all_restless(false);
+		for (int j = 0; j < FAKE_CNT; j++)
+			fakes[j].source.in_seen = atomic_load(&fakes[j].word);
+		fake_write(&fakes[i], false);
+		rnic_engine_poll(engine);
+		assert_no_cold_one_is_awake();
+		assert_true(rnic_engine_rest(engine));
+		teardown(NULL);
+		setup(NULL);
+	}
+}
+
 /* The thread sleeps in epoll: the descriptor brings it. */
 static void wakes_the_completion_thread(void **state)
 {
@@ -354,6 +393,7 @@ int main(void)
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),
 		HOT_TEST(limit_keeps_what_has_news),
+		HOT_TEST(a_look_beyond_the_limit_forgets_nobody),
 		HOT_TEST(wakes_the_completion_thread),
 		HOT_TEST(removed_source_is_forgotten),
 	};
