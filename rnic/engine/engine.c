@@ -129,21 +129,18 @@ void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell)
 	engine_serve_ring(engine);
 }
 
+void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)
+{
+	for (int i = 0; i < turns && util_lock_is_held(&engine->lead); i++)
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
 /*
  * A program that spins on its memory posts the moment the octets are there,
  * while the completion thread that has placed them still leads, for some
  * hundred nanoseconds.  A bell that is rung now would be served by that thread,
  * and what it sends would wake the peer's from the wrong CPU, by an interrupt.
  */
-static void engine_let_finish(const struct rnic_engine *engine)
-{
-	for (int i = 0; i < ENGINE_FINISH_SPINS; i++) {
-		if (!util_lock_is_held(&engine->lead))
-			return;
-		atomic_thread_fence(memory_order_seq_cst);
-	}
-}
-
 void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 {
 	/* Posts of several threads at once may count as one. */
@@ -152,7 +149,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 	bool waits = burst % ENGINE_BURST_MAX;
 
 	if (!waits || !rnic_engine_is_watched(engine))
-		engine_let_finish(engine);
+		rnic_engine_let_finish(engine, ENGINE_FINISH_SPINS);
 	atomic_store_explicit(&engine->burst_cnt, burst + 1,
 			      memory_order_relaxed);
 	rnic_engine_bell(engine, bell);

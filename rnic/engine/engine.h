@@ -67,6 +67,9 @@ void rnic_engine_free(struct rnic_engine *engine);
 void rnic_engine_lead(struct rnic_engine *engine);
 void rnic_engine_unlead(struct rnic_engine *engine);
 
+/* Waits until no thread leads, for at most @turns of about 10 ns. A hint. */
+void rnic_engine_let_finish(const struct rnic_engine *engine, int turns);
+
 /* A queue got entries: serves it here if the lead is free. */
 void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell);
 

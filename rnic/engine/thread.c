@@ -45,6 +45,9 @@
 #define ENGINE_SLICE_NS 100000ull
 /* Least time between two moves of the completion thread. */
 #define ENGINE_MOVE_NS (10 * NS_PER_MS)
+/* How long the completion thread waits for a poster, as
+ * rnic_engine_let_finish() counts. */
+#define ENGINE_POSTER_SPINS 500
 
 /* ---- parking ------------------------------------------------------------ */
 
@@ -321,6 +324,21 @@ static bool engine_shall_park(struct rnic_engine *engine,
 	return rnic_now_ns() >= trust->distrust_until_ns;
 }
 
+/*
+ * A thread that posts may lose its CPU while it leads: what it sends wakes the
+ * peer's completion thread there, which runs for some microseconds. The answer
+ * may arrive before the poster goes on. To sleep until it gives up the lead
+ * would cost a system call here and another one there, and an interrupt.
+ */
+static void engine_thread_lead(struct rnic_engine *engine)
+{
+	/* relaxed: a hint. A poster of this CPU waits for this thread. */
+	if (atomic_load_explicit(&engine->post_cpu, memory_order_relaxed) !=
+	    sched_getcpu())
+		rnic_engine_let_finish(engine, ENGINE_POSTER_SPINS);
+	rnic_engine_lead(engine);
+}
+
 static void *engine_thread(void *arg)
 {
 	struct rnic_engine *engine = arg;
@@ -346,7 +364,7 @@ static void *engine_thread(void *arg)
 			continue;
 		}
 		rnic_stat_add(RNIC_STAT_passes_thread, 1);
-		rnic_engine_lead(engine);
+		engine_thread_lead(engine);
 		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);
