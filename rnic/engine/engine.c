@@ -292,9 +292,11 @@ static void engine_due(struct rnic_engine *engine)
 void rnic_engine_serve_events(struct rnic_engine *engine,
 			      const struct epoll_event *ev, int cnt)
 {
-	(void)rnic_engine_look_hot(engine);
+	/* Wake-ups first: a look at a source takes its wake-up, and would be
+	 * followed by another one for the event. */
 	for (int i = 0; i < cnt; i++)
 		(void)engine_serve_event(engine, ev[i].data.u64, ev[i].events);
+	(void)rnic_engine_look_hot(engine);
 	rnic_engine_serve_bells(engine);
 	engine_due(engine);
 }

@@ -294,6 +294,25 @@ static void rest_serves_what_has_come(void **state)
 	assert_true(rnic_engine_rest(engine));
 }
 
+/* A second look would cost a system call, and a program that spins on its
+ * memory the moment in which it wants to post. */
+static void a_wakeup_is_one_look(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+	struct epoll_event ev[4];
+	int cnt;
+
+	(void)state;
+	fake_write(hot, true);
+	cnt = epoll_wait(engine->epfd, ev, 4, -1);
+	assert_int_equal(cnt, 1);
+	rnic_engine_lead(engine);
+	rnic_engine_serve_events(engine, ev, cnt);
+	rnic_engine_unlead(engine);
+	assert_int_equal(hot->look_cnt, 1);
+	assert_int_equal(hot->woken_cnt, 1);
+}
+
 /* One that cannot be put to sleep is not forgotten for the sake of the limit.
  */
 static void limit_keeps_what_has_news(void **state)
@@ -392,6 +411,7 @@ int main(void)
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),
+		HOT_TEST(a_wakeup_is_one_look),
 		HOT_TEST(limit_keeps_what_has_news),
 		HOT_TEST(a_look_beyond_the_limit_forgets_nobody),
 		HOT_TEST(wakes_the_completion_thread),
