@@ -198,16 +198,23 @@ enum usiw_async_type {
 
 /*
  * Counter page, one per process; it describes itself.  A reader maps the file
- * read-only, checks magic and version, and reads @count entries.  A counter has
- * one writer at a time (relaxed atomics), and its value only grows.
+ * read-only, checks magic and version, and reads @count entries.  A counter is
+ * the sum of its entry and of the value with its index in each of the
+ * @part_cnt parts.  Threads that count at the same time use different parts,
+ * and so different cache lines.  Values are relaxed atomics and only grow.
  */
 #define USIW_STAT_MAGIC 0x75736977u /* "usiw" */
-#define USIW_STAT_VERSION 1
+#define USIW_STAT_VERSION 2
 #define USIW_STAT_MAX 60
+#define USIW_STAT_PARTS 32
 
 struct usiw_stat {
 	char name[24]; /* NUL-terminated */
 	_Atomic uint64_t value;
+};
+
+struct usiw_stat_part {
+	_Alignas(USIW_CACHE_LINE) _Atomic uint64_t value[64];
 };
 
 struct usiw_stat_page {
@@ -215,13 +222,16 @@ struct usiw_stat_page {
 	uint32_t version;
 	uint32_t pid;
 	uint32_t count;
-	uint64_t reserved[6];
+	uint32_t part_cnt;
+	uint32_t reserved[11];
 	struct usiw_stat stat[USIW_STAT_MAX];
+	struct usiw_stat_part part[USIW_STAT_PARTS];
 };
 
 _Static_assert(sizeof(struct usiw_stat) == 32, "stat layout");
 _Static_assert(offsetof(struct usiw_stat_page, stat) == 64, "stat layout");
-_Static_assert(sizeof(struct usiw_stat_page) == 64 + 32 * USIW_STAT_MAX,
+_Static_assert(offsetof(struct usiw_stat_page, part) == 64 + 32 * USIW_STAT_MAX,
 	       "stat layout");
+_Static_assert(sizeof(struct usiw_stat_part) == 512, "stat layout");
 
 #endif

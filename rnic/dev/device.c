@@ -5,6 +5,7 @@
 #include "env.h"
 #include "log.h"
 #include "os/addr.h"
+#include "os/alloc.h"
 #include "os/netif-cache.h"
 
 #include <errno.h>
@@ -233,7 +234,7 @@ static void device_set_guid(const struct rnic_device_set *set,
 
 static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 {
-	struct rnic_device *dev = calloc(1, sizeof(*dev));
+	struct rnic_device *dev = rnic_alloc_lines(sizeof(*dev));
 
 	if (!dev)
 		return -ENOMEM;
@@ -345,7 +346,7 @@ void rnic_device_fork_child(void)
 
 		util_lock_init(&dev->gids->lock, UTIL_RANK_LEAF);
 		/* The parent's traffic was not this process's. */
-		memset(&dev->counters, 0, sizeof(dev->counters));
+		memset(dev->counters, 0, sizeof(dev->counters));
 	}
 }
 
@@ -418,11 +419,14 @@ int rnic_device_query(const struct rnic_device *dev,
 void rnic_device_stats(const struct rnic_device *dev,
 		       struct rnic_device_stats *ret_stats)
 {
+	memset(ret_stats, 0, sizeof(*ret_stats));
+	for (size_t i = 0; i <= USIW_STAT_PARTS; i++) {
 #define STAT_READ(name)                                                        \
-	ret_stats->name = atomic_load_explicit(&dev->counters.name,            \
-					       memory_order_relaxed);
-	RNIC_DEVICE_STAT_LIST(STAT_READ)
+	ret_stats->name += atomic_load_explicit(&dev->counters[i].name,        \
+						memory_order_relaxed);
+		RNIC_DEVICE_STAT_LIST(STAT_READ)
 #undef STAT_READ
+	}
 }
 
 enum rnic_persona rnic_device_persona(const struct rnic_device *dev)

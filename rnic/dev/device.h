@@ -9,6 +9,7 @@
 
 #include "gid.h"
 #include "os/netif.h"
+#include "os/stat.h"
 #include "rnic.h"
 
 #include <stdatomic.h>
@@ -23,12 +24,16 @@
 	X(tx_inplace)                                                          \
 	X(tx_copied)
 
-/* Relaxed: a counter orders no other access. */
+/* One for each part of the counter page (os/stat.h); a cache line. */
 struct rnic_device_counters {
 #define RNIC_DEVICE_COUNTER(name) _Atomic uint64_t name;
 	RNIC_DEVICE_STAT_LIST(RNIC_DEVICE_COUNTER)
 #undef RNIC_DEVICE_COUNTER
+	uint64_t reserved;
 };
+
+_Static_assert(sizeof(struct rnic_device_counters) == USIW_CACHE_LINE,
+	       "device counters");
 
 struct rnic_device {
 	char name[64];
@@ -39,7 +44,8 @@ struct rnic_device {
 	bool is_loopback;
 	enum rnic_persona persona;
 	struct rnic_gid_table *gids; /* only this and the next one change */
-	struct rnic_device_counters counters;
+	_Alignas(USIW_CACHE_LINE) struct rnic_device_counters
+		counters[1 + USIW_STAT_PARTS];
 };
 
 struct rnic_device_set {

@@ -13,6 +13,7 @@
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "hot.h"
+#include "os/alloc.h"
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/stat.h"
@@ -110,7 +111,7 @@ static void engine_serve_ring(struct rnic_engine *engine)
 			      memory_order_relaxed);
 	if (!engine_try_lead(engine))
 		return;
-	rnic_stat_add(RNIC_STAT_passes_post, 1);
+	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);
 	rnic_engine_unlead(engine);
 }
@@ -416,7 +417,7 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	engine_begin_poll(engine);
-	rnic_stat_add(RNIC_STAT_passes_poll, 1);
+	rnic_stat_count(engine->stat, RNIC_STAT_passes_poll, 1);
 	engine_pass(engine);
 	rnic_engine_unlead(engine);
 }
@@ -459,7 +460,7 @@ close_epfd:
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine)
 {
-	struct rnic_engine *engine = calloc(1, sizeof(*engine));
+	struct rnic_engine *engine = rnic_alloc_lines(sizeof(*engine));
 	size_t staging = (size_t)util_settings()->staging_kib * 1024;
 	int rc;
 
@@ -481,6 +482,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		free(engine);
 		return rc;
 	}
+	engine->stat = rnic_stat_part_take();
 	*ret_engine = engine;
 	return 0;
 }
@@ -554,6 +556,7 @@ void rnic_engine_free(struct rnic_engine *engine)
 	rnic_staging_fini(&engine->tx_pool);
 	rnic_fd_close(engine->wake_fd);
 	rnic_fd_close(engine->epfd);
+	rnic_stat_part_give(engine->stat);
 	free(engine->slots);
 	free(engine);
 }

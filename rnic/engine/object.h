@@ -14,6 +14,7 @@
 
 #include "../../util/lock.h"
 #include "os/clock.h"
+#include "os/stat.h"
 #include "staging.h"
 
 struct rnic_context;
@@ -114,7 +115,8 @@ struct rnic_engine {
 	_Atomic bool is_woken;	     /* wake_fd has something for the thread */
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	const struct rnic_engine_ops *ops;
-	struct rnic_context *ctx; /* the owner */
+	struct rnic_context *ctx;   /* the owner */
+	struct rnic_stat_part stat; /* where its leader counts */
 
 	/* guarded by lead */
 	struct rnic_slot *slots;

@@ -363,8 +363,8 @@ static void *engine_thread(void *arg)
 			trust.was_parked = true;
 			continue;
 		}
-		rnic_stat_add(RNIC_STAT_passes_thread, 1);
 		engine_thread_lead(engine);
+		rnic_stat_count(engine->stat, RNIC_STAT_passes_thread, 1);
 		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 _Static_assert(RNIC_STAT_CNT <= USIW_STAT_MAX, "counters fit the page");
+_Static_assert(USIW_STAT_PARTS == 32, "parts_taken has a bit for each part");
 
 static const char *const stat_names[] = {
 #define STAT_NAME(name) [RNIC_STAT_##name] = #name,
@@ -25,11 +26,13 @@ static const char *const stat_names[] = {
 static struct usiw_stat_page stat_dummy;
 _Atomic(struct usiw_stat_page *) rnic_stat_page = &stat_dummy;
 static _Atomic bool is_made;
+static _Atomic uint32_t parts_taken; /* bit n: part n + 1 */
 
 static void page_fill(struct usiw_stat_page *page)
 {
 	page->pid = (uint32_t)getpid();
 	page->count = RNIC_STAT_CNT;
+	page->part_cnt = USIW_STAT_PARTS;
 	page->version = USIW_STAT_VERSION;
 	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
 		strncpy(page->stat[i].name, stat_names[i],
@@ -38,16 +41,49 @@ static void page_fill(struct usiw_stat_page *page)
 	__atomic_store_n(&page->magic, USIW_STAT_MAGIC, __ATOMIC_RELEASE);
 }
 
+/* The sum of the dummy's values, which are 0 from now on. */
+static uint64_t dummy_take(size_t stat)
+{
+	uint64_t sum = atomic_exchange_explicit(&stat_dummy.stat[stat].value, 0,
+						memory_order_relaxed);
+
+	for (size_t i = 0; i < USIW_STAT_PARTS; i++)
+		sum += atomic_exchange_explicit(&stat_dummy.part[i].value[stat],
+						0, memory_order_relaxed);
+	return sum;
+}
+
 /* What was counted before belongs into the page, too. */
 static void page_publish(struct usiw_stat_page *page)
 {
 	/* release: the page before its pointer */
 	atomic_store_explicit(&rnic_stat_page, page, memory_order_release);
 	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
-		rnic_stat_add(
-			(enum rnic_stat)i,
-			atomic_exchange_explicit(&stat_dummy.stat[i].value, 0,
-						 memory_order_relaxed));
+		rnic_stat_add((enum rnic_stat)i, dummy_take(i));
+}
+
+struct rnic_stat_part rnic_stat_part_take(void)
+{
+	/* acquire: pairs with rnic_stat_part_give(); the last owner's values */
+	uint32_t taken =
+		atomic_load_explicit(&parts_taken, memory_order_acquire);
+
+	while (~taken) {
+		uint32_t num = (uint32_t)__builtin_ctz(~taken);
+
+		if (atomic_compare_exchange_weak_explicit(
+			    &parts_taken, &taken, taken | 1u << num,
+			    memory_order_acquire, memory_order_acquire))
+			return (struct rnic_stat_part){ .num = num + 1 };
+	}
+	return (struct rnic_stat_part){ .num = 0 };
+}
+
+void rnic_stat_part_give(struct rnic_stat_part part)
+{
+	if (part.num)
+		atomic_fetch_and_explicit(&parts_taken, ~(1u << (part.num - 1)),
+					  memory_order_release);
 }
 
 /* The memfd stays open: its number is how others find the page. */
@@ -88,6 +124,8 @@ void rnic_stat_fork_child(void)
 		atomic_load_explicit(&rnic_stat_page, memory_order_relaxed);
 
 	atomic_store_explicit(&is_made, false, memory_order_relaxed);
+	/* The parent's engines do not count here. */
+	atomic_store_explicit(&parts_taken, 0, memory_order_relaxed);
 	if (page == &stat_dummy)
 		return;
 	/* The mapping is shared with the parent: its counters, not ours. */

@@ -69,16 +69,57 @@ enum rnic_stat {
 /* A dummy before the page exists. */
 extern _Atomic(struct usiw_stat_page *) rnic_stat_page;
 
-/* Any thread; never fails. */
-static inline void rnic_stat_add(enum rnic_stat stat, uint64_t value)
+static inline struct usiw_stat_page *rnic_stat_page_now(void)
 {
 	/* acquire: pairs with the release in page_publish() */
-	struct usiw_stat_page *page =
-		atomic_load_explicit(&rnic_stat_page, memory_order_acquire);
+	return atomic_load_explicit(&rnic_stat_page, memory_order_acquire);
+}
 
+/* Any thread; never fails.  All threads that call it write to the same cache
+ * line, so the data path uses rnic_stat_count(). */
+static inline void rnic_stat_add(enum rnic_stat stat, uint64_t value)
+{
 	/* relaxed: a counter orders nothing */
-	atomic_fetch_add_explicit(&page->stat[stat].value, value,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&rnic_stat_page_now()->stat[stat].value,
+				  value, memory_order_relaxed);
+}
+
+/*
+ * A part of the page for one engine, whose lead guards it: counting there needs
+ * no atomic addition and shares no cache line with other engines.
+ */
+struct rnic_stat_part {
+	uint32_t num; /* 0: none was free; the counters are shared */
+};
+
+struct rnic_stat_part rnic_stat_part_take(void);
+/* What was counted there stays. */
+void rnic_stat_part_give(struct rnic_stat_part part);
+
+/* @value grows by @more.  Under the lock that guards @part. */
+static inline void rnic_stat_grow(_Atomic uint64_t *value,
+				  struct rnic_stat_part part, uint64_t more)
+{
+	/* relaxed: as above */
+	if (part.num)
+		atomic_store_explicit(
+			value,
+			atomic_load_explicit(value, memory_order_relaxed) +
+				more,
+			memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(value, more, memory_order_relaxed);
+}
+
+/* rnic_stat_add() under the lock that guards @part. */
+static inline void rnic_stat_count(struct rnic_stat_part part,
+				   enum rnic_stat stat, uint64_t value)
+{
+	struct usiw_stat_page *page = rnic_stat_page_now();
+
+	rnic_stat_grow(part.num ? &page->part[part.num - 1].value[stat]
+				: &page->stat[stat].value,
+		       part, value);
 }
 
 /* Makes the page. Called when the first context or cm channel is opened. */

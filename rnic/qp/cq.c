@@ -102,7 +102,8 @@ static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
 		slot->wallclock_ns = rnic_clock_ns(CLOCK_REALTIME);
 }
 
-int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
+		 struct rnic_stat_part part)
 {
 	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
 
@@ -117,9 +118,9 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe)
 	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
 		cqe_stamp(slot, cq->flags);
 	usiw_ring_commit(&cq->ring, 1);
-	rnic_stat_add(RNIC_STAT_cqe, 1);
+	rnic_stat_count(part, RNIC_STAT_cqe, 1);
 	if (cqe->status != USIW_WC_SUCCESS)
-		rnic_stat_add(RNIC_STAT_cqe_error, 1);
+		rnic_stat_count(part, RNIC_STAT_cqe_error, 1);
 	cq_fire(cq, cqe);
 	return 0;
 }

@@ -67,7 +67,7 @@ static int irq_submit_atomic(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 	if (smpa_conn_submit(qp->conn, &msg) < 0)
 		return 0;
 	qp->irq.submitted_cnt++;
-	rnic_stat_add(RNIC_STAT_atomic_served, 1);
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_atomic_served, 1);
 	return 1;
 }
 
@@ -95,7 +95,7 @@ static int irq_submit_read(struct rnic_qp *qp,
 		return 0;
 	qp->irq_turn ^= 1;
 	irq->submitted_cnt++;
-	rnic_stat_add(RNIC_STAT_read_served, 1);
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_read_served, 1);
 	return 1;
 }
 

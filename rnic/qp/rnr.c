@@ -316,7 +316,7 @@ bool rnic_rnr_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	held->cqe = *cqe;
 	held->is_whole = true;
 	rnr->is_open = false;
-	rnic_stat_add(RNIC_STAT_recv_held, 1);
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_held, 1);
 	rnr_remind(qp);
 	return true;
 }

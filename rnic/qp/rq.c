@@ -57,7 +57,7 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 
 	full.wr_id = qp->rq.current.wr_id;
 	qp->rq.current.is_open = false;
-	rnic_stat_add(RNIC_STAT_recv_done, 1);
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_done, 1);
 	if (rnic_wr_complete(qp, qp->recv_cq, &full, true) < 0) {
 		rnic_qp_overrun(qp);
 		return;

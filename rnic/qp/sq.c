@@ -251,16 +251,18 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 
 /* The WR at next_idx is submitted, or done without a message: note what it
  * completes with.  @len: octets that its answer has. */
-static inline uint32_t sq_took(struct rnic_sq *sq, const struct usiw_sqe *sqe,
+static inline uint32_t sq_took(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			       const struct rnic_sq_op *op, uint32_t len)
 {
+	struct rnic_sq *sq = &qp->sq;
+
 	*rnic_sq_wr_at(sq, sq->next_idx) = (struct rnic_sq_wr){
 		.wr_id = sqe->wr_id,
 		.len = len,
 		.wc_opcode = op->wc_opcode,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
 	};
-	rnic_stat_add(op->stat, 1);
+	rnic_stat_count(qp->engine->stat, op->stat, 1);
 	sq->used_ops |= 1u << sqe->opcode;
 	return sq->next_idx++;
 }
@@ -306,7 +308,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 				      : USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	sq_local_done(qp, sqe, sq_took(&qp->sq, sqe, op, 0));
+	sq_local_done(qp, sqe, sq_took(qp, sqe, op, 0));
 	return !rnic_qp_is_over(qp);
 }
 
@@ -353,7 +355,7 @@ static int sq_submit(struct rnic_qp *qp)
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
-	sq_took(sq, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
+	sq_took(qp, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
 	return 1;

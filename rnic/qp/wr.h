@@ -18,7 +18,7 @@ static inline int rnic_wr_complete(const struct rnic_qp *qp, struct rnic_cq *cq,
 		return 0;
 	cqe->qp_num = qp->num;
 	cqe->qp_handle = qp->handle;
-	return rnic_cq_push(cq, cqe);
+	return rnic_cq_push(cq, cqe, qp->engine->stat);
 }
 
 #endif

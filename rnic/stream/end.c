@@ -39,21 +39,22 @@
 void rnic_stream_count(struct rnic_stream *stream)
 {
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
-	struct rnic_device *dev = stream->engine->ctx->dev;
+	struct rnic_stat_part part = stream->engine->stat;
+	struct rnic_device_counters *dev =
+		&stream->engine->ctx->dev->counters[part.num];
 	struct smpa_counters *told = &stream->told;
 	uint64_t payload;
 
 	payload = now->tx_inplace + now->tx_copied - told->tx_inplace -
 		  told->tx_copied;
 	if (payload)
-		rnic_stat_add(RNIC_STAT_tx_payload, payload);
+		rnic_stat_count(part, RNIC_STAT_tx_payload, payload);
 		/* The device's counters, and those of that name in the page. */
 #define COUNT(field)                                                           \
 	if (now->field != told->field) {                                       \
-		atomic_fetch_add_explicit(&dev->counters.field,                \
-					  now->field - told->field,            \
-					  memory_order_relaxed);               \
-		rnic_stat_add(RNIC_STAT_##field, now->field - told->field);    \
+		rnic_stat_grow(&dev->field, part, now->field - told->field);   \
+		rnic_stat_count(part, RNIC_STAT_##field,                       \
+				now->field - told->field);                     \
 		told->field = now->field;                                      \
 	}
 	RNIC_DEVICE_STAT_LIST(COUNT)

@@ -130,8 +130,9 @@ static int stream_put(struct rnic_stream *stream)
 		return (int)len;
 	}
 	if (!stream_sends_locally(stream))
-		rnic_stat_add(RNIC_STAT_tx_calls, 1);
-	rnic_stat_add(RNIC_STAT_tx_octets, (uint64_t)len);
+		rnic_stat_count(stream->engine->stat, RNIC_STAT_tx_calls, 1);
+	rnic_stat_count(stream->engine->stat, RNIC_STAT_tx_octets,
+			(uint64_t)len);
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
 	stream->is_tx_blocked = (size_t)len < want;
 	return !stream->is_tx_blocked;
@@ -257,7 +258,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 	len = rnic_stream_recv(stream, iov, cnt);
 	if (len == -EAGAIN)
 		return 0;
-	rnic_stat_add(RNIC_STAT_rx_calls, 1);
+	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_calls, 1);
 	if (len == -EFAULT)
 		return stream_unwritable(stream);
 	if (len < 0)
@@ -272,7 +273,8 @@ int rnic_stream_read(struct rnic_stream *stream)
 		return 0;
 	}
 	stream->probe_ns = 0;
-	rnic_stat_add(RNIC_STAT_rx_octets, (uint64_t)len);
+	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
+			(uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	rnic_stream_events(stream);
 	return (size_t)len == want;

@@ -18,6 +18,13 @@
 /* Reads in a row that throw away; then the next stream has its turn. */
 #define DISCARD_MAX 16
 
+/* Where it is counted. In START no engine guards the stream. */
+static struct rnic_stat_part stream_part(const struct rnic_stream *stream)
+{
+	return stream->engine ? stream->engine->stat
+			      : (struct rnic_stat_part){ .num = 0 };
+}
+
 ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt, int flags)
 {
@@ -26,7 +33,9 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 	if (stream->local && rnic_local_sends(stream->local)) {
 		len = rnic_local_send(stream->local, iov, cnt);
 		if (len > 0)
-			rnic_stat_add(RNIC_STAT_local_tx_octets, (uint64_t)len);
+			rnic_stat_count(stream_part(stream),
+					RNIC_STAT_local_tx_octets,
+					(uint64_t)len);
 	}
 	/* Never sent by the ring, or not any more. */
 	if (len == -EPIPE)
@@ -89,7 +98,8 @@ static ssize_t local_recv(struct rnic_stream *stream, const struct iovec *iov,
 	if (len == -EAGAIN)
 		len = local_recv_end(stream, iov, cnt);
 	if (len > 0) {
-		rnic_stat_add(RNIC_STAT_local_rx_octets, (uint64_t)len);
+		rnic_stat_count(stream_part(stream), RNIC_STAT_local_rx_octets,
+				(uint64_t)len);
 		if (local->state == RNIC_LOCAL_OFFERED)
 			rnic_stream_carrier_agreed(stream);
 	} else if (len == -EPIPE && local->state == RNIC_LOCAL_OFFERED) {

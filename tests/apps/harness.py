@@ -63,6 +63,9 @@ def wait_until(condition, timeout, what):
 
 # ---- counters ------------------------------------------------------------
 
+PARTS_AT = 64 + 32 * 60  # USIW_STAT_MAX entries
+
+
 def read_page(path):
     """A struct usiw_stat_page (abi/usiw-abi.h) as a dict, or None."""
     with open(path, "rb") as f:
@@ -72,11 +75,16 @@ def read_page(path):
     magic, version, _, count = struct.unpack_from("=IIII", page)
     if magic != 0x75736977:  # not filled yet
         return None
-    check(version == 1, f"{path}: counter page version {version}")
-    check(len(page) >= 64 + 32 * count, f"{path}: counter page cut off")
+    check(version == 2, f"{path}: counter page version {version}")
+    parts, = struct.unpack_from("=I", page, 16)
+    check(len(page) >= PARTS_AT + 512 * parts,
+          f"{path}: counter page cut off")
     values = {}
     for i in range(count):
         name, value = struct.unpack_from("=24sQ", page, 64 + 32 * i)
+        for part in range(parts):
+            value += struct.unpack_from("=Q", page,
+                                        PARTS_AT + 512 * part + 8 * i)[0]
         values[name.rstrip(b"\0").decode()] = value
     return values
 

@@ -309,8 +309,8 @@ static void a_forked_child_counts_from_zero(void **state)
 	struct rnic_device_stats stats;
 
 	assert_non_null(lo);
-	atomic_store(&lo->counters.tx_fpdu, 7);
-	atomic_store(&lo->counters.rx_staged, 9);
+	atomic_store(&lo->counters[0].tx_fpdu, 7);
+	atomic_store(&lo->counters[3].rx_staged, 9);
 	rnic_device_stats(lo, &stats);
 	assert_int_equal(stats.tx_fpdu, 7);
 	assert_int_equal(stats.rx_staged, 9);

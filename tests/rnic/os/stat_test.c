@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,12 @@ static bool page_read(pid_t pid, struct usiw_stat_page *page)
 static uint64_t page_value(const struct usiw_stat_page *page, const char *name)
 {
 	for (uint32_t i = 0; i < page->count; i++) {
+		uint64_t sum = page->stat[i].value;
+
+		for (uint32_t k = 0; k < page->part_cnt; k++)
+			sum += page->part[k].value[i];
 		if (strcmp(page->stat[i].name, name) == 0)
-			return page->stat[i].value;
+			return sum;
 	}
 	return UINT64_MAX;
 }
@@ -80,6 +85,73 @@ static void makes_a_readable_file_that_outlives_it(void **state)
 		cnt++;
 	closedir(d);
 	assert_int_equal(cnt, 3); /* the file, . and .. */
+}
+
+/* One more than there are parts: the last one counts where all may. */
+static int check_parts(void)
+{
+	struct rnic_stat_part part[USIW_STAT_PARTS + 1];
+	struct usiw_stat_page page;
+	uint64_t seen = 0;
+
+	for (int i = 0; i <= USIW_STAT_PARTS; i++) {
+		part[i] = rnic_stat_part_take();
+		if (seen & UINT64_C(1) << part[i].num)
+			return 1;
+		seen |= UINT64_C(1) << part[i].num;
+		/* before there is a page */
+		rnic_stat_count(part[i], RNIC_STAT_cqe, 1);
+	}
+	if (part[USIW_STAT_PARTS].num != 0)
+		return 2;
+	rnic_stat_init();
+	for (int i = 0; i <= USIW_STAT_PARTS; i++)
+		rnic_stat_count(part[i], RNIC_STAT_cqe, 100);
+	rnic_stat_add(RNIC_STAT_cqe, 10000);
+	if (!page_read(getpid(), &page) || page.part_cnt != USIW_STAT_PARTS ||
+	    page_value(&page, "cqe") != 10000 + 101 * (USIW_STAT_PARTS + 1))
+		return 3;
+	if (page.part[part[7].num - 1].value[RNIC_STAT_cqe] != 100)
+		return 4;
+	rnic_stat_part_give(part[7]);
+	return rnic_stat_part_take().num == part[7].num ? 0 : 5;
+}
+
+static void counts_in_parts_that_readers_add(void **state)
+{
+	assert_int_equal(run(check_parts, dir), 0);
+}
+
+/* An engine of this thread, which counts alone. */
+static void *count_alone(void *arg)
+{
+	struct rnic_stat_part part = rnic_stat_part_take();
+
+	for (int i = 0; i < 100000; i++)
+		rnic_stat_count(part, RNIC_STAT_cqe, 1);
+	rnic_stat_part_give(part);
+	return arg;
+}
+
+static int check_threads(void)
+{
+	struct usiw_stat_page page;
+	pthread_t thread[4];
+
+	rnic_stat_init();
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&thread[i], NULL, count_alone, NULL))
+			return 1;
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	return page_read(getpid(), &page) && page_value(&page, "cqe") == 400000
+		       ? 0
+		       : 2;
+}
+
+static void loses_no_count_of_threads_with_parts(void **state)
+{
+	assert_int_equal(run(check_threads, dir), 0);
 }
 
 static int check_fork(void)
@@ -197,6 +269,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			makes_a_readable_file_that_outlives_it, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			counts_in_parts_that_readers_add, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			loses_no_count_of_threads_with_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			gives_a_forked_child_its_own_page, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -71,7 +71,7 @@ static int push(struct bell *b, bool is_solicited, enum usiw_wc_status status)
 	int rc;
 
 	rnic_engine_lead(b->ctx->engine);
-	rc = rnic_cq_push(b->cq, &cqe);
+	rc = rnic_cq_push(b->cq, &cqe, b->ctx->engine->stat);
 	rnic_engine_unlead(b->ctx->engine);
 	return rc;
 }
@@ -508,7 +508,7 @@ static int push_id(struct rnic_cq *cq, uint64_t wr_id)
 	int rc;
 
 	rnic_engine_lead(cq->ctx->engine);
-	rc = rnic_cq_push(cq, &cqe);
+	rc = rnic_cq_push(cq, &cqe, cq->ctx->engine->stat);
 	rnic_engine_unlead(cq->ctx->engine);
 	return rc;
 }
