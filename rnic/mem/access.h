@@ -76,18 +76,6 @@ enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 					  uint32_t stag)
 	__attribute__((warn_unused_result));
 
-/*
- * Where octets [@off, @off + @len) of an SGE list lie, each piece checked for
- * @pd.  Return: iovecs; -EFAULT: an SGE that may not be used so.  Under the
- * lead.
- */
-int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
-		     uint32_t sge_cnt, uint32_t off, uint32_t len,
-		     uint32_t access, struct iovec *iov);
-
-/* Does the list name that STag, for any octet? */
-bool rnic_sge_names(const struct usiw_sge *sge, uint32_t cnt, uint32_t stag);
-
 /* The largest access to a null region. */
 static inline size_t rnic_null_mr_size(void)
 {

@@ -14,6 +14,7 @@
 #include "mem/access.h"
 #include "mem/atomic.h"
 #include "mem/mw.h"
+#include "mem/sge.h"
 #include "os/stat.h"
 #include "rnr.h"
 #include "rq.h"

@@ -2,7 +2,7 @@
 /* Regions that are deregistered while a QP uses them. */
 #include "region.h"
 #include "irq.h"
-#include "mem/access.h"
+#include "mem/sge.h"
 #include "os/stat.h"
 #include "rq.h"
 #include "state.h"

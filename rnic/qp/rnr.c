@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "irq.h"
-#include "mem/access.h"
+#include "mem/sge.h"
 #include "os/clock.h"
 #include "os/guard.h"
 #include "os/stat.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mem/access.h"
 #include "mem/context.h"
 #include "mem/mw.h"
 #include "os/stat.h"

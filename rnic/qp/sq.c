@@ -9,6 +9,7 @@
 #include "ack.h"
 #include "irq.h"
 #include "mem/mw.h"
+#include "mem/sge.h"
 #include "os/stat.h"
 #include "sq-done.h"
 #include "sq-op.h"
