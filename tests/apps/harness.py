@@ -31,6 +31,7 @@ SKIP = 77
 SANITIZER_SAYS = re.compile(
     r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
 PERSONA = []  # arguments of `usiw run`
+CASE = []     # the name of the one that main() runs, for messages
 TICK = 0.005  # interval between two checks of a condition
 
 
@@ -210,6 +211,10 @@ class Program:
         with open(self.output_path, "rb") as f:
             return f.read().decode(errors="replace")
 
+    def last_line(self):
+        lines = self.text().split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "none")
+
     def wait_text(self, pattern, timeout=20):
         """Waits until the output matches."""
         def look():
@@ -248,9 +253,11 @@ class Program:
             code = self.process.wait(timeout * SLOW)
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name} still runs after "
-                          f"{timeout * SLOW:.0f} s") from None
+                          f"{timeout * SLOW:.0f} s; its last line: "
+                          f"{self.last_line()}") from None
         check(codes is None or code in codes,
-              f"{self.name} ended with {code}, not {codes}")
+              f"{self.name} ended with {code}, not {codes}; its last line: "
+              f"{self.last_line()}")
         return code
 
     def signal(self, number):
@@ -316,7 +323,11 @@ class Test:
 
     def conclude(self, kind, value, states):
         if kind and kind is not Skip:
-            print(f"FAILED {self.name}: {value}")
+            # What main() takes to run it alone, then what it is.
+            where = " ".join([*CASE, *PERSONA, f"({self.name})"])
+            print(f"FAILED {where} after "
+                  f"{time.monotonic() - self.started:.1f} s: "
+                  f"{value or kind.__name__}")
             value.is_told = True
             for program, state in zip(self.programs, states):
                 if state is None:
@@ -401,6 +412,7 @@ def main(cases):
         if wanted and name not in wanted:
             continue
         ran += 1
+        CASE[:] = [name]
         try:
             function()
         except Skip as e:

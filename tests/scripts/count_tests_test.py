@@ -49,6 +49,72 @@ Ran 2 tests in 0.001s
 OK (skipped=1)
 """
 
+# What failed tests print, and what has to follow below their names.
+CMOCKA_FAILED = """[==========] Running 4 test(s).
+[ RUN      ] answers
+[       OK ] answers
+[ RUN      ] needs_a_second_address
+[  SKIPPED ] needs_a_second_address
+[ RUN      ] adds
+row 7
+[  ERROR   ] --- 0x1 != 0x2
+[   LINE   ] --- x_test.c:7: error: Failure!
+[  FAILED  ] adds
+[ RUN      ] ends
+[       OK ] ends
+[==========] 4 test(s) run.
+[  FAILED  ] 1 test(s), listed below:
+[  FAILED  ] adds
+"""
+CMOCKA_ABORTED = """[ RUN      ] answers
+[       OK ] answers
+[ RUN      ] adds
+x_test: x.c:7: x_add: Assertion `is_one' failed.
+"""
+HARNESS_FAILED = """ok rping (0.4 s)
+FAILED rping-ipv6 (rping ::1) after 0.2 s: client ended with 1, not (0,)
+--- client: rping -c
+cma event RDMA_CM_EVENT_REJECTED
+--- counters: {'connects': 1}
+ok rping-65000 (0.4 s)
+3 cases, 1 failed, 0 skipped: rping-ipv6
+"""
+UNITTEST_FAILED = """test_a (__main__.A.test_a) ... ok
+test_b (__main__.A.test_b) ... FAIL
+
+======================================================================
+FAIL: test_b (__main__.A.test_b)
+----------------------------------------------------------------------
+AssertionError: 1 != 2
+
+----------------------------------------------------------------------
+Ran 2 tests in 0.001s
+
+FAILED (failures=1)
+"""
+TSAN = """[ RUN      ] adds
+==================
+WARNING: ThreadSanitizer: data race (pid=1)
+    #0 x_add x.c:7
+SUMMARY: ThreadSanitizer: data race x.c:7 in x_add
+==================
+[       OK ] adds
+"""
+FAILED_OUTPUTS = (
+    (CMOCKA_FAILED, CMOCKA_FAILED.splitlines()[5:10]),
+    (CMOCKA_ABORTED, CMOCKA_ABORTED.splitlines()[2:]),
+    (HARNESS_FAILED, HARNESS_FAILED.splitlines()[1:5]),
+    (UNITTEST_FAILED, UNITTEST_FAILED.splitlines()[4:8] +
+     ["-" * 70, "FAILED (failures=1)"]),
+    (TSAN, ["[ RUN      ] adds", "=" * 18] + TSAN.splitlines()[2:5]),
+    ("".join(f"line {i}\n" for i in range(30)),
+     [f"line {i}" for i in range(5, 30)]),
+    ("FAILED x: y\n" + "".join(f"line {i}\n" for i in range(99)),
+     ["FAILED x: y"] + [f"line {i}" for i in range(19)] +
+     ["... 61 lines ..."] + [f"line {i}" for i in range(80, 99)]),
+    ("FAILED x: y\n" * 7, ["FAILED x: y"] * 5 + ["... 2 more reports ..."]),
+    ("", []))
+
 
 class CountTests(unittest.TestCase):
     def count(self, *cases):
@@ -96,6 +162,22 @@ class CountTests(unittest.TestCase):
             f"SKIPPED t0, needs_a_second_address: {reason}",
             "SKIPPED t0, says_nothing: no reason given",
             f"SKIPPED t1, rping-machine: {reason}"])
+
+    def test_the_cause_follows_the_name_of_a_failed_test(self):
+        for output, told in FAILED_OUTPUTS:
+            with self.subTest(output=output):
+                lines = self.count((PASSED, HARNESS), (FAILED, output))[1]
+                self.assertEqual(lines[1], "FAILED  t1: Failed")
+                end = 2 + len(told)
+                self.assertEqual(lines[2:end],
+                                 [f"    {line}".rstrip() for line in told])
+                self.assertRegex(lines[end], "^(SKIPPED t1|1 passed, )")
+                self.assertRegex(lines[-1], "^1 passed, 1 failed, ")
+
+    def test_no_output_of_others_is_printed(self):
+        for kind in (PASSED, SKIPPED):
+            lines = self.count((PASSED, ""), (kind, CMOCKA_FAILED))[1]
+            self.assertNotIn("row 7", "\n".join(lines))
 
     def test_a_missing_file_is_a_failure(self):
         done = subprocess.run([SCRIPT, "/nonexistent.xml"], timeout=50,
