@@ -568,8 +568,10 @@ RNIC_EXPORT int rnic_qp_oob(struct rnic_qp *qp,
 struct rnic_oob_send_options {
 	uint8_t ord;	   /* own reads and atomics at a time */
 	uint8_t rnr_retry; /* for the peer, if the start is still to come */
-	uint64_t retry_ns; /* if work is posted, how long to wait for the peer
-			      before WC_RETRY_EXC_ERR; 0: no limit */
+	/* If work is posted, how long to wait before WC_RETRY_EXC_ERR: */
+	uint64_t retry_ns; /* for a peer that is silent; 0: no limit */
+	uint64_t gone_ns;  /* after the peer has closed, or the connection has
+			      broken; 0: not at all */
 };
 
 /* The QP is CONNECTING, or RTS out of band. */

@@ -23,12 +23,14 @@
 /* 4.096 us * 2^timeout, for the first try and @retry_cnt more; 0: no limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt)
 {
-	uint64_t ns;
-
 	if (!timeout)
 		return 0;
-	ns = (NS_PER_TIMEOUT_UNIT << (timeout & 31)) * (retry_cnt + 1u);
-	return ns < RETRY_MIN_NS ? RETRY_MIN_NS : ns;
+	return (NS_PER_TIMEOUT_UNIT << (timeout & 31)) * (retry_cnt + 1u);
+}
+
+static uint64_t silent_retry_ns(uint64_t ns)
+{
+	return ns && ns < RETRY_MIN_NS ? RETRY_MIN_NS : ns;
 }
 
 /*
@@ -85,10 +87,13 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask)
 {
+	uint64_t ns = usiw_retry_ns(attr->timeout, attr->retry_cnt);
 	struct rnic_oob_send_options opt = {
 		.ord = attr->max_rd_atomic,
 		.rnr_retry = attr->rnr_retry,
-		.retry_ns = usiw_retry_ns(attr->timeout, attr->retry_cnt),
+		.retry_ns = silent_retry_ns(ns),
+		/* A process that has ended need not be waited for longer. */
+		.gone_ns = ns,
 	};
 
 	if ((mask & RTS_MASK) != RTS_MASK || attr->timeout > 31 ||

@@ -317,7 +317,7 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask);
 /* The attributes of it for ibv_query_qp(). */
 void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
-/* How long a sender waits for its peer, from the attributes of
+/* How long an adapter waits for its peer, from the attributes of
  * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);
 

@@ -256,6 +256,22 @@ void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
 	rnic_engine_thread_wake(engine);
 }
 
+void rnic_engine_expiry_start(struct rnic_engine *engine,
+			      struct rnic_expiry *expiry, uint64_t end_ns)
+{
+	expiry->end_ns = end_ns;
+	LIST_INSERT_HEAD(&engine->expiries, expiry, link);
+	rnic_engine_deadline(engine, end_ns);
+}
+
+void rnic_engine_expiry_stop(struct rnic_expiry *expiry)
+{
+	if (!expiry->end_ns)
+		return;
+	expiry->end_ns = 0;
+	LIST_REMOVE(expiry, link);
+}
+
 /* ---- passes ------------------------------------------------------------- */
 
 /* Return: whether a source was there for it. */
@@ -470,6 +486,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->ops = ops;
 	engine->ctx = ctx;
 	LIST_INIT(&engine->sources);
+	LIST_INIT(&engine->expiries);
 	TAILQ_INIT(&engine->hot);
 	engine->slot_free = UINT32_MAX;
 	engine->poll_gap = 1;

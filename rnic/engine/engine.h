@@ -122,6 +122,12 @@ void rnic_engine_set_events(struct rnic_engine *engine,
 /* A stream has work at that time: makes sure that a thread does it. */
 void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns);
 
+/* @expiry, which does not run yet, ends at that time: ops->due() finds it in
+ * the list then. */
+void rnic_engine_expiry_start(struct rnic_engine *engine,
+			      struct rnic_expiry *expiry, uint64_t end_ns);
+void rnic_engine_expiry_stop(struct rnic_expiry *expiry);
+
 /* Serves the doorbell, and leaves it empty. */
 void rnic_engine_serve_bells(struct rnic_engine *engine);
 

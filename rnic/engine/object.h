@@ -41,6 +41,14 @@ struct rnic_source {
 LIST_HEAD(rnic_source_list, rnic_source);
 TAILQ_HEAD(rnic_hot_list, rnic_source);
 
+/* Something without a source that ends at a time.  Under the lead. */
+struct rnic_expiry {
+	uint64_t end_ns; /* 0: it does not run, and is in no list */
+	LIST_ENTRY(rnic_expiry) link;
+};
+
+LIST_HEAD(rnic_expiry_list, rnic_expiry);
+
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX
 
@@ -129,7 +137,8 @@ struct rnic_engine {
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	struct rnic_staging_pool rx_pool, tx_pool;
-	uint64_t deadline_ns; /* earliest of all sources; 0: none */
+	struct rnic_expiry_list expiries;
+	uint64_t deadline_ns; /* earliest of them and all sources; 0: none */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */
 	bool has_thread;
 	bool is_broken; /* epoll fails: no source can be added */

@@ -154,7 +154,7 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 {
 	struct oob *oob;
 
-	rnic_qp_may_send(qp, opt->ord, opt->retry_ns);
+	rnic_qp_may_send(qp, opt);
 	util_lock(&rnic_loop.lock);
 	oob = qp->is_told ? oob_find(qp->num) : NULL;
 	if (oob) {

@@ -272,13 +272,15 @@ void rnic_qp_not_connecting(struct rnic_qp *qp)
 	rnic_engine_unlead(qp->engine);
 }
 
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t retry_ns)
+void rnic_qp_may_send(struct rnic_qp *qp,
+		      const struct rnic_oob_send_options *opt)
 {
 	rnic_engine_lead(qp->engine);
-	qp->retry_ns = retry_ns;
+	qp->retry_ns = opt->retry_ns;
+	qp->gone_ns = opt->gone_ns;
 	qp->is_rtr_only = false;
 	qp->has_ord_limit = true;
-	qp->ord_limit = ord;
+	qp->ord_limit = opt->ord;
 	qp_ord_apply(qp);
 	rnic_engine_unlead(qp->engine);
 }
@@ -310,6 +312,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	qp->is_last_wqe_told = false;
 	qp_reset_rnr_time(qp);
 	qp->retry_ns = 0;
+	qp->gone_ns = 0;
 	qp->has_access = false;
 	rnic_mw_owner_gone(&qp->owner);
 	qp->has_ord_limit = false;

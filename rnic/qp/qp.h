@@ -24,9 +24,10 @@ void rnic_qp_not_connecting(struct rnic_qp *qp);
  */
 int rnic_qp_prepare(struct rnic_qp *qp, uint16_t ird, uint16_t ord);
 
-/* RTR -> RTS, as the application sees it: at most @ord own READs at a time;
+/* RTR -> RTS, as the application sees it: at most opt->ord own READs at a time;
  * nothing is posted yet.  Takes the lead. */
-void rnic_qp_may_send(struct rnic_qp *qp, uint32_t ord, uint64_t retry_ns);
+void rnic_qp_may_send(struct rnic_qp *qp,
+		      const struct rnic_oob_send_options *opt);
 
 /* To IDLE; what is still in the queues is dropped.  Under the lead.  Return: 0;
  * -EINVAL: it has a stream. */

@@ -30,6 +30,7 @@
 #include "qp/sq-done.h"
 #include "qp/sq.h"
 #include "qp/state.h"
+#include "retry.h"
 #include "socket.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
@@ -146,6 +147,7 @@ void rnic_qp_end_due(struct rnic_qp *qp)
 	 * completions may overrun the CQ. */
 	qp->cause.is_due = false;
 	qp->refusal.is_due = false;
+	rnic_engine_expiry_stop(&qp->gone);
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, cause.status);
 	if (cause.has_idx)
@@ -169,8 +171,18 @@ void rnic_qp_unreached(struct rnic_qp *qp)
 	rnic_qp_end(qp);
 }
 
-/* Detach and fail.  A QP with struct rnic_ack fails only if work of its own is
- * left. */
+/*
+ * InfiniBand has no connection that could end: the QP stays, with its receives,
+ * and only work of its own fails, when it has been tried for long enough.
+ * -ETIMEDOUT: it has been.
+ */
+static bool qp_stays(struct rnic_qp *qp, int status)
+{
+	return rnic_sq_is_empty(qp) ||
+	       (status != -ETIMEDOUT && rnic_retry_gone(qp));
+}
+
+/* Detach and fail, unless it is a QP with struct rnic_ack that stays. */
 static void qp_part(struct rnic_qp *qp, int status)
 {
 	bool is_ack_on = qp->sq.ack.is_on &&
@@ -183,8 +195,7 @@ static void qp_part(struct rnic_qp *qp, int status)
 	rnic_qp_end(qp); /* a completion may have overrun its CQ */
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, status);
-	/* InfiniBand has no connection that could end: receives stay. */
-	if (!is_ack_on || !rnic_sq_is_empty(qp))
+	if (!is_ack_on || !qp_stays(qp, status))
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
 	rnic_qp_end(qp);
 }

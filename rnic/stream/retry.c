@@ -85,3 +85,22 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 		  qp->num, (unsigned int)(qp->retry_ns / NS_PER_MS));
 	return true;
 }
+
+/*
+ * A QP of InfiniBand does not hear that its peer has gone.  A program may post
+ * more than its peer waits for, and end before the retries are exhausted.
+ */
+bool rnic_retry_gone(struct rnic_qp *qp)
+{
+	if (!qp->gone_ns || rnic_qp_has_ended(qp))
+		return false;
+	if (qp->gone.end_ns)
+		return true; /* the first work counts */
+	rnic_engine_expiry_start(qp->engine, &qp->gone,
+				 rnic_now_ns() + qp->gone_ns);
+	util_info("rnic",
+		  "qp 0x%06x: work is left, and its peer has gone: it fails in "
+		  "%u ms",
+		  qp->num, (unsigned int)(qp->gone_ns / NS_PER_MS));
+	return true;
+}

@@ -4,6 +4,7 @@
 
 #include "carrier.h"
 #include "end.h"
+#include "engine/engine.h"
 #include "io.h"
 #include "mem/context.h"
 #include "nudge.h"
@@ -32,6 +33,26 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 static uint64_t rnr_end_ns(const struct rnic_stream *stream)
 {
 	return stream->qp ? stream->qp->rnr_end_ns : 0;
+}
+
+/* Work that has waited long enough for peers that have gone.  Return: when the
+ * next one is due; 0: none. */
+static uint64_t serve_expiries(struct rnic_engine *engine, uint64_t now_ns)
+{
+	struct rnic_expiry *expiry, *next;
+	uint64_t earliest = 0;
+
+	for (expiry = LIST_FIRST(&engine->expiries); expiry; expiry = next) {
+		next = LIST_NEXT(expiry, link);
+		if (expiry->end_ns > now_ns) {
+			earliest = earlier(earliest, expiry->end_ns);
+			continue;
+		}
+		rnic_engine_expiry_stop(expiry);
+		rnic_qp_unreached(
+			RNIC_CONTAINER_OF(expiry, struct rnic_qp, gone));
+	}
+	return earliest;
 }
 
 static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
@@ -75,6 +96,7 @@ static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
 		earliest = earlier(earliest, stream->look.next_ns);
 		earliest = earlier(earliest, stream->stall.next_ns);
 	}
+	earliest = earlier(earliest, serve_expiries(engine, now_ns));
 	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
 	/* In a walk of its own: sending may end a stream, or set a deadline. */
 	source = is_probing ? LIST_FIRST(&engine->sources) : NULL;
@@ -192,7 +214,8 @@ void rnic_stream_serve_qp(struct rnic_bell *bell)
 	} else if (rnic_qp_has_ended(qp)) {
 		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
 		rnic_rq_flush(qp);
-	} else if (rnic_qp_is_orphan(qp) && !rnic_sq_is_empty(qp)) {
+	} else if (rnic_qp_is_orphan(qp) && !rnic_sq_is_empty(qp) &&
+		   !rnic_retry_gone(qp)) {
 		rnic_qp_unreached(qp);
 	}
 }

@@ -91,6 +91,7 @@ static void rtr_names_the_peer_and_rts_the_retries(void **state)
 	assert_int_equal(fake.oob.send.ord, 2);
 	assert_int_equal(fake.oob.send.rnr_retry, 7);
 	assert_true(fake.oob.send.retry_ns == 2 * (UINT64_C(4096) << 20));
+	assert_true(fake.oob.send.gone_ns == 2 * (UINT64_C(4096) << 20));
 	expect_state(w, IBV_QPS_RTS);
 	assert_int_equal(ibv_post_send(w->qp, &wr, &bad), 0);
 	/* Programs connect again with the values that they read here. */
@@ -200,10 +201,36 @@ static void a_refusal_of_the_rnic_leaves_init(void **state)
 static void the_retry_time_is_what_the_man_page_says(void **state)
 {
 	assert_true(usiw_retry_ns(0, 7) == 0);
-	assert_true(usiw_retry_ns(1, 0) == UINT64_C(4000000000));
+	assert_true(usiw_retry_ns(1, 0) == UINT64_C(4096) << 1);
 	assert_true(usiw_retry_ns(20, 0) == UINT64_C(4096) << 20);
 	assert_true(usiw_retry_ns(20, 7) == UINT64_C(4096) << 23);
 	assert_true(usiw_retry_ns(31, 7) == UINT64_C(4096) << 34);
+}
+
+/* A process that is silent gets more than an adapter would; one that has gone
+ * does not. */
+static void a_silent_peer_has_four_seconds_at_least(void **state)
+{
+	static const struct {
+		uint8_t timeout, retry_cnt;
+		uint64_t silent_ns, gone_ns;
+	} rows[] = {
+		{ 0, 7, 0, 0 },
+		{ 1, 0, UINT64_C(4000000000), UINT64_C(4096) << 1 },
+		{ 14, 7, UINT64_C(4000000000), UINT64_C(4096) << 17 },
+		{ 20, 0, UINT64_C(4096) << 20, UINT64_C(4096) << 20 },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rts = rts_attr();
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		rts.timeout = rows[i].timeout;
+		rts.retry_cnt = rows[i].retry_cnt;
+		assert_int_equal(
+			usiw_qp_connect_send(usiw_qp(w->qp), &rts, RTS), 0);
+		assert_true(fake.oob.send.retry_ns == rows[i].silent_ns);
+		assert_true(fake.oob.send.gone_ns == rows[i].gone_ns);
+	}
 }
 
 int main(void)
@@ -217,6 +244,7 @@ int main(void)
 		TEST(a_lid_is_the_end_of_an_address),
 		TEST(a_refusal_of_the_rnic_leaves_init),
 		cmocka_unit_test(the_retry_time_is_what_the_man_page_says),
+		TEST(a_silent_peer_has_four_seconds_at_least),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* retry.c: a peer whose TCP does not answer is given up in time. One that has
- * closed its window, or acknowledges sometimes, is not. */
+ * closed its window, or acknowledges sometimes, is not. Work whose peer has
+ * gone fails in time, and not before. */
+#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
+#include "../../harness/fork.h"
 #include "../../harness/test.h"
+#include "engine/engine.h"
+#include "mem/object.h"
 #include "os/clock.h"
-#include "rnicpair.h"
 #include "os/tcp.h"
+#include "qp/cq.h"
+#include "rnicpair.h"
+#include "stream/object.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define LIMIT_MS 200
 /* Checks are delayed a little, so that several become one. */
 #define LONGER_MS 800
+/* Only a test that waits where it must not takes so long. */
+#define FAR_MS (1000 * UNTIL_LIMIT_MS)
 
 /* ---- a simulated TCP ---- */
 
@@ -72,12 +82,14 @@ static void network_breaks(enum kind how)
 
 /* ---- two QPs ---- */
 
-static void connect_pair(struct rnicpair *p, uint64_t retry_ms)
+static void connect_pair(struct rnicpair *p, uint64_t retry_ms,
+			 uint64_t gone_ms)
 {
 	struct rnic_oob_send_options opt = {
 		.ord = 1,
 		.rnr_retry = 7,
 		.retry_ns = retry_ms * NS_PER_MS,
+		.gone_ns = gone_ms * NS_PER_MS,
 	};
 
 	rnicpair_open_idle(p, &defaults);
@@ -102,7 +114,8 @@ static void given_up_in_time(enum kind how)
 	struct rnicpair_side *s = &p.side[0];
 	uint64_t begin_ms, took_ms;
 
-	connect_pair(&p, LIMIT_MS);
+	/* It is not waited for once more. */
+	connect_pair(&p, LIMIT_MS, FAR_MS);
 	network_breaks(how);
 	begin_ms = until_ms();
 	send_one(s);
@@ -149,7 +162,7 @@ static void others_are_waited_for(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnicpair_side *s = &p[i].side[0];
 
-		connect_pair(&p[i], rows[i].retry_ms);
+		connect_pair(&p[i], rows[i].retry_ms, 0);
 		network_breaks(rows[i].kind);
 		if (rows[i].has_work)
 			send_one(s);
@@ -164,6 +177,282 @@ static void others_are_waited_for(void **state)
 	}
 }
 
+/* ---- a peer that has gone ---- */
+
+enum parting {
+	CLOSES,
+	CLOSES_WITH_READ, /* after a Send that has no receive */
+	BREAKS,		  /* with a Send that has no receive */
+};
+
+static void peer_breaks(struct rnicpair_side *b)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
+	rnic_engine_lead(b->qp->engine);
+	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
+	rnic_engine_unlead(b->qp->engine);
+}
+
+static void peer_closes(struct rnicpair_side *b)
+{
+	uint32_t events;
+
+	must(!rnic_qp_destroy(b->qp, &events));
+	b->qp = NULL;
+}
+
+/* Side 0 has one WR, with wr_id 1, and no peer any more. */
+static void part(struct rnicpair *p, enum parting how)
+{
+	struct rnicpair_side *a = &p->side[0];
+
+	if (how != CLOSES) {
+		rnicpair_post_wr(a, .wr_id = how == BREAKS,
+				 .opcode = USIW_WR_SEND,
+				 .flags = USIW_SQE_SIGNALED);
+		wait_until(atomic_load(&p->side[1].qp->is_rnr));
+	}
+	if (how == CLOSES_WITH_READ) {
+		rnicpair_post_read(p, 0, 1, 64);
+		wait_until(with_lead(a->ctx->engine,
+				     a->qp->sq.next_idx - a->qp->sq.done_idx ==
+					     2));
+	}
+	if (how == BREAKS)
+		peer_breaks(&p->side[1]);
+	else
+		peer_closes(&p->side[1]);
+	wait_until(with_lead(a->ctx->engine, !a->qp->stream));
+	if (how == CLOSES)
+		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_SEND,
+				 .flags = USIW_SQE_SIGNALED);
+	if (how == CLOSES_WITH_READ)
+		assert_int_equal(rnicpair_take(a, a->scq).wr_id, 0);
+}
+
+static uint64_t gone_end_ns(const struct rnicpair_side *s)
+{
+	return with_lead(s->ctx->engine, s->qp->gone.end_ns);
+}
+
+static bool has_expiry(const struct rnicpair_side *s)
+{
+	return with_lead(s->ctx->engine,
+			 !LIST_EMPTY(&s->ctx->engine->expiries));
+}
+
+static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
+		   enum usiw_wc_status status)
+{
+	struct usiw_cqe cqe;
+
+	/* The engine's thread does it, not one that polls. */
+	wait_until(rnicpair_peek(s, cq, &cqe));
+	assert_int_equal(cqe.wr_id, wr_id);
+	assert_int_equal(cqe.status, status);
+}
+
+static void work_fails_some_time_after_its_peer_went(void **state)
+{
+	for (int how = CLOSES; how <= BREAKS; how++) {
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0];
+		uint64_t begin_ms, took_ms;
+
+		connect_pair(&p, FAR_MS, LIMIT_MS);
+		assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
+		begin_ms = until_ms();
+		part(&p, how);
+		rnicpair_post_wr(a, .wr_id = 2, .opcode = USIW_WR_SEND);
+		expect(a, a->scq, 1, USIW_WC_RETRY_EXC_ERR);
+		took_ms = until_ms() - begin_ms;
+		expect(a, a->scq, 2, USIW_WC_WR_FLUSH_ERR);
+		expect(a, a->rcq, 3, USIW_WC_WR_FLUSH_ERR);
+		assert_true(took_ms >= LIMIT_MS);
+		assert_true(took_ms < 50 * LIMIT_MS);
+		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_ERROR);
+		assert_false(has_expiry(a));
+		rnicpair_close(&p);
+	}
+}
+
+/* 0: the program waits without a limit, and there is nobody to wait for. */
+static void without_a_time_it_fails_at_once(void **state)
+{
+	for (int how = CLOSES; how <= BREAKS; how++) {
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0];
+
+		connect_pair(&p, FAR_MS, 0);
+		part(&p, how);
+		expect(a, a->scq, 1, USIW_WC_RETRY_EXC_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+/* Both streams end meanwhile, receives stay, and the first work counts. */
+static void a_peer_that_has_gone_leaves_rts(void **state)
+{
+	for (int how = CLOSES; how <= BREAKS; how++) {
+		struct usiw_cqe cqe;
+		uint64_t end_ns;
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0];
+
+		connect_pair(&p, FAR_MS, FAR_MS);
+		assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
+		part(&p, how);
+		for (int i = 0; i < 2; i++)
+			wait_until(
+				with_lead(p.side[i].ctx->engine,
+					  !p.side[i].ctx->engine->source_cnt));
+		end_ns = gone_end_ns(a);
+		assert_true(end_ns > rnic_now_ns());
+		rnicpair_post_wr(a, .wr_id = 2, .opcode = USIW_WR_SEND);
+		assert_true(gone_end_ns(a) == end_ns);
+		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
+		assert_false(rnicpair_poll(a, a->scq, &cqe));
+		assert_false(rnicpair_poll(a, a->rcq, &cqe));
+		rnicpair_close(&p);
+	}
+}
+
+static void fill_cq(struct rnicpair_side *s)
+{
+	const struct usiw_cqe cqe = { .wr_id = 99 };
+
+	rnic_engine_lead(s->ctx->engine);
+	for (uint32_t i = 0; i < s->scq->ring.depth; i++)
+		must(!rnic_cq_push(s->scq, &cqe, s->ctx->engine->stat));
+	rnic_engine_unlead(s->ctx->engine);
+}
+
+static void way_modify(struct rnicpair_side *s, enum rnic_qp_state to)
+{
+	must(!rnic_qp_modify(s->qp, to));
+	expect(s, s->scq, 1, USIW_WC_WR_FLUSH_ERR);
+	expect(s, s->rcq, 3, USIW_WC_WR_FLUSH_ERR);
+}
+
+static void way_error(struct rnicpair_side *s)
+{
+	way_modify(s, RNIC_QPS_ERROR);
+}
+
+static void way_closing(struct rnicpair_side *s)
+{
+	way_modify(s, RNIC_QPS_CLOSING);
+}
+
+/* ... and the QP can be used again. */
+static void way_idle(struct rnicpair_side *s)
+{
+	way_modify(s, RNIC_QPS_IDLE);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_IDLE);
+	rnicpair_rtr_to(s->qp, s->qp);
+	rnicpair_wait_state(s, RNIC_QPS_RTS);
+	assert_int_equal(rnicpair_post_recv(s, 4, NULL, 0), 0);
+	rnicpair_post_wr(s, .wr_id = 5, .opcode = USIW_WR_SEND,
+			 .flags = USIW_SQE_SIGNALED);
+	expect(s, s->rcq, 4, USIW_WC_SUCCESS);
+	expect(s, s->scq, 5, USIW_WC_SUCCESS);
+}
+
+static void way_destroy(struct rnicpair_side *s)
+{
+	struct usiw_cqe cqe;
+	uint32_t events;
+
+	must(!rnic_qp_destroy(s->qp, &events));
+	s->qp = NULL;
+	assert_false(rnicpair_poll(s, s->scq, &cqe));
+	assert_false(rnicpair_poll(s, s->rcq, &cqe));
+}
+
+static void way_overrun(struct rnicpair_side *s)
+{
+	const struct usiw_cqe cqe = { .wr_id = 99 };
+
+	fill_cq(s);
+	rnic_engine_lead(s->ctx->engine);
+	assert_int_equal(rnic_cq_push(s->scq, &cqe, s->ctx->engine->stat),
+			 -ENOSPC);
+	rnic_engine_unlead(s->ctx->engine);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+	expect(s, s->rcq, 3, USIW_WC_WR_FLUSH_ERR);
+}
+
+static void way_broken_engine(struct rnicpair_side *s)
+{
+	rnic_engine_lead(s->ctx->engine);
+	rnic_engine_break(s->ctx->engine, -EBADF);
+	rnic_engine_unlead(s->ctx->engine);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
+	expect(s, s->scq, 1, USIW_WC_WR_FLUSH_ERR);
+	expect(s, s->rcq, 3, USIW_WC_WR_FLUSH_ERR);
+}
+
+static void work_without_a_peer_may_end_before(void **state)
+{
+	static void (*const ways[])(struct rnicpair_side * s) = {
+		way_error,   way_closing, way_idle,
+		way_destroy, way_overrun, way_broken_engine,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0];
+
+		connect_pair(&p, FAR_MS, FAR_MS);
+		assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
+		part(&p, i % 2 ? BREAKS : CLOSES);
+		assert_true(has_expiry(a));
+		ways[i](a);
+		assert_false(has_expiry(a));
+		rnicpair_close(&p);
+	}
+}
+
+/* Its completion does not fit. */
+static void the_cq_may_overrun_when_the_time_is_over(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0];
+
+	connect_pair(&p, FAR_MS, LIMIT_MS);
+	assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
+	part(&p, BREAKS);
+	fill_cq(a);
+	expect(a, a->rcq, 3, USIW_WC_WR_FLUSH_ERR);
+	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_CQ_ERR);
+	assert_false(has_expiry(a));
+	rnicpair_close(&p);
+}
+
+/* A child that uses the context does not touch the parent's work. */
+static void a_child_does_not_change_it(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0];
+	int status;
+	pid_t pid;
+
+#ifdef __SANITIZE_THREAD__
+	skip_because("no threads after a fork under TSan");
+#endif
+	connect_pair(&p, FAR_MS, LIMIT_MS);
+	part(&p, CLOSES);
+	fflush(NULL);
+	pid = fork_beside_threads();
+	if (pid == 0)
+		_exit(rnic_context_enter(a->ctx) < 0);
+	assert_true(waitpid(pid, &status, 0) == pid);
+	assert_int_equal(status, 0);
+	expect(a, a->scq, 1, USIW_WC_RETRY_EXC_ERR);
+	rnicpair_close(&p);
+}
+
 static int setup(void **state)
 {
 	real = rnic_tcp();
@@ -176,6 +465,12 @@ int main(void)
 		cmocka_unit_test(a_silent_peer_times_out),
 		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
 		cmocka_unit_test(others_are_waited_for),
+		cmocka_unit_test(work_fails_some_time_after_its_peer_went),
+		cmocka_unit_test(without_a_time_it_fails_at_once),
+		cmocka_unit_test(a_peer_that_has_gone_leaves_rts),
+		cmocka_unit_test(work_without_a_peer_may_end_before),
+		cmocka_unit_test(the_cq_may_overrun_when_the_time_is_over),
+		cmocka_unit_test(a_child_does_not_change_it),
 	};
 
 	setenv("USIW_DRAIN_MS", "100", 1);
