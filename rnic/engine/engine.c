@@ -74,6 +74,7 @@ static bool engine_try_lead(struct rnic_engine *engine)
 {
 	if (!util_trylock(&engine->lead))
 		return false;
+	engine->now_ns = 0;
 	rnic_guard_thread();
 	return true;
 }
@@ -81,6 +82,7 @@ static bool engine_try_lead(struct rnic_engine *engine)
 void rnic_engine_lead(struct rnic_engine *engine)
 {
 	util_lock(&engine->lead);
+	engine->now_ns = 0;
 	rnic_guard_thread();
 	/* What was posted goes before what the caller is about to do. */
 	rnic_engine_serve_bells(engine);
@@ -297,18 +299,15 @@ static bool engine_serve_event(struct rnic_engine *engine, uint64_t token,
 
 static void engine_due(struct rnic_engine *engine)
 {
-	uint64_t now_ns;
-
-	if (!engine->deadline_ns)
-		return;
-	now_ns = rnic_now_ns();
-	if (now_ns >= engine->deadline_ns)
-		engine->ops->due(engine, now_ns);
+	if (engine->deadline_ns &&
+	    rnic_engine_now_ns(engine) >= engine->deadline_ns)
+		engine->ops->due(engine, engine->now_ns);
 }
 
 void rnic_engine_serve_events(struct rnic_engine *engine,
 			      const struct epoll_event *ev, int cnt)
 {
+	engine->now_ns = 0; /* a drain keeps the lead while it waits */
 	/* Wake-ups first: a look at a source takes its wake-up, and would be
 	 * followed by another one for the event. */
 	for (int i = 0; i < cnt; i++)
@@ -381,7 +380,10 @@ static void engine_pass(struct rnic_engine *engine)
 	if (is_due)
 		engine_ask_epoll(engine);
 	rnic_engine_serve_bells(engine);
-	engine_due(engine);
+	/* Deadlines are some milliseconds away: a poll that does not know the
+	 * time leaves them to the next one. */
+	if (engine->now_ns)
+		engine_due(engine);
 }
 
 bool rnic_engine_rest(struct rnic_engine *engine)
@@ -410,17 +412,38 @@ void rnic_engine_break(struct rnic_engine *engine, int err)
 		engine->ops->abort(LIST_FIRST(&engine->sources));
 }
 
+/*
+ * A poll that looks at memory only costs no more than the clock.  So the clock
+ * is looked at by every poll only while they come slowly.
+ */
+static void engine_note_poll(struct rnic_engine *engine)
+{
+	uint64_t noted_ns =
+		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
+	uint64_t now_ns;
+
+	/* Zero: nothing is noted, and the thread must not park before. */
+	if (++engine->clock_cnt < engine->clock_gap && noted_ns)
+		return;
+	now_ns = rnic_engine_now_ns(engine);
+	if (now_ns - noted_ns > engine->clock_cnt * ENGINE_RAPID_NS)
+		engine->clock_gap = 1;
+	else if (engine->clock_gap < ENGINE_CLOCK_POLLS)
+		engine->clock_gap *= 2;
+	engine->clock_cnt = 0;
+	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
+}
+
 static void engine_begin_poll(struct rnic_engine *engine)
 {
 	uint32_t burst =
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
-	uint64_t now_ns = rnic_now_ns();
 
-	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
+	engine_note_poll(engine);
 	if (!burst)
 		return;
-	if (burst >= ENGINE_BURST_MANY)
-		rnic_engine_ask_park(engine, now_ns);
+	if (burst >= ENGINE_BURST_MANY && !rnic_engine_is_watched(engine))
+		rnic_engine_ask_park(engine, rnic_engine_now_ns(engine));
 	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
 	atomic_store_explicit(&engine->wants_pass, false, memory_order_relaxed);
 	/* Pairs with the fence in rnic_engine_post(): a bell that this pass

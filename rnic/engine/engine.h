@@ -43,6 +43,10 @@
 /* After this many posts in a row, a pass and a parked thread are worth their
  * cost. */
 #define ENGINE_BURST_MANY 8
+/* Polls that come faster than this need not all look at the clock: at most one
+ * in so many. */
+#define ENGINE_RAPID_NS 1000u
+#define ENGINE_CLOCK_POLLS 8u
 /* How long a poster waits for the leader to finish, in turns of about 10 ns. */
 #define ENGINE_FINISH_SPINS 64
 
@@ -102,6 +106,15 @@ bool rnic_engine_rest(struct rnic_engine *engine);
 void rnic_engine_poll(struct rnic_engine *engine);
 
 /* ---- under the lead ------------------------------------------------------ */
+
+/* The time, CLOCK_MONOTONIC, of the first such question since the lead was
+ * taken: a clock costs as much as a short message. */
+static inline uint64_t rnic_engine_now_ns(struct rnic_engine *engine)
+{
+	if (!engine->now_ns)
+		engine->now_ns = rnic_now_ns();
+	return engine->now_ns;
+}
 
 /*
  * An STag is being removed: streams that still use it end with TERMINATE. None

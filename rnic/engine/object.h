@@ -104,7 +104,8 @@ struct rnic_engine {
 	/* Doorbell: Treiber stack, any thread pushes, the leader takes all. */
 	_Atomic(struct rnic_bell *) bell_head;
 
-	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
+	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling.  Of
+	 * polls in rapid succession only some are noted. */
 	_Atomic uint64_t poll_ns;
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
@@ -137,6 +138,9 @@ struct rnic_engine {
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	struct rnic_staging_pool rx_pool, tx_pool;
+	uint64_t now_ns;    /* rnic_engine_now_ns(); 0: not asked yet */
+	uint32_t clock_cnt; /* polls since one that looked at the clock */
+	uint32_t clock_gap; /* the next look is after so many */
 	struct rnic_expiry_list expiries;
 	uint64_t deadline_ns; /* earliest of them and all sources; 0: none */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */

@@ -101,7 +101,7 @@ static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 	qp->rnr_end_ns = 0;
 	if (rnr_ns == UINT64_MAX)
 		return;
-	qp->rnr_end_ns = rnic_now_ns() + rnr_ns;
+	qp->rnr_end_ns = rnic_engine_now_ns(qp->engine) + rnr_ns;
 	rnic_engine_deadline(qp->engine, qp->rnr_end_ns);
 }
 
