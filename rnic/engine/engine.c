@@ -94,7 +94,7 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		rnic_engine_leave_hot(engine);
 		util_unlock(&engine->lead);
 		/*
-		 * Pairs with the fence in rnic_engine_ring(): a bell pushed
+		 * Pairs with the fence in rnic_engine_post(): a bell pushed
 		 * by a thread that failed to get the lead is seen here.
 		 */
 		atomic_thread_fence(memory_order_seq_cst);
@@ -122,14 +122,6 @@ void rnic_engine_flush(struct rnic_engine *engine)
 {
 	if (rnic_engine_has_bells(engine))
 		engine_serve_ring(engine);
-}
-
-void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell)
-{
-	rnic_engine_bell(engine, bell);
-	/* Pairs with the fence in rnic_engine_unlead(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	engine_serve_ring(engine);
 }
 
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)

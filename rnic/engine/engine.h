@@ -23,7 +23,7 @@
  * ENGINE_BURST_MAX of them, or by a thread that takes the lead before that.
  * Posts wait only while the completion thread watches: on request it parks, and
  * checks for posts that no poll has followed. If it finds any it stops watching
- * for a while.
+ * for a while. Receives that held Sends wait for are posts, too.
  */
 #ifndef RNIC_ENGINE_H
 #define RNIC_ENGINE_H
@@ -74,10 +74,8 @@ void rnic_engine_unlead(struct rnic_engine *engine);
 /* Waits until no thread leads, for at most @turns of about 10 ns. A hint. */
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns);
 
-/* A queue got entries: serves it here if the lead is free. */
-void rnic_engine_ring(struct rnic_engine *engine, struct rnic_bell *bell);
-
-/* The same for an SQ, which may wait to be transmitted together: see above. */
+/* A queue got entries: serves it here if the lead is free, unless posts wait to
+ * be served together: see above. */
 void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell);
 
 /* Transmits posts that wait to be transmitted together. */

@@ -626,6 +626,45 @@ static void a_burst_shares_transmissions(void **state)
 	}
 }
 
+static uint32_t held_cnt(const struct rnicpair_side *s)
+{
+	return with_lead(s->qp->engine, s->qp->held_in_idx);
+}
+
+/* Receives that held Sends wait for are posts of a burst, too. */
+static void a_burst_of_receives_is_served_together(void **state)
+{
+	const uint32_t cnt = ENGINE_BURST_MAX + 4;
+
+	for (int is_watched = 0; is_watched < 2; is_watched++) {
+		struct rnicpair p;
+		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+		const struct usiw_ring *done;
+
+		rnicpair_open(&p, &defaults);
+		done = rnic_cq_ring(b->rcq);
+		gate_close(&p);
+		for (uint32_t j = 0; j < cnt; j++)
+			burst_post(a, j);
+		burst_poll(a);
+		wait_until((burst_poll(b), held_cnt(b) == cnt));
+		atomic_store(&b->ctx->engine->is_watching, is_watched);
+		burst_poll(b);
+		for (uint32_t j = 0; j < cnt; j++)
+			must(!rnicpair_post_recv(b, j, NULL, 0));
+		assert_int_equal(usiw_ring_used(done),
+				 is_watched ? ENGINE_BURST_MAX + 1 : cnt);
+		assert_int_equal(rnic_cq_wants_progress(b->rcq), true);
+		burst_poll(b);
+		assert_int_equal(usiw_ring_used(done), cnt);
+		for (uint32_t j = 0; j < cnt; j++)
+			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, j);
+		atomic_store(&b->ctx->engine->is_watching, false);
+		gate_open();
+		rnicpair_close(&p);
+	}
+}
+
 /* ---- the end of an engine ---- */
 
 /* The error is reported once. All posted work completes, the peer sees an end,
@@ -685,6 +724,7 @@ int main(void)
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
 		cmocka_unit_test(deregistering_a_region_leaves_the_other),
 		cmocka_unit_test(a_burst_shares_transmissions),
+		cmocka_unit_test(a_burst_of_receives_is_served_together),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 
