@@ -51,7 +51,9 @@ void rnic_engine_serve_bells(struct rnic_engine *engine)
 	struct rnic_bell *bell;
 
 	util_lock_assert_held(&engine->lead);
-	while ((bell = bells_take(engine)) != NULL) {
+	/* A load first: most passes find none. */
+	while (rnic_engine_has_bells(engine)) {
+		bell = bells_take(engine);
 		while (bell) {
 			struct rnic_bell *next = atomic_load_explicit(
 				&bell->next, memory_order_relaxed);
