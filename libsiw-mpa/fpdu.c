@@ -66,7 +66,15 @@ static void writer_hash(struct fpdu_writer *w)
 	w->hashed = w->out;
 }
 
-void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len)
+static size_t plain_max(const struct fpdu_writer *w)
+{
+	if (w->has_markers)
+		return 0;
+	return w->has_crc ? HASH_PIECE - (size_t)(w->out - w->hashed)
+			  : SIZE_MAX;
+}
+
+void fpdu_writer_put_pieces(struct fpdu_writer *w, const void *buf, size_t len)
 {
 	const uint8_t *p = buf;
 
@@ -84,6 +92,7 @@ void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len)
 		if (w->has_crc && (size_t)(w->out - w->hashed) >= HASH_PIECE)
 			writer_hash(w);
 	}
+	w->plain_left = plain_max(w);
 }
 
 void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
@@ -101,6 +110,7 @@ void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
 	w->has_markers = has_markers;
 	if (has_markers && w->phase == 0)
 		writer_marker(w, 0); /* MPA-46, MPA-51 */
+	w->plain_left = plain_max(w);
 	w->length = w->out;
 	wire_put16(head, (uint16_t)len);
 	fpdu_writer_put(w, head, sizeof(head));

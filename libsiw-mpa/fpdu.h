@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FPDU_LEN_SIZE 2u
 #define FPDU_CRC_SIZE 4u
@@ -55,8 +56,10 @@ struct fpdu_writer {
 	uint8_t *out;	 /* next octet */
 	uint8_t *hashed; /* the octets before it are in @crc */
 	uint8_t *length; /* the ULPDU_Length field */
-	uint32_t phase;	 /* of @out */
-	uint32_t len;	 /* of the ULPDU */
+	/* So many octets need no marker, and no look at the hash. */
+	size_t plain_left;
+	uint32_t phase; /* of @out, with markers */
+	uint32_t len;	/* of the ULPDU */
 	uint32_t crc;
 	/* Octets copied at once.  If this were a constant, the compiler would
 	 * copy by "rep movs" instead of memcpy(), which doubles the time of a
@@ -68,7 +71,22 @@ struct fpdu_writer {
 
 void fpdu_writer_begin(struct fpdu_writer *w, uint8_t *out, uint32_t phase,
 		       uint32_t len, bool has_markers, bool has_crc);
-void fpdu_writer_put(struct fpdu_writer *w, const void *buf, size_t len);
+/* The rest of fpdu_writer_put(). */
+void fpdu_writer_put_pieces(struct fpdu_writer *w, const void *buf, size_t len);
+
+/* Most pieces of short FPDUs are a copy and nothing else. */
+static inline void fpdu_writer_put(struct fpdu_writer *w, const void *buf,
+				   size_t len)
+{
+	if (len > w->plain_left) {
+		fpdu_writer_put_pieces(w, buf, len);
+	} else if (len > 0) {
+		memcpy(w->out, buf, len);
+		w->out += len;
+		w->plain_left -= len;
+	}
+}
+
 /* Writes PAD and CRC (zero when CRCs are not used: C-7); returns the end. */
 uint8_t *fpdu_writer_end(struct fpdu_writer *w);
 

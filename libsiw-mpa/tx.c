@@ -531,8 +531,10 @@ static size_t tx_ahead(const struct smpa_conn *c)
 
 static void sent_push(struct conn_tx *tx, uint64_t cookie)
 {
-	size_t at = (tx->sent_head + tx->sent_cnt) % tx->sent_cap;
+	size_t at = tx->sent_head + tx->sent_cnt;
 
+	if (at >= tx->sent_cap)
+		at -= tx->sent_cap; /* a division would cost more */
 	tx->sent[at].end = tx->end;
 	tx->sent[at].cookie = cookie;
 	tx->sent_cnt++;
@@ -785,7 +787,8 @@ int tx_next_event(struct smpa_conn *c, struct smpa_event *ret_ev)
 	memset(ret_ev, 0, sizeof(*ret_ev));
 	ret_ev->type = SMPA_EV_SENT;
 	ret_ev->sent.cookie = tx->sent[tx->sent_head].cookie;
-	tx->sent_head = (tx->sent_head + 1) % tx->sent_cap;
+	if (++tx->sent_head == tx->sent_cap)
+		tx->sent_head = 0;
 	tx->sent_cnt--;
 	return 1;
 }
