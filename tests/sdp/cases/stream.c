@@ -489,6 +489,8 @@ static void send_timeout(void)
 		sent = send(pair.client, octets, 1 << 20, 0);
 	while (sent > 0);
 	say("then: %s", error_name(errno));
+	/* Otherwise exit() waits for a reader, for ten seconds. */
+	close(pair.server);
 }
 
 /* Like send_timeout(), on a connection that was used. */
