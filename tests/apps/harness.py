@@ -5,6 +5,7 @@ A test starts programs (Program), waits for events (never for a time), lets the
 programs end, and reads the counter pages that every usiw process leaves in the
 test's directory, to check how many octets were transferred.
 """
+import concurrent.futures
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 BUILD = os.environ.get("USIW_BUILD_DIR") or os.path.join(
@@ -30,8 +32,10 @@ SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
 SANITIZER_SAYS = re.compile(
     r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
+ERROR_SAYS = re.compile(r"fail|error|could ?n|unable|abort|assert", re.I)
 PERSONA = []  # arguments of `usiw run`
-CASE = []     # the name of the one that main() runs, for messages
+CASE = threading.local()  # .name: of what main() runs, for messages
+PRINTING = threading.RLock()  # what one case prints stays together
 TICK = 0.005  # interval between two checks of a condition
 
 
@@ -211,9 +215,12 @@ class Program:
         with open(self.output_path, "rb") as f:
             return f.read().decode(errors="replace")
 
-    def last_line(self):
-        lines = self.text().split("\n")
-        return next((line for line in reversed(lines) if line.strip()), "none")
+    def told(self):
+        """The last line that tells of an error, or else the last line. Standard
+        error may stand before what a program printed earlier."""
+        lines = [line for line in self.text().splitlines() if line.strip()]
+        errors = [line for line in lines if ERROR_SAYS.search(line)]
+        return ["it says nothing", *lines[-1:], *errors[-1:]][-1]
 
     def wait_text(self, pattern, timeout=20):
         """Waits until the output matches."""
@@ -253,11 +260,9 @@ class Program:
             code = self.process.wait(timeout * SLOW)
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name} still runs after "
-                          f"{timeout * SLOW:.0f} s; its last line: "
-                          f"{self.last_line()}") from None
+                          f"{timeout * SLOW:.0f} s: {self.told()}") from None
         check(codes is None or code in codes,
-              f"{self.name} ended with {code}, not {codes}; its last line: "
-              f"{self.last_line()}")
+              f"{self.name} ended with {code}, not {codes}: {self.told()}")
         return code
 
     def signal(self, number):
@@ -313,7 +318,8 @@ class Test:
             kind, value = Failure, e
             raise
         finally:
-            self.conclude(kind, value, states)
+            with PRINTING:
+                self.conclude(kind, value, states)
 
     def check_outputs(self):
         """Errors reported by sanitizers count, however a program ended."""
@@ -324,7 +330,8 @@ class Test:
     def conclude(self, kind, value, states):
         if kind and kind is not Skip:
             # What main() takes to run it alone, then what it is.
-            where = " ".join([*CASE, *PERSONA, f"({self.name})"])
+            words = [getattr(CASE, "name", ""), *PERSONA, f"({self.name})"]
+            where = " ".join(filter(None, words))
             print(f"FAILED {where} after "
                   f"{time.monotonic() - self.started:.1f} s: "
                   f"{value or kind.__name__}")
@@ -398,33 +405,44 @@ def confine(script, *programs, is_root=True):
                           os.path.abspath(script), *sys.argv[1:]])
 
 
-def main(cases):
-    """Runs [(name, function)] one after the other. Return: exit code for
-    ctest."""
+def run_case(name, function):
+    """Return: passed, failed or skipped."""
+    CASE.name = name
+    try:
+        function()
+        verdict = "passed"
+    except Skip as e:
+        verdict = "skipped"
+        print(f"skipped {name}: {e}")
+    except (Failure, OSError) as e:
+        verdict = "failed"
+        if not getattr(e, "is_told", False):
+            print(f"FAILED {name}: {e}")
+    sys.stdout.flush()
+    return verdict
+
+
+def main(cases, at_once=1):
+    """Runs [(name, function)] one after the other, or so many at once, which is
+    for cases that wait most of the time. Return: exit code for ctest."""
     wanted = sys.argv[1:]
-    failed, skipped, ran = [], [], 0
     try:
         check_environment()
     except Failure as e:
         print(f"FAILED: {e}")
         sys.exit(1)
-    for name, function in cases:
-        if wanted and name not in wanted:
-            continue
-        ran += 1
-        CASE[:] = [name]
-        try:
-            function()
-        except Skip as e:
-            print(f"skipped {name}: {e}")
-            skipped.append(name)
-        except (Failure, OSError) as e:
-            if not getattr(e, "is_told", False):
-                print(f"FAILED {name}: {e}")
-            failed.append(name)
-        sys.stdout.flush()
-    print(f"{ran} cases, {len(failed)} failed, {len(skipped)} skipped"
+    cases = [(name, function) for name, function in cases
+             if not wanted or name in wanted]
+    if at_once > 1:
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            verdicts = list(pool.map(lambda case: run_case(*case), cases))
+    else:  # in the main thread, which alone may handle signals
+        verdicts = [run_case(*case) for case in cases]
+    failed = [name for (name, _), verdict in zip(cases, verdicts)
+              if verdict == "failed"]
+    skipped = verdicts.count("skipped")
+    print(f"{len(cases)} cases, {len(failed)} failed, {skipped} skipped"
           + (": " + " ".join(failed) if failed else ""))
-    if failed or ran == 0:
+    if failed or not cases:
         sys.exit(1)
-    sys.exit(SKIP if len(skipped) == ran else 0)
+    sys.exit(SKIP if skipped == len(cases) else 0)

@@ -111,4 +111,4 @@ harness.main([
      lambda: idle("rping -s, client stopped", stopped_client)),
     ("listening", lambda: idle("rping -s, no client", listening)),
     ("watching", lambda: idle("ibv_asyncwatch", watching)),
-])
+], at_once=3)

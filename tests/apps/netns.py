@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two network namespaces joined by veth, for scripts that harness.confine()
 runs in one."""
+import ctypes
+import os
 import subprocess
 
 import harness
 from harness import Failure
 
+CLONE_NEWNET = 0x40000000
+
 ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
 ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
+
+
+def leave():
+    """The calling thread, and what it starts from now on, is in a new
+    namespace: cases that run at once each have theirs."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNET):
+        raise Failure(f"unshare(): {os.strerror(ctypes.get_errno())}")
 
 
 class Net:

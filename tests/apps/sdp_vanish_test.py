@@ -13,7 +13,7 @@ import subprocess
 
 import harness
 from harness import SLOW, USIW, check
-from netns import ADDRESS, Net
+from netns import ADDRESS, Net, leave
 from sdp_remote_test import Host
 
 # The first octet in each direction starts SDP. A "mute" side waits for the
@@ -162,6 +162,7 @@ def plain(said):
 
 def case(event, call, options, role="client", is_mute=False, is_before=False):
     def run():
+        leave()
         said = [vanish(is_sdp, event, role, call, is_mute, options, is_before)
                 for is_sdp in (False, True)]
         print(f"{call}: {said[0]}")
@@ -184,4 +185,4 @@ if __name__ == "__main__":
           for role in ("client", "server")),
         *((f"{call}-{event}", case(event, call, "", is_before=True))
           for call in ("connect", "connect-later") for event in EVENTS),
-    ])
+    ], at_once=4)
