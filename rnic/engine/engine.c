@@ -90,11 +90,46 @@ void rnic_engine_lead(struct rnic_engine *engine)
 	rnic_engine_serve_bells(engine);
 }
 
+static struct rnic_source *source_find(const struct rnic_engine *engine,
+				       uint64_t token)
+{
+	uint32_t slot = (uint32_t)token & ~ENGINE_SLOT_WAKE;
+
+	/* The wake token's number is above any slot's, too. */
+	if (slot >= engine->slot_cnt ||
+	    engine->slots[slot].gen != (uint32_t)(token >> 32))
+		return NULL; /* it went in the meantime */
+	return engine->slots[slot].source;
+}
+
+static void engine_unwakeable(struct rnic_engine *engine, uint64_t token)
+{
+	struct rnic_source *source;
+
+	rnic_engine_lead(engine);
+	source = source_find(engine, token);
+	if (source && source->has_wake)
+		engine->ops->unwakeable(source);
+	rnic_engine_unlead(engine);
+}
+
+static void engine_wake(struct rnic_engine *engine, struct rnic_wakes *wakes)
+{
+	rnic_engine_wakes_send(engine, wakes);
+	for (uint32_t i = 0; i < wakes->cnt; i++)
+		engine_unwakeable(engine, wakes->at[i].token);
+}
+
 void rnic_engine_unlead(struct rnic_engine *engine)
 {
+	struct rnic_wakes wakes;
+
 	for (;;) {
 		rnic_engine_leave_hot(engine);
+		rnic_engine_wakes_take(engine, &wakes);
 		util_unlock(&engine->lead);
+		if (wakes.cnt)
+			engine_wake(engine, &wakes);
 		/*
 		 * Pairs with the fence in rnic_engine_post(): a bell pushed
 		 * by a thread that failed to get the lead is seen here.
@@ -274,14 +309,10 @@ void rnic_engine_expiry_stop(struct rnic_expiry *expiry)
 static bool engine_serve_event(struct rnic_engine *engine, uint64_t token,
 			       uint32_t events)
 {
-	uint32_t slot = (uint32_t)token & ~ENGINE_SLOT_WAKE;
-	struct rnic_source *source;
+	struct rnic_source *source = source_find(engine, token);
 
-	/* The wake token's number is above any slot's, too. */
-	if (slot >= engine->slot_cnt || !engine->slots[slot].source ||
-	    engine->slots[slot].gen != (uint32_t)(token >> 32))
-		return false; /* it went while the event was on its way */
-	source = engine->slots[slot].source;
+	if (!source)
+		return false;
 	if (!((uint32_t)token & ENGINE_SLOT_WAKE)) {
 		engine->ops->pass(source, events);
 	} else if (source->has_wake) {

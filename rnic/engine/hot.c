@@ -3,12 +3,16 @@
 #include "hot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/epoll.h>
 
 #include "wake.h"
 
 /* Rounds in which a source that cannot be put to sleep is served again. */
 #define HOT_ROUNDS 4
+/* How long the end of a source waits for a thread that wakes.  It takes a
+ * system call, unless a signal handler has interrupted it and exits. */
+#define HOT_WAKER_NS (1000 * NS_PER_MS)
 
 static bool word_differs(const _Atomic uint64_t *word, uint64_t seen)
 {
@@ -22,6 +26,12 @@ static bool source_has_news(const struct rnic_source *source)
 	       word_differs(source->out, source->out_seen);
 }
 
+static uint64_t wake_token(const struct rnic_engine *engine, uint32_t slot)
+{
+	return (uint64_t)engine->slots[slot].gen << 32 |
+	       (slot | ENGINE_SLOT_WAKE);
+}
+
 int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 			 int wake_fd)
 {
@@ -29,8 +39,7 @@ int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 	uint32_t slot = source->slot;
 
 	util_lock_assert_held(&engine->lead);
-	ev.data.u64 = (uint64_t)engine->slots[slot].gen << 32 |
-		      (slot | ENGINE_SLOT_WAKE);
+	ev.data.u64 = wake_token(engine, slot);
 	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, wake_fd, &ev) < 0)
 		return -errno;
 	source->wake_fd = wake_fd;
@@ -49,6 +58,65 @@ static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 	source->is_hot = false;
 }
 
+/* ---- waking the other end ------------------------------------------------ */
+
+bool rnic_engine_wake_later(struct rnic_engine *engine,
+			    struct rnic_source *source)
+{
+	struct rnic_wakes *wakes = &engine->wakes;
+
+	util_lock_assert_held(&engine->lead);
+	if (!source->has_wake || wakes->cnt == RNIC_WAKES_MAX)
+		return false;
+	wakes->at[wakes->cnt].fd = source->wake_fd;
+	wakes->at[wakes->cnt].token = wake_token(engine, source->slot);
+	wakes->cnt++;
+	return true;
+}
+
+void rnic_engine_wakes_send(struct rnic_engine *engine,
+			    struct rnic_wakes *wakes)
+{
+	uint32_t failed_cnt = 0;
+
+	for (uint32_t i = 0; i < wakes->cnt; i++) {
+		if (!engine->ops->wake(wakes->at[i].fd))
+			wakes->at[failed_cnt++] = wakes->at[i];
+	}
+	wakes->cnt = failed_cnt;
+	/* release: pairs with wakers_wait(): the descriptors are used */
+	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
+}
+
+/* Return: whether no thread uses wake_fd any more. */
+static bool wakers_wait(struct rnic_engine *engine)
+{
+	uint64_t end_ns = 0;
+
+	/* acquire: pairs with rnic_engine_wakes_send() */
+	while (atomic_load_explicit(&engine->waker_cnt, memory_order_acquire)) {
+		if (!end_ns)
+			end_ns = rnic_now_ns() + HOT_WAKER_NS;
+		else if (rnic_now_ns() > end_ns)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* One that has not been woken yet is told by the end of the connection. */
+static void wakes_forget(struct rnic_engine *engine, int wake_fd)
+{
+	struct rnic_wakes *wakes = &engine->wakes;
+	uint32_t kept_cnt = 0;
+
+	for (uint32_t i = 0; i < wakes->cnt; i++) {
+		if (wakes->at[i].fd != wake_fd)
+			wakes->at[kept_cnt++] = wakes->at[i];
+	}
+	wakes->cnt = kept_cnt;
+}
+
 void rnic_engine_remove_wake(struct rnic_engine *engine,
 			     struct rnic_source *source)
 {
@@ -57,6 +125,9 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 	if (!source->has_wake)
 		return;
 	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->wake_fd, NULL);
+	wakes_forget(engine, source->wake_fd);
+	if (!wakers_wait(engine))
+		source->wake_fd = -1;
 	source->has_wake = false;
 	source->in = NULL;
 	source->out = NULL;

@@ -36,9 +36,38 @@
  */
 int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 			 int wake_fd);
-/* Whether it has one or not.  The source stays. */
+/*
+ * Whether it has one or not.  The source stays.  wake_fd is -1 then if a thread
+ * did not give it back in time: it must stay open, or the thread could write to
+ * another file of the same number.
+ */
 void rnic_engine_remove_wake(struct rnic_engine *engine,
 			     struct rnic_source *source);
+
+/*
+ * The other end is to be woken as soon as this thread has given up the lead.
+ * What wakes may run on this CPU at once, in place of this thread, and whoever
+ * waits for the lead would wait for both.
+ * Return: false: there is no place for it.
+ */
+bool rnic_engine_wake_later(struct rnic_engine *engine,
+			    struct rnic_source *source);
+
+/* The lead is given up: those to be woken then, with the lead ... */
+static inline void rnic_engine_wakes_take(struct rnic_engine *engine,
+					  struct rnic_wakes *ret_wakes)
+{
+	ret_wakes->cnt = engine->wakes.cnt;
+	if (!ret_wakes->cnt)
+		return;
+	*ret_wakes = engine->wakes;
+	engine->wakes.cnt = 0;
+	/* relaxed: the lead orders this before a source is removed */
+	atomic_fetch_add_explicit(&engine->waker_cnt, 1, memory_order_relaxed);
+}
+/* ... and, if there are any, without it.  Leaves those that cannot be woken. */
+void rnic_engine_wakes_send(struct rnic_engine *engine,
+			    struct rnic_wakes *wakes);
 
 /* It has been woken, or has had news: the next polls look at it. */
 void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source);

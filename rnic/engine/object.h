@@ -38,6 +38,17 @@ struct rnic_source {
 	TAILQ_ENTRY(rnic_source) hot_link;
 };
 
+/* Ends of sources to be woken by a thread that has given up the lead. */
+#define RNIC_WAKES_MAX 4
+
+struct rnic_wakes {
+	uint32_t cnt;
+	struct {
+		int fd;
+		uint64_t token; /* as epoll data */
+	} at[RNIC_WAKES_MAX];
+};
+
 LIST_HEAD(rnic_source_list, rnic_source);
 TAILQ_HEAD(rnic_hot_list, rnic_source);
 
@@ -79,6 +90,11 @@ struct rnic_engine_ops {
 	/* From now on wake_fd tells of news. Return: false: there is news
 	 * already, and wake_fd does not tell. */
 	bool (*sleep)(struct rnic_source *source);
+	/* Wakes the other end of a source, without the lead.  Return: false: it
+	 * cannot be woken; unwakeable() follows, if the source is still there.
+	 */
+	bool (*wake)(int wake_fd);
+	void (*unwakeable)(struct rnic_source *source);
 	/* wake_fd need not tell of news: this end looks. */
 	void (*stay_awake)(struct rnic_source *source);
 	/* deadline_ns has come: does the work that is due, and sets the next
@@ -123,6 +139,8 @@ struct rnic_engine {
 	_Atomic bool has_slept;	     /* one has, and the next poll asks epoll */
 	_Atomic bool is_woken;	     /* wake_fd has something for the thread */
 	_Atomic uint32_t memory_cnt; /* sources with memory */
+	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds of sources
+					without the lead */
 	const struct rnic_engine_ops *ops;
 	struct rnic_context *ctx;   /* the owner */
 	struct rnic_stat_part stat; /* where its leader counts */
@@ -134,6 +152,7 @@ struct rnic_engine {
 	uint32_t source_cnt;
 	struct rnic_hot_list hot; /* latest first */
 	uint32_t hot_cnt;
+	struct rnic_wakes wakes;
 	bool is_restless;  /* not all of them are asleep */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */

@@ -44,18 +44,21 @@ void rnic_local_free(struct rnic_local *local)
 
 /* ---- waking ---- */
 
-/* Return: false: the other end has no such socket any more.  If there is no
- * room in it, enough wake-ups wait there. */
-static bool local_wake(struct rnic_local *local)
+bool rnic_local_wake_fd(int wake_fd)
 {
 	const uint8_t octet = 0;
 
-	if (local->wake_fd < 0)
-		return false;
 	rnic_stat_add(RNIC_STAT_local_wakes, 1);
-	return syscall(SYS_sendto, local->wake_fd, &octet, sizeof(octet),
+	/* EAGAIN: enough wake-ups wait there. */
+	return syscall(SYS_sendto, wake_fd, &octet, sizeof(octet),
 		       MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) >= 0 ||
 	       errno == EAGAIN;
+}
+
+/* Return: false: the other end has no such socket any more. */
+static bool local_wake(struct rnic_local *local)
+{
+	return local->wake_fd >= 0 && rnic_local_wake_fd(local->wake_fd);
 }
 
 void rnic_local_leave_tx(struct rnic_local *local)
@@ -69,8 +72,14 @@ void rnic_local_leave_tx(struct rnic_local *local)
 			      memory_order_release);
 }
 
+void rnic_local_wake(struct rnic_local *local)
+{
+	if (!local_wake(local))
+		rnic_local_leave_tx(local);
+}
+
 /* Octets have been written: is the reader asleep? */
-static void local_written(struct rnic_local *local)
+static void local_written(struct rnic_local *local, bool is_short)
 {
 	struct rnic_ring_shared *shared = local->tx.shared;
 	uint32_t asleep = RNIC_RING_ASLEEP;
@@ -85,10 +94,13 @@ static void local_written(struct rnic_local *local)
 		/* One of the two makes it AWAKE, and one wake-up is enough. */
 		if (!atomic_compare_exchange_strong_explicit(
 			    &shared->reader, &asleep, RNIC_RING_AWAKE,
-			    memory_order_relaxed, memory_order_relaxed) ||
-		    local_wake(local))
+			    memory_order_relaxed, memory_order_relaxed))
 			return;
-		break;
+		local->is_wake_due = is_short && local->wakes_later &&
+				     local->wake_fd >= 0;
+		if (!local->is_wake_due)
+			rnic_local_wake(local);
+		return;
 	default: /* RNIC_RING_LEAVES, or nonsense */
 		break;
 	}
@@ -195,7 +207,8 @@ ssize_t rnic_local_send(struct rnic_local *local, const struct iovec *iov,
 		if (rc <= 0)
 			break;
 		done += (size_t)rc;
-		local_written(local);
+		/* A long one is read while it is written. */
+		local_written(local, len <= LOCAL_PIECE);
 	}
 	if (done > 0)
 		return (ssize_t)done;

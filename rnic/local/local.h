@@ -26,6 +26,8 @@ void rnic_local_free(struct rnic_local *local);
 /* ---- octets ---- */
 
 /*
+ * With wakes_later, is_wake_due may be set: the caller wakes the other end, by
+ * rnic_local_wake() or as that does.
  * Return: octets taken; -EAGAIN: the ring is full; -EPIPE: nothing is taken,
  * and the octets go by TCP, as all that follow; -EFAULT: the source cannot be
  *   read; -EPROTO: the other end breaks the rules.
@@ -43,6 +45,16 @@ ssize_t rnic_local_recv(struct rnic_local *local, const struct iovec *iov,
 
 /* Octets that the other end has taken out of its ring. */
 uint64_t rnic_local_acked(const struct rnic_local *local);
+
+/* ---- wake ---- */
+
+/* Of rnic_local_send().  If the other end cannot be woken, this one sends by
+ * TCP from here on. */
+void rnic_local_wake(struct rnic_local *local);
+
+/* The same for the socket alone, without the object.  Return: false: the other
+ * end cannot be woken. */
+bool rnic_local_wake_fd(int wake_fd);
 
 /* ---- sleep ---- */
 

@@ -63,6 +63,8 @@ struct rnic_local {
 	bool is_asleep;	   /* or has been woken since */
 	bool has_left_tx;  /* this end sends by TCP again */
 	bool has_left_rx;  /* the other end does, and the ring is read */
+	bool wakes_later;  /* short sends leave the wake-up to the caller */
+	bool is_wake_due;  /* ... which is due */
 	bool is_tcp_due;   /* the socket is to be looked at, too */
 	bool is_left_told; /* ... and the other end knows, or will */
 	int tcp_status; /* < 0: the socket's error, behind the ring's octets */

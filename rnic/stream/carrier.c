@@ -86,6 +86,8 @@ static int carrier_add(struct rnic_stream *stream)
 
 	if (rc < 0)
 		rnic_local_leave_rx(stream->local);
+	else
+		stream->local->wakes_later = true;
 	return rc;
 }
 
@@ -114,10 +116,22 @@ void rnic_stream_carrier_agreed(struct rnic_stream *stream)
 	carrier_on(stream);
 }
 
+void rnic_stream_carrier_remove(struct rnic_stream *stream)
+{
+	bool has_wake = stream->source.has_wake;
+
+	rnic_engine_remove_wake(stream->engine, &stream->source);
+	if (!has_wake)
+		return;
+	/* The same, or -1. */
+	stream->local->wake_fd = stream->source.wake_fd;
+	stream->local->wakes_later = false;
+}
+
 static void carrier_drop(struct rnic_stream *stream)
 {
 	if (stream->engine)
-		rnic_engine_remove_wake(stream->engine, &stream->source);
+		rnic_stream_carrier_remove(stream);
 	rnic_local_free(stream->local);
 	stream->local = NULL;
 }
@@ -136,7 +150,7 @@ void rnic_stream_carrier_lost(struct rnic_stream *stream)
 		carrier_drop(stream);
 		return;
 	}
-	rnic_engine_remove_wake(stream->engine, &stream->source);
+	rnic_stream_carrier_remove(stream);
 	rnic_local_leave_tx(local);
 	rnic_local_leave_rx(local);
 }
@@ -159,6 +173,18 @@ bool rnic_stream_carrier_tell(struct rnic_stream *stream)
 		  stream->qp ? stream->qp->num : 0);
 	/* If it cannot be submitted, octets or FIN follow anyway. */
 	return smpa_conn_submit(stream->conn, &msg) == 0;
+}
+
+void rnic_stream_carrier_wake(struct rnic_stream *stream)
+{
+	stream->local->is_wake_due = false;
+	if (!rnic_engine_wake_later(stream->engine, &stream->source))
+		rnic_local_wake(stream->local);
+}
+
+void rnic_stream_carrier_unwakeable(struct rnic_stream *stream)
+{
+	rnic_local_leave_tx(stream->local);
 }
 
 /* ---- what the engine looks at ---- */

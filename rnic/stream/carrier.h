@@ -44,6 +44,15 @@ void rnic_stream_carrier_lost(struct rnic_stream *stream);
  * Write makes the peer look there.  Return: whether something was submitted. */
 bool rnic_stream_carrier_tell(struct rnic_stream *stream);
 
+/* What was sent by the ring is to wake the peer, when the lead is given up. */
+void rnic_stream_carrier_wake(struct rnic_stream *stream);
+
+/* The peer cannot be woken: this end sends by TCP again. */
+void rnic_stream_carrier_unwakeable(struct rnic_stream *stream);
+
+/* The source leaves its engine: nobody is woken by it any more. */
+void rnic_stream_carrier_remove(struct rnic_stream *stream);
+
 /* What the engine shall look at, in the source: octets, room. */
 void rnic_stream_carrier_watch(struct rnic_stream *stream, bool wants_in);
 

@@ -14,6 +14,7 @@
 
 #include "../../util/env.h"
 #include "../../util/log.h"
+#include "carrier.h"
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
@@ -67,6 +68,7 @@ static void stream_free(struct rnic_stream *stream)
 	struct rnic_engine *engine = stream->engine;
 
 	rnic_stream_count(stream);
+	rnic_stream_carrier_remove(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
 	rnic_fd_close(stream->meet_fd);

@@ -210,6 +210,12 @@ void rnic_stream_look(struct rnic_stream *stream, bool is_woken)
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
 }
 
+void rnic_stream_unwakeable(struct rnic_stream *stream)
+{
+	rnic_stream_carrier_unwakeable(stream);
+	stream_pass(stream, EPOLLIN | EPOLLOUT);
+}
+
 void rnic_stream_begin(struct rnic_stream *stream)
 {
 	/* Nothing tells of what the peer has written to the ring already. */

@@ -16,6 +16,9 @@ void rnic_stream_look(struct rnic_stream *stream, bool is_woken);
 /* The QP has taken it: transmit what waits. */
 void rnic_stream_begin(struct rnic_stream *stream);
 
+/* The peer did not learn of octets in the ring: it does by TCP. */
+void rnic_stream_unwakeable(struct rnic_stream *stream);
+
 /* What kept the stream from being read is gone: as rnic_stream_pass(). */
 void rnic_stream_resume(struct rnic_stream *stream);
 

@@ -6,6 +6,7 @@
 #include "end.h"
 #include "engine/engine.h"
 #include "io.h"
+#include "local/local.h"
 #include "mem/context.h"
 #include "nudge.h"
 #include "pass.h"
@@ -122,6 +123,11 @@ static bool serve_sleep(struct rnic_source *source)
 	return rnic_stream_carrier_sleep(stream_of(source));
 }
 
+static void serve_unwakeable(struct rnic_source *source)
+{
+	rnic_stream_unwakeable(stream_of(source));
+}
+
 static void serve_stay_awake(struct rnic_source *source)
 {
 	rnic_stream_carrier_stay_awake(stream_of(source));
@@ -154,6 +160,8 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.pass = serve_pass,
 	.look = serve_look,
 	.sleep = serve_sleep,
+	.wake = rnic_local_wake_fd,
+	.unwakeable = serve_unwakeable,
 	.stay_awake = serve_stay_awake,
 	.due = serve_due,
 	.mr_gone = serve_mr_gone,

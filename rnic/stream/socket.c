@@ -36,6 +36,8 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 			rnic_stat_count(stream_part(stream),
 					RNIC_STAT_local_tx_octets,
 					(uint64_t)len);
+		if (stream->local->is_wake_due)
+			rnic_stream_carrier_wake(stream);
 	}
 	/* Never sent by the ring, or not any more. */
 	if (len == -EPIPE)

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -68,7 +69,28 @@ static void fake_due(struct rnic_engine *engine, uint64_t now_ns)
 	engine->deadline_ns = 0;
 }
 
+/* What the engine does with wake-ups that are put off. */
+static struct {
+	int wake_cnt, unwakeable_cnt;
+	bool is_led, fails;
+} later;
+
 static struct rnic_engine *engine;
+
+static bool fake_wake(int wake_fd)
+{
+	(void)wake_fd;
+	later.wake_cnt++;
+	later.is_led = util_lock_is_held(&engine->lead);
+	return !later.fails;
+}
+
+static void fake_unwakeable(struct rnic_source *source)
+{
+	(void)source;
+	util_lock_assert_held(&engine->lead);
+	later.unwakeable_cnt++;
+}
 
 /* Nothing is left to send, so that the end of the engine waits for nothing. */
 static void fake_end(struct rnic_source *source)
@@ -81,6 +103,8 @@ static const struct rnic_engine_ops fake_ops = {
 	.look = fake_look,
 	.sleep = fake_sleep,
 	.stay_awake = fake_stay_awake,
+	.wake = fake_wake,
+	.unwakeable = fake_unwakeable,
 	.due = fake_due,
 	.drain = fake_end,
 	.abort = fake_end,
@@ -117,6 +141,7 @@ static void fake_write(struct fake *fake, bool wakes)
 static int setup(void **state)
 {
 	(void)state;
+	memset(&later, 0, sizeof(later));
 	must(!rnic_engine_new(&fake_ops, NULL, &engine));
 	for (int i = 0; i < FAKE_CNT; i++)
 		fake_open(&fakes[i]);
@@ -385,6 +410,93 @@ static void wakes_the_completion_thread(void **state)
 	wait_until(led(hot->woken_cnt) == 1);
 }
 
+/* ---- the other end is woken ---- */
+
+static void wakes_without_the_lead(void **state)
+{
+	(void)state;
+	rnic_engine_lead(engine);
+	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
+	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
+	assert_int_equal(later.wake_cnt, 0);
+	rnic_engine_unlead(engine);
+	assert_int_equal(later.wake_cnt, 2);
+	assert_false(later.is_led);
+	rnic_engine_poll(engine);
+	assert_int_equal(later.wake_cnt, 2);
+	assert_int_equal(later.unwakeable_cnt, 0);
+}
+
+static void puts_off_only_some(void **state)
+{
+	(void)state;
+	rnic_engine_lead(engine);
+	for (int i = 0; i < RNIC_WAKES_MAX; i++)
+		assert_true(rnic_engine_wake_later(engine, &fakes[i].source));
+	assert_false(rnic_engine_wake_later(engine, &fakes[0].source));
+	rnic_engine_unlead(engine);
+	assert_int_equal(later.wake_cnt, RNIC_WAKES_MAX);
+}
+
+static void says_who_cannot_be_woken(void **state)
+{
+	(void)state;
+	later.fails = true;
+	rnic_engine_lead(engine);
+	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
+	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
+	rnic_engine_unlead(engine);
+	assert_int_equal(later.unwakeable_cnt, 2);
+}
+
+/* Its descriptor may be closed, and another file may get the number. */
+static void wakes_nobody_that_has_gone(void **state)
+{
+	(void)state;
+	rnic_engine_lead(engine);
+	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
+	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
+	rnic_engine_remove_wake(engine, &fakes[0].source);
+	assert_false(rnic_engine_wake_later(engine, &fakes[0].source));
+	rnic_engine_unlead(engine);
+	assert_int_equal(later.wake_cnt, 1);
+}
+
+static void *give_back(void *arg)
+{
+	struct rnic_wakes *wakes = arg;
+
+	rnic_engine_wakes_send(engine, wakes);
+	return NULL;
+}
+
+/* ... while a thread is about to use it. */
+static void end_waits_for_a_thread_that_wakes(void **state)
+{
+	struct rnic_wakes wakes;
+	pthread_t thread;
+	int fd = fakes[0].source.wake_fd;
+
+	(void)state;
+	rnic_engine_lead(engine);
+	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
+	rnic_engine_wakes_take(engine, &wakes);
+	must(!pthread_create(&thread, NULL, give_back, &wakes));
+	rnic_engine_remove_wake(engine, &fakes[0].source);
+	assert_int_equal(later.wake_cnt, 1);
+	assert_int_equal(fakes[0].source.wake_fd, fd);
+	must(!pthread_join(thread, NULL));
+	/* One that never comes back keeps the number. */
+	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
+	rnic_engine_wakes_take(engine, &wakes);
+	fd = fakes[1].source.wake_fd;
+	rnic_engine_remove_wake(engine, &fakes[1].source);
+	assert_int_equal(fakes[1].source.wake_fd, -1);
+	fakes[1].source.wake_fd = fd;
+	rnic_engine_wakes_send(engine, &wakes);
+	rnic_engine_unlead(engine);
+}
+
 static void removed_source_is_forgotten(void **state)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
@@ -415,6 +527,11 @@ int main(void)
 		HOT_TEST(limit_keeps_what_has_news),
 		HOT_TEST(a_look_beyond_the_limit_forgets_nobody),
 		HOT_TEST(wakes_the_completion_thread),
+		HOT_TEST(wakes_without_the_lead),
+		HOT_TEST(puts_off_only_some),
+		HOT_TEST(says_who_cannot_be_woken),
+		HOT_TEST(wakes_nobody_that_has_gone),
+		HOT_TEST(end_waits_for_a_thread_that_wakes),
 		HOT_TEST(removed_source_is_forgotten),
 	};
 
