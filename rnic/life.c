@@ -11,7 +11,7 @@
 #include "../util/log.h"
 #include "cm/fork.h"
 #include "dev/device.h"
-#include "engine/engine.h"
+#include "engine/engines.h"
 #include "loop/loop.h"
 #include "mem/dm.h"
 #include "mem/mr-table.h"
@@ -59,9 +59,10 @@ static int context_start(struct rnic_context *ctx, int async_fd)
 					    async_fd, &ctx->async);
 	if (rc < 0)
 		goto fini_mrs;
-	rc = rnic_engine_new(&rnic_stream_ops, ctx, &ctx->engine);
+	rc = rnic_engines_init(&ctx->engines, &rnic_stream_ops, ctx);
 	if (rc < 0)
 		goto close_async;
+	ctx->engine = rnic_engines_at(&ctx->engines, 0);
 	return 0;
 close_async:
 	rnic_chan_close(ctx->async);
@@ -208,11 +209,12 @@ void rnic_context_close(struct rnic_context *ctx)
 	ctx->forgotten = rnic_qp_table_forget(ctx);
 	for (qp = ctx->forgotten; qp; qp = qp->table_next)
 		rnic_oob_cancel(qp);
-	if (!rnic_engine_stop(ctx->engine) || !rnic_shm_is_empty(&ctx->shm)) {
+	if (!rnic_engines_stop(&ctx->engines) ||
+	    !rnic_shm_is_empty(&ctx->shm)) {
 		context_abandon(ctx);
 		return;
 	}
-	rnic_engine_free(ctx->engine);
+	rnic_engines_free(&ctx->engines);
 	rnic_null_mr_fini(&ctx->mrs);
 	rnic_dm_fini(&ctx->mrs);
 	rnic_mr_table_fini(&ctx->mrs);
@@ -239,7 +241,7 @@ static void contexts_drain(void)
 	contexts = NULL;
 	util_unlock(&list_lock);
 	for (; ctx; ctx = ctx->next)
-		(void)rnic_engine_drain(ctx->engine);
+		(void)rnic_engines_drain(&ctx->engines);
 }
 
 /* ---- QPs ----------------------------------------------------------------- */

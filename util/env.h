@@ -37,6 +37,7 @@ struct util_settings {
 	uint32_t half_open_max;	   /* USIW_HALF_OPEN_MAX per listener, 512 */
 	uint32_t ird;		   /* USIW_IRD, inbound reads, 128 */
 	uint32_t ord;		   /* USIW_ORD, outbound reads, 128 */
+	uint32_t engines;	   /* USIW_ENGINES per context; 0: by CPUs */
 	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 0 */
 	uint32_t staging_kib;	   /* USIW_STAGING_KIB, per stream, 256 */
 	uint32_t rnr_ms; /* USIW_RNR_MS, Sends without receive, 1000 */

@@ -11,34 +11,46 @@
 #define LOCK_SPIN_CNT 100
 
 #ifndef NDEBUG
-/* Bit r: this thread holds a lock of rank r. */
-static _Thread_local uint32_t held_ranks;
-static _Thread_local const struct util_lock *held_locks[UTIL_RANK_LEAF + 1];
+#define LOCKS_HELD_MAX 64
 
-static void rank_enter(const struct util_lock *lock, bool is_try)
+/* All that this thread holds, except the application's. */
+static _Thread_local const struct util_lock *held_locks[LOCKS_HELD_MAX];
+static _Thread_local size_t held_cnt;
+
+enum rank_check { RANK_ABOVE, RANK_BESIDE, RANK_ANY };
+
+static void rank_enter(const struct util_lock *lock, enum rank_check check)
 {
 	/* Every rank already held must be lower than the new one. */
-	if (!is_try && (held_ranks >> lock->rank) != 0)
-		abort();
+	for (size_t i = 0; i < held_cnt; i++)
+		if (check != RANK_ANY && (held_locks[i]->rank > lock->rank ||
+					  (held_locks[i]->rank == lock->rank &&
+					   check == RANK_ABOVE)))
+			abort();
 	/* The application's locks forbid no later lock. */
 	if (lock->rank == UTIL_RANK_APP)
 		return;
-	held_ranks |= 1u << lock->rank;
-	held_locks[lock->rank] = lock;
+	if (held_cnt == LOCKS_HELD_MAX)
+		abort();
+	held_locks[held_cnt++] = lock;
 }
 
 static void rank_leave(const struct util_lock *lock)
 {
-	if (held_locks[lock->rank] == lock) {
-		held_locks[lock->rank] = NULL;
-		held_ranks &= ~(1u << lock->rank);
+	for (size_t i = held_cnt; i-- > 0;) {
+		if (held_locks[i] == lock) {
+			held_locks[i] = held_locks[--held_cnt];
+			return;
+		}
 	}
 }
 #else
-static void rank_enter(const struct util_lock *lock, bool is_try)
+enum rank_check { RANK_ABOVE, RANK_BESIDE, RANK_ANY };
+
+static void rank_enter(const struct util_lock *lock, enum rank_check check)
 {
 	(void)lock;
-	(void)is_try;
+	(void)check;
 }
 
 static void rank_leave(const struct util_lock *lock)
@@ -62,7 +74,7 @@ bool util_trylock(struct util_lock *lock)
 						     memory_order_acquire,
 						     memory_order_relaxed))
 		return false;
-	rank_enter(lock, true);
+	rank_enter(lock, RANK_ANY);
 	return true;
 }
 
@@ -75,12 +87,11 @@ static void lock_wait(struct util_lock *lock)
 			NULL, 0);
 }
 
-void util_lock(struct util_lock *lock)
+static void lock_take(struct util_lock *lock)
 {
 	uint32_t free_word;
 	int spin;
 
-	rank_enter(lock, false);
 	for (spin = 0; spin < LOCK_SPIN_CNT; spin++) {
 		free_word = 0;
 		if (atomic_compare_exchange_weak_explicit(
@@ -89,6 +100,18 @@ void util_lock(struct util_lock *lock)
 			return;
 	}
 	lock_wait(lock);
+}
+
+void util_lock(struct util_lock *lock)
+{
+	rank_enter(lock, RANK_ABOVE);
+	lock_take(lock);
+}
+
+void util_lock_beside(struct util_lock *lock)
+{
+	rank_enter(lock, RANK_BESIDE);
+	lock_take(lock);
 }
 
 void util_unlock(struct util_lock *lock)
@@ -108,8 +131,10 @@ bool util_lock_is_held(const struct util_lock *lock)
 void util_lock_assert_held(const struct util_lock *lock)
 {
 #ifndef NDEBUG
-	if (held_locks[lock->rank] != lock)
-		abort();
+	for (size_t i = 0; i < held_cnt; i++)
+		if (held_locks[i] == lock)
+			return;
+	abort();
 #else
 	(void)lock;
 #endif
@@ -118,8 +143,6 @@ void util_lock_assert_held(const struct util_lock *lock)
 void util_lock_fork_child(void)
 {
 #ifndef NDEBUG
-	held_ranks = 0;
-	for (size_t r = 0; r <= UTIL_RANK_LEAF; r++)
-		held_locks[r] = NULL;
+	held_cnt = 0;
 #endif
 }

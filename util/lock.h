@@ -30,6 +30,7 @@ enum util_lock_rank {
 	UTIL_RANK_CM,
 	UTIL_RANK_ENGINE,
 	UTIL_RANK_QP_RQ,
+	UTIL_RANK_CQ,
 	UTIL_RANK_MR_TABLE,
 	UTIL_RANK_CHAN,
 	UTIL_RANK_LEAF, /* inbox, log, stat */
@@ -49,6 +50,10 @@ struct util_lock {
 void util_lock_init(struct util_lock *lock, enum util_lock_rank rank);
 
 void util_lock(struct util_lock *lock);
+
+/* The same, if the thread has locks of this rank already: the caller keeps an
+ * order among them. */
+void util_lock_beside(struct util_lock *lock);
 
 /* Return: true: the lock was taken.  The rank is not checked. */
 bool util_trylock(struct util_lock *lock);

@@ -86,15 +86,18 @@ int usiwdv_qp_error(struct ibv_qp *qp);
 
 /*
  * Sleep on the sockets of a completion queue.  _begin returns a descriptor that
- * is readable when octets have arrived for a queue pair of the context.  Now
- * and then it is readable although nothing is there: a wake-up of the local
- * path may come after its octets have been found (USIW_LOCAL).  A thread that
- * sleeps on it beside the completion channel's descriptor, and polls @cq when
- * it wakes, is woken by the kernel and not by usiw's thread. _begin arms the
- * CQ, like ibv_req_notify_cq() for any completion.  The thread must then poll
- * the CQ before it sleeps.  _end disarms the CQ; no event comes after it.  Use
- * the descriptor for poll() and similar calls only. Return: the descriptor; -1
- * and errno, where EAGAIN means: sleep on the channel this time.
+ * is readable when octets have arrived for a queue pair that has the same
+ * engine as the CQ (USIW_ENGINES).  Now and then it is readable although
+ * nothing is there: a wake-up of the local path may come after its octets have
+ * been found (USIW_LOCAL).  A thread that sleeps on it beside the completion
+ * channel's descriptor, and polls @cq when it wakes, is woken by the kernel and
+ * not by usiw's thread.  _begin arms the CQ, like ibv_req_notify_cq() for any
+ * completion.  The thread must then poll the CQ before it sleeps.  _end disarms
+ * the CQ; no event comes after it.  Use the descriptor for poll() and similar
+ * calls only.
+ * Return: the descriptor; -1 and errno, where EAGAIN means: sleep on the
+ * channel this time; EOPNOTSUPP: queue pairs of several engines complete into
+ * @cq.
  */
 int usiwdv_cq_sleep_begin(struct ibv_cq *cq);
 void usiwdv_cq_sleep_end(struct ibv_cq *cq);

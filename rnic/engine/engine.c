@@ -12,6 +12,7 @@
 #include "../../util/cancel.h"
 #include "../../util/env.h"
 #include "../../util/log.h"
+#include "bell.h"
 #include "hot.h"
 #include "os/alloc.h"
 #include "os/fd.h"
@@ -22,70 +23,42 @@
 
 /* ---- lead and doorbell -------------------------------------------------- */
 
-static struct rnic_bell *bells_take(struct rnic_engine *engine)
-{
-	/* acquire: pairs with the release of rnic_engine_bell() */
-	return atomic_exchange_explicit(&engine->bell_head, NULL,
-					memory_order_acquire);
-}
-
 void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell)
 {
-	struct rnic_bell *head =
-		atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
-
-	/* Rung already: the leader that takes it clears the flag first. */
-	if (atomic_exchange_explicit(&bell->is_rung, true,
-				     memory_order_seq_cst))
-		return;
-	do {
-		atomic_store_explicit(&bell->next, head, memory_order_relaxed);
-		/* release: pairs with the acquire of bells_take() */
-	} while (!atomic_compare_exchange_weak_explicit(
-		&engine->bell_head, &head, bell, memory_order_release,
-		memory_order_relaxed));
+	rnic_bell_push(&engine->bells, bell);
 }
 
 void rnic_engine_serve_bells(struct rnic_engine *engine)
 {
-	struct rnic_bell *bell;
-
 	util_lock_assert_held(&engine->lead);
-	/* A load first: most passes find none. */
-	while (rnic_engine_has_bells(engine)) {
-		bell = bells_take(engine);
-		while (bell) {
-			struct rnic_bell *next = atomic_load_explicit(
-				&bell->next, memory_order_relaxed);
-
-			/*
-			 * Cleared before the queues are looked at: a poster
-			 * that still saw it set committed its entries before,
-			 * so they are seen; one that comes later rings anew.
-			 */
-			atomic_exchange_explicit(&bell->is_rung, false,
-						 memory_order_seq_cst);
-			bell->serve(bell);
-			bell = next;
-		}
-	}
+	rnic_bells_serve(&engine->bells);
 }
 
 /* The leader touches the application's memory. */
+static void engine_begin_lead(struct rnic_engine *engine)
+{
+	engine->now_ns = 0;
+	rnic_guard_thread();
+}
+
 static bool engine_try_lead(struct rnic_engine *engine)
 {
 	if (!util_trylock(&engine->lead))
 		return false;
-	engine->now_ns = 0;
-	rnic_guard_thread();
+	engine_begin_lead(engine);
 	return true;
+}
+
+void rnic_engine_lead_beside(struct rnic_engine *engine)
+{
+	util_lock_beside(&engine->lead);
+	engine_begin_lead(engine);
 }
 
 void rnic_engine_lead(struct rnic_engine *engine)
 {
 	util_lock(&engine->lead);
-	engine->now_ns = 0;
-	rnic_guard_thread();
+	engine_begin_lead(engine);
 	/* What was posted goes before what the caller is about to do. */
 	rnic_engine_serve_bells(engine);
 }
@@ -102,15 +75,17 @@ static struct rnic_source *source_find(const struct rnic_engine *engine,
 	return engine->slots[slot].source;
 }
 
+/* The thread may have the leads of engines before this one. */
 static void engine_unwakeable(struct rnic_engine *engine, uint64_t token)
 {
 	struct rnic_source *source;
 
-	rnic_engine_lead(engine);
+	rnic_engine_lead_beside(engine);
+	rnic_engine_serve_bells(engine);
 	source = source_find(engine, token);
 	if (source && source->has_wake)
 		engine->ops->unwakeable(source);
-	rnic_engine_unlead(engine);
+	rnic_engine_unlead_beside(engine);
 }
 
 static void engine_wake(struct rnic_engine *engine, struct rnic_wakes *wakes)
@@ -120,7 +95,7 @@ static void engine_wake(struct rnic_engine *engine, struct rnic_wakes *wakes)
 		engine_unwakeable(engine, wakes->at[i].token);
 }
 
-void rnic_engine_unlead(struct rnic_engine *engine)
+void rnic_engine_unlead_beside(struct rnic_engine *engine)
 {
 	struct rnic_wakes wakes;
 
@@ -141,6 +116,21 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 			return; /* the next leader looks, too */
 		rnic_engine_serve_bells(engine);
 	}
+}
+
+/* Did a leader find work that needs the leads of all engines? */
+static bool engine_is_all_due(const struct rnic_engine *engine)
+{
+	/* relaxed: the thread that leaves a bell comes here afterwards */
+	return engine->all_bells &&
+	       atomic_load_explicit(engine->all_bells, memory_order_relaxed);
+}
+
+void rnic_engine_unlead(struct rnic_engine *engine)
+{
+	rnic_engine_unlead_beside(engine);
+	if (engine_is_all_due(engine))
+		engine->ops->all_due(engine);
 }
 
 static void engine_serve_ring(struct rnic_engine *engine)
@@ -568,20 +558,34 @@ static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 	return true;
 }
 
-/* Every stream sends its FIN and gets its peer's, within the limit. */
-bool rnic_engine_drain(struct rnic_engine *engine)
+static void engine_close(struct rnic_engine *engine)
 {
-	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	struct rnic_source *source, *next;
+
+	for (source = LIST_FIRST(&engine->sources); source; source = next) {
+		next = LIST_NEXT(source, link);
+		engine->ops->drain(source);
+	}
+}
+
+bool rnic_engine_close(struct rnic_engine *engine, uint64_t end_ns)
+{
+	if (!engine_lead_until(engine, end_ns))
+		return false;
+	engine_close(engine);
+	rnic_engine_unlead(engine);
+	return true;
+}
+
+/* Every stream sends its FIN and gets its peer's, within the limit. */
+bool rnic_engine_drain(struct rnic_engine *engine, uint64_t end_ns)
+{
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	int cnt;
 
 	if (!engine_lead_until(engine, end_ns))
 		return false;
-	for (source = LIST_FIRST(&engine->sources); source; source = next) {
-		next = LIST_NEXT(source, link);
-		engine->ops->drain(source);
-	}
+	engine_close(engine);
 	while (!LIST_EMPTY(&engine->sources) && rnic_now_ns() < end_ns) {
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  rnic_engine_sleep_hot(engine) ? 10
@@ -590,6 +594,11 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 			break;
 		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt > 0 ? cnt : 0);
+		if (!engine_is_all_due(engine))
+			continue;
+		rnic_engine_unlead(engine);
+		if (!engine_lead_until(engine, end_ns))
+			return false;
 	}
 	while (!LIST_EMPTY(&engine->sources))
 		engine->ops->abort(LIST_FIRST(&engine->sources));
@@ -597,13 +606,13 @@ bool rnic_engine_drain(struct rnic_engine *engine)
 	return true;
 }
 
-bool rnic_engine_stop(struct rnic_engine *engine)
+bool rnic_engine_stop(struct rnic_engine *engine, uint64_t end_ns)
 {
 	UTIL_CANCEL_OFF();
 
 	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
 	/* Before the thread is waited for: it may be waiting for the lead. */
-	if (!rnic_engine_drain(engine))
+	if (!rnic_engine_drain(engine, end_ns))
 		return false;
 	rnic_engine_unpark(engine);
 	rnic_engine_thread_wake(engine);
@@ -615,7 +624,9 @@ bool rnic_engine_stop(struct rnic_engine *engine)
 
 void rnic_engine_free(struct rnic_engine *engine)
 {
-	if (!engine || !rnic_engine_stop(engine))
+	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+
+	if (!engine || !rnic_engine_stop(engine, end_ns))
 		return;
 	rnic_staging_fini(&engine->rx_pool);
 	rnic_staging_fini(&engine->tx_pool);

@@ -53,15 +53,19 @@
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine);
 
+/* Begins the orderly end of every stream. Return: false: the lead was not free
+ * by @end_ns (CLOCK_MONOTONIC). */
+bool rnic_engine_close(struct rnic_engine *engine, uint64_t end_ns);
+
 /*
- * Ends every stream in order: sends FIN, and reads until the peer's FIN or the
- * drain limit. Other threads may continue to make calls.
+ * Ends every stream in order: sends FIN, and reads until the peer's FIN or
+ * until @end_ns. Other threads may continue to make calls.
  * Return: false: the lead was not free within the limit; nothing was done.
  */
-bool rnic_engine_drain(struct rnic_engine *engine);
+bool rnic_engine_drain(struct rnic_engine *engine, uint64_t end_ns);
 
 /* Drains, and ends the completion thread. Return: as rnic_engine_drain(). */
-bool rnic_engine_stop(struct rnic_engine *engine);
+bool rnic_engine_stop(struct rnic_engine *engine, uint64_t end_ns);
 
 /* Stops, and frees everything that could be stopped. NULL: nothing. */
 void rnic_engine_free(struct rnic_engine *engine);
@@ -70,6 +74,11 @@ void rnic_engine_free(struct rnic_engine *engine);
  * meantime. */
 void rnic_engine_lead(struct rnic_engine *engine);
 void rnic_engine_unlead(struct rnic_engine *engine);
+
+/* The same for a thread that has the leads of other engines. It takes them in
+ * their order, and serves bells when it has all. */
+void rnic_engine_lead_beside(struct rnic_engine *engine);
+void rnic_engine_unlead_beside(struct rnic_engine *engine);
 
 /* Waits until no thread leads, for at most @turns of about 10 ns. A hint. */
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns);
@@ -93,7 +102,7 @@ void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell);
 /* Is there a queue to be served? */
 static inline bool rnic_engine_has_bells(const struct rnic_engine *engine)
 {
-	return atomic_load_explicit(&engine->bell_head, memory_order_relaxed);
+	return atomic_load_explicit(&engine->bells, memory_order_relaxed);
 }
 
 /* The calling thread is about to sleep on epfd: that tells of all news from now

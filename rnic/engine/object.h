@@ -19,6 +19,7 @@
 
 struct rnic_context;
 struct rnic_engine;
+struct rnic_engines;
 
 /* A socket that the engine waits for: part of a stream.  Under the lead. */
 struct rnic_source {
@@ -79,6 +80,9 @@ struct rnic_bell {
 	void (*serve)(struct rnic_bell *bell);
 };
 
+/* The top of a stack of them: bell.h. */
+typedef _Atomic(struct rnic_bell *) rnic_bell_head;
+
 /* The functions that the engine calls, under the lead. */
 struct rnic_engine_ops {
 	/* The socket is, or may be, ready for @events. The source may be
@@ -110,6 +114,8 @@ struct rnic_engine_ops {
 	/* Sockets cannot be waited for any more. Sources are aborted
 	 * afterwards. */
 	void (*broken)(struct rnic_engine *engine);
+	/* Without the lead: there are bells at @all_bells. */
+	void (*all_due)(struct rnic_engine *engine);
 };
 
 struct rnic_engine {
@@ -117,8 +123,7 @@ struct rnic_engine {
 	int epfd;
 	int wake_fd; /* eventfd: timers changed, stop */
 
-	/* Doorbell: Treiber stack, any thread pushes, the leader takes all. */
-	_Atomic(struct rnic_bell *) bell_head;
+	rnic_bell_head bells; /* the leader serves them */
 
 	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling.  Of
 	 * polls in rapid succession only some are noted. */
@@ -144,6 +149,11 @@ struct rnic_engine {
 	const struct rnic_engine_ops *ops;
 	struct rnic_context *ctx;   /* the owner */
 	struct rnic_stat_part stat; /* where its leader counts */
+	/* One of these; the bells that need the leads of all of them (NULL:
+	 * it is alone). */
+	struct rnic_engines *engines;
+	rnic_bell_head *all_bells;
+	_Atomic uint32_t qp_cnt; /* queue pairs that have it */
 
 	/* guarded by lead */
 	struct rnic_slot *slots;

@@ -45,7 +45,7 @@ enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 		return RNIC_MR_BAD_STAG;
 	if (mr->pd != pd)
 		return RNIC_MR_BAD_PD;
-	/* relaxed: every reader holds the same lead */
+	/* relaxed: every reader holds a lead, and the caller all */
 	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
 	return RNIC_MR_OK;
 }

@@ -56,8 +56,8 @@ static inline enum rnic_access_check rnic_mr_check(const struct rnic_mr *mr,
  *   lead is given up.
  *
  * RDMAP-64, DDP-52. Faults are checked in the order of the enum.
- * Context: under the lead of the context's engine, for which rnic_mr_dereg()
- *   waits; takes no lock.
+ * Context: under the lead of an engine of the context; rnic_mr_dereg() waits
+ *   for all of them. Takes no lock.
  */
 enum rnic_access_check rnic_mr_resolve(struct rnic_mr_table *table,
 				       const struct rnic_pd *pd, uint32_t stag,
@@ -69,7 +69,7 @@ enum rnic_access_check rnic_mr_resolve(struct rnic_mr_table *table,
  * LOCAL_INV: makes the STag invalid, as an rkey and as an lkey.
  *
  * Return: RNIC_MR_OK; RNIC_MR_BAD_STAG; RNIC_MR_BAD_PD.
- * Context: as rnic_mr_resolve().
+ * Context: under all leads.
  */
 enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 					  const struct rnic_pd *pd,

@@ -233,7 +233,7 @@ void rnic_mr_table_remove(struct rnic_mr_table *table, const struct rnic_mr *mr)
 	/* It is as well if there is no memory to have less of it. */
 	if (map->mask >= MR_MAP_MIN && 8 * map->used_cnt < map->mask)
 		(void)map_resize(table, (map->mask + 1) / 2);
-	/* Readers have the lead, which the caller has now. */
+	/* Readers have a lead; the caller has all. */
 	map_free_older(table_map(table));
 	util_unlock(&table->lock);
 }

@@ -29,12 +29,20 @@ void rnic_mr_table_fini(struct rnic_mr_table *table);
 int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	__attribute__((warn_unused_result));
 
-/* It is not found any more. Context: under the lead, or without readers. */
+/* It is not found any more. Context: under all leads, or without readers. */
 void rnic_mr_table_remove(struct rnic_mr_table *table,
 			  const struct rnic_mr *mr);
 
-/* Changes the key: the old STag is no longer valid. Context: under the lead. */
+/* Changes the key: the old STag is no longer valid. Context: under all
+ * leads. */
 void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
+
+/* Are windows bound to it?  A lead at least: under all, or of its window's
+ * engine, the answer lasts. */
+static inline bool rnic_mr_has_windows(const struct rnic_mr *mr)
+{
+	return atomic_load_explicit(&mr->mw_cnt, memory_order_relaxed) > 0;
+}
 
 /* The entry of an index, whatever its key and state. NULL: none. Context: under
  * the lead. */

@@ -2,7 +2,7 @@
 /* Memory regions: registered, changed, advised on, deregistered. */
 #include "mr.h"
 
-#include "engine/engine.h"
+#include "engine/engines.h"
 #include "os/guard.h"
 #include "os/stat.h"
 
@@ -154,7 +154,7 @@ uint32_t rnic_mr_stag(const struct rnic_mr *mr)
  * Two phases.  Once the slot is empty the region is not found any more.  It was
  * found before by the leader (a pointer from rnic_mr_resolve() is not kept past
  * the lead) or for a stream that is in the middle of a message, which
- * rnic_engine_mr_gone() ends.  Windows are bound under the lead as well.
+ * rnic_engines_mr_gone() ends.  Windows are bound under all leads as well.
  */
 int rnic_mr_dereg(struct rnic_mr *mr)
 {
@@ -162,16 +162,17 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 
 	if (mr->fork_gen != rnic_fork_gen())
 		return -ENODEV;
-	rnic_engine_lead(ctx->engine);
-	if (mr->mw_cnt) {
-		rnic_engine_unlead(ctx->engine);
+	rnic_engines_lead(&ctx->engines);
+	if (rnic_mr_has_windows(mr)) {
+		rnic_engines_unlead(&ctx->engines);
 		return -EBUSY;
 	}
 	rnic_mr_table_remove(&ctx->mrs, mr);
 	/* The null region's memory stays: it is the context's. */
 	if (mr->kind == RNIC_MR_REGION)
-		rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
-	rnic_engine_unlead(ctx->engine);
+		rnic_engines_mr_gone(&ctx->engines, mr->stag, mr->addr,
+				     mr->len);
+	rnic_engines_unlead(&ctx->engines);
 	/* release: pairs with rnic_dm_free() */
 	if (mr->dm_mr_cnt)
 		atomic_fetch_sub_explicit(mr->dm_mr_cnt, 1,
@@ -241,12 +242,12 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 	ret = rereg_plan(mr, want, &next);
 	if (ret < 0)
 		return ret;
-	rnic_engine_lead(ctx->engine);
-	if (mr->mw_cnt) {
-		rnic_engine_unlead(ctx->engine);
+	rnic_engines_lead(&ctx->engines);
+	if (rnic_mr_has_windows(mr)) {
+		rnic_engines_unlead(&ctx->engines);
 		return -EBUSY;
 	}
-	rnic_engine_mr_gone(ctx->engine, mr->stag, mr->addr, mr->len);
+	rnic_engines_mr_gone(&ctx->engines, mr->stag, mr->addr, mr->len);
 	mr->pd = next.pd;
 	mr->addr = next.addr;
 	mr->len = next.len;
@@ -257,7 +258,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 		atomic_store_explicit(&mr->is_invalidated, false,
 				      memory_order_relaxed);
 	}
-	rnic_engine_unlead(ctx->engine);
+	rnic_engines_unlead(&ctx->engines);
 	atomic_fetch_add_explicit(&next.pd->user_cnt, 1, memory_order_relaxed);
 	/* release: pairs with the acquire in rnic_pd_free() */
 	atomic_fetch_sub_explicit(&mr->home->user_cnt, 1, memory_order_release);
@@ -302,9 +303,9 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 		return -ENODEV;
 	if (advice > RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
-	rnic_engine_lead(ctx->engine);
+	rnic_engines_lead(&ctx->engines);
 	ret = advice_check(pd, advice, stag, addr, len, &ptr);
-	rnic_engine_unlead(ctx->engine);
+	rnic_engines_unlead(&ctx->engines);
 	if (ret < 0 || len == 0 || advice == RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return ret;
 	/* May wait for a disk, so not under the lead. */

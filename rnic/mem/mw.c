@@ -3,6 +3,7 @@
 #include "mw.h"
 
 #include "engine/engine.h"
+#include "engine/engines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static struct rnic_mw *mw_of(struct rnic_mr *win)
 
 static void mr_set_invalid(struct rnic_mr *mr, bool is_invalid)
 {
-	/* relaxed: every reader holds the same lead */
+	/* relaxed: a reader holds a lead.  Only its binder's engine may use a
+	 * window of type 2; all else is changed under all leads. */
 	atomic_store_explicit(&mr->is_invalidated, is_invalid,
 			      memory_order_relaxed);
 }
@@ -53,21 +55,40 @@ uint32_t rnic_mw_stag(const struct rnic_mw *mw)
 	return mw->win.stag;
 }
 
+static struct rnic_mw_owner *mw_owner(const struct rnic_mw *mw)
+{
+	/* relaxed: compared, or the caller is under the lead of its engine */
+	return atomic_load_explicit(&mw->owner, memory_order_relaxed);
+}
+
+static void mw_set_owner(struct rnic_mw *mw, struct rnic_mw_owner *owner)
+{
+	atomic_store_explicit(&mw->owner, owner, memory_order_relaxed);
+}
+
+/* Under all leads; a window of type 2: under that of its owner's engine, which
+ * alone has streams that use it. */
 static void mw_unbind(struct rnic_mw *mw)
 {
-	struct rnic_engine *engine = mw->win.home->ctx->engine;
+	struct rnic_mr *win = &mw->win;
+	struct rnic_mw_owner *owner = mw_owner(mw);
 
 	if (!mw->mr)
 		return;
-	mr_set_invalid(&mw->win, true);
-	mw->mr->mw_cnt--;
+	mr_set_invalid(win, true);
+	atomic_fetch_sub_explicit(&mw->mr->mw_cnt, 1, memory_order_relaxed);
 	mw->mr = NULL;
-	if (mw->owner) {
+	if (owner) {
 		LIST_REMOVE(mw, link);
-		mw->owner = NULL;
+		mw_set_owner(mw, NULL);
 	}
 	/* It is not found any more; a stream may have found it before. */
-	rnic_engine_mr_gone(engine, mw->win.stag, mw->win.addr, mw->win.len);
+	if (owner)
+		rnic_engine_mr_gone(owner->engine, win->stag, win->addr,
+				    win->len);
+	else
+		rnic_engines_mr_gone(&win->home->ctx->engines, win->stag,
+				     win->addr, win->len);
 }
 
 int rnic_mw_dealloc(struct rnic_mw *mw)
@@ -76,10 +97,10 @@ int rnic_mw_dealloc(struct rnic_mw *mw)
 
 	if (mw->win.fork_gen != rnic_fork_gen())
 		return -ENODEV;
-	rnic_engine_lead(pd->ctx->engine);
+	rnic_engines_lead(&pd->ctx->engines);
 	mw_unbind(mw);
 	rnic_mr_table_remove(&pd->ctx->mrs, &mw->win);
-	rnic_engine_unlead(pd->ctx->engine);
+	rnic_engines_unlead(&pd->ctx->engines);
 	/* release: pairs with the acquire in rnic_pd_free() */
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
 	free(mw);
@@ -115,13 +136,13 @@ static void mw_set(struct rnic_mw *mw, struct rnic_mw_owner *owner,
 		   void *ptr)
 {
 	mw->mr = mr;
-	mr->mw_cnt++;
+	atomic_fetch_add_explicit(&mr->mw_cnt, 1, memory_order_relaxed);
 	mw->win.addr = ptr;
 	mw->win.len = bind->len;
 	mw->win.access = (uint32_t)bind->access;
 	mw->win.iova = bind->access & RNIC_ACCESS_ZERO_BASED ? 0 : bind->addr;
 	if (mw->type == RNIC_MW_TYPE_2) {
-		mw->owner = owner;
+		mw_set_owner(mw, owner);
 		LIST_INSERT_HEAD(&owner->windows, mw, link);
 	}
 	mr_set_invalid(&mw->win, false);
@@ -160,10 +181,12 @@ static enum rnic_access_check mw_invalidate(struct rnic_mw_owner *owner,
 {
 	struct rnic_mw *mw = mw_of(win);
 
-	if (win->home != owner->pd || (mw->owner && mw->owner != owner))
+	if (win->home != owner->pd)
 		return RNIC_MR_BAD_PD;
 	if (mw->type != RNIC_MW_TYPE_2)
 		return RNIC_MR_BAD_ACCESS;
+	if (mw_owner(mw) != owner)
+		return RNIC_MR_BAD_PD;
 	mw_unbind(mw);
 	return RNIC_MR_OK;
 }
@@ -177,12 +200,12 @@ enum rnic_access_check rnic_mw_invalidate(struct rnic_mw_owner *owner,
 	if (mr && mr->kind == RNIC_MR_WINDOW)
 		return mw_invalidate(owner, mr);
 	/* RDMAP-74: a region may be in use by every stream of its domain. */
-	if (mr && (is_remote || mr->mw_cnt))
+	if (mr && (is_remote || rnic_mr_has_windows(mr)))
 		return RNIC_MR_BAD_ACCESS;
 	check = rnic_mr_invalidate(&owner->pd->ctx->mrs, owner->pd, stag);
 	if (check == RNIC_MR_OK)
-		rnic_engine_mr_gone(owner->pd->ctx->engine, stag, mr->addr,
-				    mr->len);
+		rnic_engines_mr_gone(&owner->pd->ctx->engines, stag, mr->addr,
+				     mr->len);
 	return check;
 }
 
@@ -190,6 +213,17 @@ void rnic_mw_owner_gone(struct rnic_mw_owner *owner)
 {
 	while (!LIST_EMPTY(&owner->windows))
 		mw_unbind(LIST_FIRST(&owner->windows));
+}
+
+bool rnic_mw_needs_all(const struct rnic_mw_owner *owner, uint32_t stag,
+		       bool is_bind)
+{
+	struct rnic_mr_table *table = &owner->pd->ctx->mrs;
+	struct rnic_mr *mr = rnic_mr_table_entry(table, stag >> 8);
+
+	/* To invalidate a window of type 2 is its binder's own affair. */
+	return rnic_engines_is_partial(&owner->pd->ctx->engines) &&
+	       (is_bind || (mr && mr->kind != RNIC_MR_WINDOW));
 }
 
 /* ---- access check ------------------------------------------------------- */
@@ -204,7 +238,7 @@ enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
 	if (!win || win->kind != RNIC_MR_WINDOW || win->home != owner->pd)
 		return RNIC_MR_BAD_PD;
 	/* 2B: no other QP, though it may be of the same domain. */
-	if (mw_of(win)->owner && mw_of(win)->owner != owner)
+	if (mw_of(win)->type == RNIC_MW_TYPE_2 && mw_owner(mw_of(win)) != owner)
 		return RNIC_MR_BAD_PD;
 	return rnic_mr_check(win, addr, len, access, ret_ptr);
 }

@@ -8,7 +8,8 @@
  * it is bound, to the QP that bound it (2B: its domain and this one QP).
  * LOCAL_INV of that QP or SEND_WITH_INV of its peer closes it.
  *
- * Everything here except alloc and dealloc runs under the lead.
+ * Everything here except alloc and dealloc runs under the lead of the QP's
+ * engine, or of all engines, where its comment says so.
  */
 #ifndef RNIC_MW_H
 #define RNIC_MW_H
@@ -28,6 +29,7 @@ struct rnic_mw_bind {
  * domain, rights or octets that the region does not have, or a window of type 2
  * that is bound; nothing changed. Afterwards the QP's own stream may have
  * ended, if its peer was using the previous binding of a window of type 1.
+ * Under all leads.
  */
 int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	__attribute__((warn_unused_result));
@@ -40,11 +42,17 @@ int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
  * that belongs to its stream. LOCAL_INV accepts a region as well, as in iWARP
  * verbs, unless windows are bound to it. A window of type 1 cannot be
  * invalidated; it can be bound to nothing.
- * Return: RNIC_MR_OK; else the error, nothing changed.
+ * Return: RNIC_MR_OK; else the error, nothing changed. A region: under all
+ * leads.
  */
 enum rnic_access_check rnic_mw_invalidate(struct rnic_mw_owner *owner,
 					  uint32_t stag, bool is_remote)
 	__attribute__((warn_unused_result));
+
+/* Does BIND_MW, or LOCAL_INV, of that STag need the leads of all engines, and
+ * the thread has not got them? */
+bool rnic_mw_needs_all(const struct rnic_mw_owner *owner, uint32_t stag,
+		       bool is_bind);
 
 /* The QP is destroyed, or may get another peer: unbinds windows of type 2 that
  * it has bound. */

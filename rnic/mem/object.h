@@ -10,11 +10,11 @@
 #include <sys/queue.h>
 
 #include "../../util/lock.h"
+#include "engine/engines.h"
 #include "os/chan.h"
 #include "os/shm.h"
 #include "rnic.h"
 
-struct rnic_engine;
 struct rnic_port;
 struct rnic_qp;
 
@@ -40,7 +40,8 @@ struct rnic_mr {
 	_Atomic bool is_invalidated; /* by LOCAL_INV; a window: not bound */
 	enum rnic_mr_kind kind;
 	uint32_t fork_gen;
-	uint32_t mw_cnt;      /* windows bound to it; guarded by the lead */
+	/* Windows bound to it. Bound under all leads, unbound under one. */
+	_Atomic uint32_t mw_cnt;
 	struct rnic_pd *home; /* the domain that counts it among its users */
 	/* Regions of the same device memory; NULL: the application's memory. */
 	_Atomic uint32_t *dm_mr_cnt;
@@ -85,6 +86,7 @@ LIST_HEAD(rnic_mw_list, rnic_mw);
 /* The part of a QP that binds windows. */
 struct rnic_mw_owner {
 	struct rnic_pd *pd;
+	struct rnic_engine *engine;
 	struct rnic_mw_list windows; /* of type 2; guarded by the lead */
 };
 
@@ -92,10 +94,12 @@ struct rnic_mw {
 	struct rnic_mr win; /* the entry; invalid while it is not bound */
 	enum rnic_mw_type type;
 
-	/* guarded by the lead */
+	/* Written under all leads, and under that of @owner's engine by
+	 * unbinding a window of type 2. */
 	struct rnic_mr *mr; /* its region; NULL: not bound */
-	/* Type 2: bound by this QP; NULL: not bound. */
-	struct rnic_mw_owner *owner;
+	/* Type 2: bound by this QP; NULL: not bound. Any leader compares it
+	 * with its own QP's. */
+	_Atomic(struct rnic_mw_owner *) owner;
 	LIST_ENTRY(rnic_mw) link; /* of that owner */
 };
 
@@ -103,7 +107,8 @@ struct rnic_mw {
 struct rnic_context {
 	_Atomic uint32_t fork_gen; /* of the process that made its parts */
 	struct rnic_device *dev;
-	struct rnic_engine *engine;
+	struct rnic_engines engines;
+	struct rnic_engine *engine; /* the first of them */
 	struct rnic_chan *async;
 	struct rnic_shm shm;
 	struct rnic_mr_table mrs;

@@ -10,21 +10,45 @@
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "mem/context.h"
+#include "os/alloc.h"
 #include "os/chan.h"
 #include "os/clock.h"
 #include "os/stat.h"
+#include "place.h"
 #include "ring-mem.h"
+
+/* Only a CQ of several engines needs it.  Return: true: locked. */
+static bool cq_lock(struct rnic_cq *cq)
+{
+	bool is_shared = rnic_cq_is_shared(cq);
+
+	if (is_shared)
+		util_lock(&cq->lock);
+	return is_shared;
+}
+
+static void cq_unlock(struct rnic_cq *cq, bool is_locked)
+{
+	if (is_locked)
+		util_unlock(&cq->lock);
+}
 
 void rnic_cq_user_add(struct rnic_cq *cq, struct rnic_cq_user *user,
 		      struct rnic_qp *qp)
 {
+	bool is_locked = cq_lock(cq);
+
 	user->qp = qp;
 	LIST_INSERT_HEAD(&cq->users, user, link);
+	cq_unlock(cq, is_locked);
 }
 
-void rnic_cq_user_remove(struct rnic_cq_user *user)
+void rnic_cq_user_remove(struct rnic_cq *cq, struct rnic_cq_user *user)
 {
+	bool is_locked = cq_lock(cq);
+
 	LIST_REMOVE(user, link);
+	cq_unlock(cq, is_locked);
 }
 
 static void cq_overrun(struct rnic_cq *cq)
@@ -41,9 +65,13 @@ static void cq_overrun(struct rnic_cq *cq)
 	/* They fail when their bells are served: one of them may be at work. */
 	LIST_FOREACH(user, &cq->users, link)
 	{
-		user->qp->is_cq_gone = true;
+		/* relaxed: its bell orders it */
+		atomic_store_explicit(&user->qp->is_cq_gone, true,
+				      memory_order_relaxed);
 		rnic_engine_bell(user->qp->engine, &user->qp->bell);
 	}
+	if (rnic_cq_is_shared(cq))
+		rnic_engines_flush(&cq->ctx->engines);
 }
 
 static void cq_post(struct rnic_cq *cq)
@@ -102,8 +130,8 @@ static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
 		slot->wallclock_ns = rnic_clock_ns(CLOCK_REALTIME);
 }
 
-int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
-		 struct rnic_stat_part part)
+static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
+		   struct rnic_stat_part part)
 {
 	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
 
@@ -125,6 +153,16 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 	return 0;
 }
 
+int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
+		 struct rnic_stat_part part)
+{
+	bool is_locked = cq_lock(cq);
+	int rc = cq_push(cq, cqe, part);
+
+	cq_unlock(cq, is_locked);
+	return rc;
+}
+
 size_t rnic_cq_slots_size(uint32_t cqe)
 {
 	return rnic_ring_slots_size(cqe, sizeof(struct usiw_cqe));
@@ -139,10 +177,12 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 
 	if (!cqe || cqe > rnic_limits()->max_cqe)
 		return -EINVAL;
-	cq = calloc(1, sizeof(*cq));
+	cq = rnic_alloc_lines(sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
 	cq->ctx = ctx;
+	rnic_place_init(&cq->place, ctx);
+	util_lock_init(&cq->lock, UTIL_RANK_CQ);
 	cq->handle = handle;
 	cq->mem.shm = &ctx->shm;
 	rc = rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
@@ -174,10 +214,10 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 	rc = rnic_ring_swap_begin(&cq->ring, &cq->mem, cqe, slots, &swap);
 	if (rc < 0)
 		return rc;
-	rnic_engine_lead(cq->ctx->engine);
+	rnic_engines_lead(&cq->ctx->engines);
 	rc = cq->is_overrun ? -EINVAL
 			    : rnic_ring_swap(&cq->ring, &cq->mem, &swap);
-	rnic_engine_unlead(cq->ctx->engine);
+	rnic_engines_unlead(&cq->ctx->engines);
 	rnic_ring_swap_end(&cq->ring, &cq->mem, &swap);
 	return rc;
 }
@@ -187,14 +227,35 @@ const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
 	return &cq->ring;
 }
 
+/* Each engine that may complete into the CQ: mostly one. */
+#define FOREACH_ENGINE(cq, engine, i)                                          \
+	for (uint32_t i = 0; ((engine) = cq_engine(cq, i)) != NULL; i++)
+
+/* NULL: no more. */
+static struct rnic_engine *cq_engine(const struct rnic_cq *cq, uint32_t idx)
+{
+	const struct rnic_engines *engines = &cq->ctx->engines;
+
+	if (!rnic_cq_is_shared(cq))
+		return idx ? NULL : rnic_place_engine(&cq->place);
+	return idx < rnic_engines_cnt(engines) ? rnic_engines_at(engines, idx)
+					       : NULL;
+}
+
 bool rnic_cq_wants_progress(const struct rnic_cq *cq)
 {
-	return rnic_engine_wants_pass(cq->ctx->engine);
+	struct rnic_engine *engine;
+
+	FOREACH_ENGINE(cq, engine, i)
+	if (rnic_engine_wants_pass(engine))
+		return true;
+	return false;
 }
 
 void rnic_cq_progress(struct rnic_cq *cq)
 {
 	uint32_t look = atomic_load_explicit(&cq->look, memory_order_relaxed);
+	struct rnic_engine *engine;
 
 	/* The thread is going to sleep on a descriptor; what has come since the
 	 * last look makes that readable. */
@@ -206,7 +267,8 @@ void rnic_cq_progress(struct rnic_cq *cq)
 	if (look != RNIC_CQ_LOOKED)
 		atomic_store_explicit(&cq->look, RNIC_CQ_LOOKED,
 				      memory_order_relaxed);
-	rnic_engine_poll(cq->ctx->engine);
+	FOREACH_ENGINE(cq, engine, i)
+	rnic_engine_poll(engine);
 }
 
 static void cq_arm(struct rnic_cq *cq, bool solicited_only)
@@ -225,19 +287,32 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
+	struct rnic_engine *engine;
+
 	cq_arm(cq, solicited_only);
-	if (!rnic_engine_has_sleeper(cq->ctx->engine))
-		rnic_engine_unpark(cq->ctx->engine);
-	rnic_engine_flush(cq->ctx->engine);
+	FOREACH_ENGINE(cq, engine, i)
+	{
+		if (!rnic_engine_has_sleeper(engine))
+			rnic_engine_unpark(engine);
+		rnic_engine_flush(engine);
+	}
 }
 
 int rnic_cq_sleep_begin(struct rnic_cq *cq)
 {
-	if (!rnic_engine_sleep_begin(cq->ctx->engine))
+	struct rnic_engine *engine;
+
+	/* One descriptor is of one engine. */
+	if (rnic_cq_is_shared(cq))
+		return -EOPNOTSUPP;
+	/* rnic_cq_sleep_end() finds the same one. */
+	rnic_place_cq(cq);
+	engine = rnic_place_engine(&cq->place);
+	if (!rnic_engine_sleep_begin(engine))
 		return -EAGAIN;
 	cq_arm(cq, false);
-	rnic_engine_flush(cq->ctx->engine);
-	if (!rnic_engine_rest(cq->ctx->engine)) {
+	rnic_engine_flush(engine);
+	if (!rnic_engine_rest(engine)) {
 		rnic_cq_sleep_end(cq);
 		return -EAGAIN;
 	}
@@ -245,7 +320,7 @@ int rnic_cq_sleep_begin(struct rnic_cq *cq)
 	    RNIC_CQ_LOOKED)
 		atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_VAIN,
 				      memory_order_relaxed);
-	return cq->ctx->engine->epfd;
+	return engine->epfd;
 }
 
 void rnic_cq_sleep_end(struct rnic_cq *cq)
@@ -254,7 +329,7 @@ void rnic_cq_sleep_end(struct rnic_cq *cq)
 			      memory_order_relaxed);
 	atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_DUE,
 			      memory_order_relaxed);
-	rnic_engine_sleep_end(cq->ctx->engine);
+	rnic_engine_sleep_end(rnic_place_engine(&cq->place));
 }
 
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,

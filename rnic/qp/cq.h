@@ -6,10 +6,11 @@
 #include "object.h"
 #include "os/stat.h"
 
-/* The QP completes into the CQ from now on, or not any more. */
+/* The QP completes into the CQ from now on, or not any more. Under the lead of
+ * its engine. */
 void rnic_cq_user_add(struct rnic_cq *cq, struct rnic_cq_user *user,
 		      struct rnic_qp *qp);
-void rnic_cq_user_remove(struct rnic_cq_user *user);
+void rnic_cq_user_remove(struct rnic_cq *cq, struct rnic_cq_user *user);
 
 /*
  * For rnic_wr_complete() alone.

@@ -30,20 +30,35 @@ struct rnic_cq_user {
 
 LIST_HEAD(rnic_cq_user_list, rnic_cq_user);
 
+/*
+ * Which engine a queue belongs to (place.c).  Before it has one it is with the
+ * first engine.  Changed under all leads.
+ */
+struct rnic_place {
+	_Atomic(struct rnic_engine *) engine; /* never NULL */
+	_Atomic bool is_fixed;
+};
+
 struct rnic_cq {
 	struct rnic_context *ctx;
+	struct rnic_place place;
+	/* QPs of other engines complete into it, too.  Set under all leads,
+	 * and stays. */
+	_Atomic bool is_shared;
+	struct util_lock lock; /* is_shared: producer side, users, overrun */
 	struct usiw_ring ring;
 	struct rnic_ring_mem mem;
 	struct rnic_chan *chan; /* NULL: none */
 	struct rnic_chan_node comp_node;
 	struct rnic_chan_node async_node;
 	uint64_t handle;
-	uint32_t flags;			/* enum rnic_cq_flags */
-	_Atomic uint32_t armed;		/* enum rnic_cq_armed */
-	_Atomic uint32_t user_cnt;	/* QPs */
-	_Atomic uint32_t look;		/* enum rnic_cq_look */
-	bool is_overrun;		/* guarded by the lead; stays so */
-	struct rnic_cq_user_list users; /* guarded by the lead */
+	uint32_t flags;		   /* enum rnic_cq_flags */
+	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
+	_Atomic uint32_t user_cnt; /* QPs */
+	_Atomic uint32_t look;	   /* enum rnic_cq_look */
+	/* Guarded by the lead of its engine, or by the lock */
+	bool is_overrun; /* stays so */
+	struct rnic_cq_user_list users;
 };
 
 enum rnic_cq_armed {
@@ -63,6 +78,7 @@ enum rnic_cq_look {
 
 struct rnic_srq {
 	struct rnic_pd *pd;
+	struct rnic_place place;
 	struct usiw_ring ring;
 	struct rnic_ring_mem mem;
 	uint32_t max_sge;
@@ -256,7 +272,7 @@ struct rnic_refusal {
 struct rnic_qp {
 	struct rnic_mw_owner owner; /* its domain, and windows of type 2 */
 	struct rnic_context *ctx;
-	struct rnic_engine *engine;
+	struct rnic_engine *engine; /* as long as it lives */
 	struct rnic_cq *send_cq, *recv_cq;
 	struct rnic_cq_user send_user, recv_user; /* in their lists */
 	struct rnic_srq *srq;
@@ -269,6 +285,7 @@ struct rnic_qp {
 
 	_Atomic bool is_rnr; /* rnr != NULL, for threads that post */
 	struct rnic_bell bell;
+	struct rnic_bell all_bell; /* its next WR needs all leads */
 
 	/* table of QPs (qp-table.c) */
 	struct rnic_qp *table_next;
@@ -290,7 +307,9 @@ struct rnic_qp {
 	bool is_last_wqe_told;
 	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
 	uint8_t timeout;  /* of the connection manager's, as it was given */
-	bool is_cq_gone; /* a CQ overrun, the engine broken: fail when served */
+	/* A CQ overrun, an engine broken: fail when served. Any leader sets
+	 * it. */
+	_Atomic bool is_cq_gone;
 	struct rnic_rnr *rnr; /* Sends without receive; NULL: none */
 	uint32_t held_in_idx, held_out_idx; /* Sends held ever, delivered */
 	uint64_t rnr_ns; /* how long; 0: not at all; UINT64_MAX: no limit */

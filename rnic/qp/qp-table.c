@@ -115,7 +115,9 @@ void rnic_qp_table_ctx_gone(const struct rnic_context *ctx)
 		for (qp = table[i]; qp; qp = qp->table_next) {
 			if (qp->ctx != ctx)
 				continue;
-			qp->is_cq_gone = true;
+			/* relaxed: its bell orders it */
+			atomic_store_explicit(&qp->is_cq_gone, true,
+					      memory_order_relaxed);
 			rnic_engine_bell(qp->engine, &qp->bell);
 		}
 	}

@@ -11,7 +11,7 @@ void rnic_qp_table_remove(struct rnic_qp *qp);
 /* The context is closed with QPs in it: they are not found any more.
  * Return: the first of them, with the others linked to it; NULL: none. */
 struct rnic_qp *rnic_qp_table_forget(const struct rnic_context *ctx);
-/* Under the lead: the engine is broken.  Every QP of the context fails when its
+/* Under the lead: an engine is broken.  Every QP of the context fails when its
  * bell is served, which is soon. */
 void rnic_qp_table_ctx_gone(const struct rnic_context *ctx);
 void rnic_qp_table_fork_child(void);

@@ -10,8 +10,10 @@
 #include "cq.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
+#include "os/alloc.h"
 #include "os/chan.h"
 #include "os/stat.h"
+#include "place.h"
 #include "qp-num.h"
 #include "qp-table.h"
 #include "ring-mem.h"
@@ -103,6 +105,7 @@ static int rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 
 static void qp_release(struct rnic_qp *qp)
 {
+	rnic_place_qp_left(qp);
 	rnic_ring_free(&qp->sq.ring, &qp->sq.mem);
 	rnic_ring_free(&qp->rq.ring, &qp->rq.mem);
 	free(qp->sq.wr);
@@ -131,6 +134,14 @@ static void qp_reset_rnr_time(struct rnic_qp *qp)
 	qp->rnr_full_ns = UINT64_MAX;
 }
 
+/* All leads are there. */
+static void serve_all(struct rnic_bell *bell)
+{
+	struct rnic_qp *qp = RNIC_CONTAINER_OF(bell, struct rnic_qp, all_bell);
+
+	rnic_engine_bell(qp->engine, &qp->bell);
+}
+
 int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		void (*serve)(struct rnic_bell *bell), struct rnic_qp **ret_qp)
 {
@@ -139,17 +150,18 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 
 	if (rc < 0)
 		return rc;
-	qp = calloc(1, sizeof(*qp));
+	qp = rnic_alloc_lines(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	qp->owner.pd = pd;
 	qp->ctx = pd->ctx;
-	qp->engine = pd->ctx->engine;
 	qp->send_cq = opt->send_cq;
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
 	qp->bell.serve = serve;
+	qp->all_bell.serve = serve_all;
+	rnic_place_qp(qp);
 	qp_reset_rnr_time(qp);
 	atomic_init(&qp->rq.told_idx,
 		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,

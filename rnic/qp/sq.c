@@ -171,9 +171,20 @@ static bool sq_is_sending(const struct rnic_sq *sq)
 	return false;
 }
 
+/* Does the WR change memory that other engines use?  Then it comes here again
+ * under all leads. */
+static bool sqe_needs_all(struct rnic_qp *qp, const struct usiw_sqe *sqe)
+{
+	if (!rnic_mw_needs_all(&qp->owner, sqe->rkey,
+			       sqe->opcode == USIW_WR_BIND_MW))
+		return false;
+	rnic_engines_bell(&qp->ctx->engines, &qp->all_bell);
+	return true;
+}
+
 /* A WR waits for earlier READs (fence), for a credit (ORD), or for an answer
  * that cannot come. */
-static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
+static bool sqe_must_wait(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 			  const struct rnic_sq_op *op)
 {
 	const struct rnic_orq *orq = &qp->sq.orq;
@@ -184,6 +195,8 @@ static bool sqe_must_wait(const struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	if (op->traits & SQ_ANSWERED && qp->sq.is_ended)
 		return true;
 	if (sqe->opcode == USIW_WR_LOCAL_INV && sq_is_sending(&qp->sq))
+		return true;
+	if (op->traits & SQ_LOCAL && sqe_needs_all(qp, sqe))
 		return true;
 	/* RDMAP-51: never more than ORD outstanding. */
 	return op->traits & SQ_ANSWERED && orq->limit && cnt >= orq->limit;

@@ -7,7 +7,9 @@
 
 #include "engine/engine.h"
 #include "mem/context.h"
+#include "os/alloc.h"
 #include "os/chan.h"
+#include "place.h"
 #include "ring-mem.h"
 
 static uint32_t srq_sge_cnt(uint32_t max_sge)
@@ -37,10 +39,11 @@ int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	if (!opt->max_wr || opt->max_wr > limits->max_srq_wr ||
 	    opt->max_sge > limits->max_srq_sge)
 		return -EINVAL;
-	srq = calloc(1, sizeof(*srq));
+	srq = rnic_alloc_lines(sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	srq->pd = pd;
+	rnic_place_init(&srq->place, pd->ctx);
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
 	srq->bell.serve = serve;
@@ -67,10 +70,11 @@ const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 {
 	struct rnic_context *ctx = srq->pd->ctx;
+	struct rnic_engine *engine;
 
 	if (limit > srq->ring.depth)
 		return -EINVAL;
-	rnic_engine_lead(ctx->engine);
+	engine = rnic_place_lead(&srq->place);
 	srq->limit = limit;
 	if (limit && usiw_ring_used(&srq->ring) < limit) {
 		/* Under it already: fires at once. */
@@ -78,13 +82,13 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 		rnic_context_event(ctx, &srq->limit_node,
 				   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
 	}
-	rnic_engine_unlead(ctx->engine);
+	rnic_engine_unlead(engine);
 	return 0;
 }
 
 int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
-	struct rnic_engine *engine = srq->pd->ctx->engine;
+	struct rnic_engine *engine;
 	struct rnic_ring_swap swap;
 	int rc;
 
@@ -93,7 +97,7 @@ int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 	rc = rnic_ring_swap_begin(&srq->ring, &srq->mem, max_wr, slots, &swap);
 	if (rc < 0)
 		return rc;
-	rnic_engine_lead(engine);
+	engine = rnic_place_lead(&srq->place);
 	rc = rnic_ring_swap(&srq->ring, &srq->mem, &swap);
 	rnic_engine_unlead(engine);
 	rnic_ring_swap_end(&srq->ring, &srq->mem, &swap);
@@ -102,26 +106,28 @@ int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 
 void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
 {
-	rnic_engine_lead(srq->pd->ctx->engine);
+	struct rnic_engine *engine = rnic_place_lead(&srq->place);
+
 	*ret_opt = (struct rnic_srq_options){
 		.max_wr = srq->ring.depth,
 		.max_sge = srq->max_sge,
 		.limit = srq->limit,
 		.handle = srq->handle,
 	};
-	rnic_engine_unlead(srq->pd->ctx->engine);
+	rnic_engine_unlead(engine);
 }
 
 int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 {
 	struct rnic_pd *pd = srq->pd;
+	struct rnic_engine *engine;
 
 	if (atomic_load_explicit(&srq->user_cnt, memory_order_acquire))
 		return -EBUSY;
 	/* Its bell may have rung, and not be served yet. */
-	rnic_engine_lead(pd->ctx->engine);
-	rnic_engine_serve_bells(pd->ctx->engine);
-	rnic_engine_unlead(pd->ctx->engine);
+	engine = rnic_place_lead(&srq->place);
+	rnic_engine_serve_bells(engine);
+	rnic_engine_unlead(engine);
 	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
 	rnic_ring_free(&srq->ring, &srq->mem);
 	free(srq);

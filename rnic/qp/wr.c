@@ -3,6 +3,7 @@
 #include "wr.h"
 
 #include "engine/engine.h"
+#include "place.h"
 
 /*
  * Every posted WR passes here.  Its ring entry is committed.  @needs_service:
@@ -35,6 +36,6 @@ void rnic_srq_ring_rq(struct rnic_srq *srq)
 {
 	/* Pairs with rnr_new(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	wr_posted(srq->pd->ctx->engine, &srq->bell,
+	wr_posted(rnic_place_engine(&srq->place), &srq->bell,
 		  atomic_load_explicit(&srq->is_awaited, memory_order_relaxed));
 }

@@ -133,14 +133,37 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 	rnic_engine_unlead(qp->engine);
 }
 
+/* No engine rings its bell any more because of a CQ. */
+static void qp_leave_cqs(struct rnic_qp *qp)
+{
+	rnic_engine_lead(qp->engine);
+	rnic_cq_user_remove(qp->send_cq, &qp->send_user);
+	rnic_cq_user_remove(qp->recv_cq, &qp->recv_user);
+	rnic_engine_unlead(qp->engine);
+}
+
+/* The lead, and no bell of the QP is left. */
+static void qp_lead_last(struct rnic_qp *qp)
+{
+	for (;;) {
+		rnic_engine_lead(qp->engine);
+		rnic_engine_serve_bells(qp->engine);
+		/* relaxed: rung under this lead, served under all */
+		if (!atomic_load_explicit(&qp->all_bell.is_rung,
+					  memory_order_relaxed))
+			return;
+		rnic_engine_unlead(qp->engine);
+	}
+}
+
 void rnic_qp_leave(struct rnic_qp *qp)
 {
 	struct rnic_stream *stream;
 
 	qp->is_retired = true;
 	rnic_qp_table_remove(qp);
-	rnic_engine_lead(qp->engine);
-	rnic_engine_serve_bells(qp->engine);
+	qp_leave_cqs(qp);
+	qp_lead_last(qp);
 	stream = qp->stream;
 	if (stream) {
 		rnic_stream_detach(stream, 0);
@@ -149,7 +172,5 @@ void rnic_qp_leave(struct rnic_qp *qp)
 	rnic_engine_expiry_stop(&qp->gone);
 	rnic_rnr_drop(qp);
 	rnic_mw_owner_gone(&qp->owner);
-	rnic_cq_user_remove(&qp->send_user);
-	rnic_cq_user_remove(&qp->recv_user);
 	rnic_engine_unlead(qp->engine);
 }

@@ -154,6 +154,13 @@ static void serve_broken(struct rnic_engine *engine)
 {
 	rnic_context_fatal(engine->ctx);
 	rnic_qp_table_ctx_gone(engine->ctx);
+	rnic_engines_flush(&engine->ctx->engines);
+}
+
+static void serve_all_due(struct rnic_engine *engine)
+{
+	rnic_engines_lead(engine->engines);
+	rnic_engines_unlead(engine->engines);
 }
 
 const struct rnic_engine_ops rnic_stream_ops = {
@@ -168,6 +175,7 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.drain = serve_drain,
 	.abort = serve_abort,
 	.broken = serve_broken,
+	.all_due = serve_all_due,
 };
 
 /* ---- bells --------------------------------------------------------------- */
@@ -213,7 +221,8 @@ void rnic_stream_serve_qp(struct rnic_bell *bell)
 	struct rnic_qp *qp = RNIC_CONTAINER_OF(bell, struct rnic_qp, bell);
 
 	/* One that is IDLE fails with its first completion. */
-	if (qp->is_cq_gone && rnic_qp_state_now(qp) != RNIC_QPS_IDLE)
+	if (atomic_load_explicit(&qp->is_cq_gone, memory_order_relaxed) &&
+	    rnic_qp_state_now(qp) != RNIC_QPS_IDLE)
 		serve_cq_gone(qp);
 	if (qp->rnr && !qp->srq)
 		serve_rnr(qp);

@@ -36,6 +36,7 @@ ERROR_SAYS = re.compile(r"fail|error|could ?n|unable|abort|assert", re.I)
 PERSONA = []  # arguments of `usiw run`
 CASE = threading.local()  # .name: of what main() runs, for messages
 PRINTING = threading.RLock()  # what one case prints stays together
+ENGINES = {}  # USIW_ENGINES, of programs under usiw
 TICK = 0.005  # interval between two checks of a condition
 
 
@@ -199,6 +200,7 @@ class Program:
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_")}
         environment["USIW_STAT_DIR"] = test.counters.directory
+        environment.update(ENGINES)
         environment.update(env or {})
         self.output_path = os.path.join(
             test.directory, f"{len(test.programs)}-{name}.out")

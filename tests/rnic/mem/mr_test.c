@@ -7,7 +7,7 @@
 #include "test.h"
 
 #include "mem/context.h"
-#include "engine/engine.h"
+#include "engine/engines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,31 +27,31 @@ static struct rnic_mr *gone_mr;
 static uint32_t gone_stag;
 static struct rnic_pd *gone_pd;
 
-void __wrap_rnic_engine_lead(struct rnic_engine *engine);
-void __wrap_rnic_engine_unlead(struct rnic_engine *engine);
-void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
-				const void *addr, size_t len);
+void __wrap_rnic_engines_lead(struct rnic_engines *engines);
+void __wrap_rnic_engines_unlead(struct rnic_engines *engines);
+void __wrap_rnic_engines_mr_gone(struct rnic_engines *engines, uint32_t stag,
+				 const void *addr, size_t len);
 
 static int lead_cnt; /* 1: held */
 
-void __wrap_rnic_engine_lead(struct rnic_engine *engine)
+void __wrap_rnic_engines_lead(struct rnic_engines *engines)
 {
-	assert_ptr_equal(engine, ctx.engine);
+	assert_ptr_equal(engines, &ctx.engines);
 	assert_int_equal(lead_cnt++, 0);
 }
 
-void __wrap_rnic_engine_unlead(struct rnic_engine *engine)
+void __wrap_rnic_engines_unlead(struct rnic_engines *engines)
 {
-	assert_ptr_equal(engine, ctx.engine);
+	assert_ptr_equal(engines, &ctx.engines);
 	assert_int_equal(lead_cnt--, 1);
 }
 
-void __wrap_rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
-				const void *addr, size_t len)
+void __wrap_rnic_engines_mr_gone(struct rnic_engines *engines, uint32_t stag,
+				 const void *addr, size_t len)
 {
 	void *ptr;
 
-	assert_ptr_equal(engine, ctx.engine);
+	assert_ptr_equal(engines, &ctx.engines);
 	assert_int_equal(lead_cnt, 1);
 	gone_addr = addr;
 	gone_len = len;

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* engines.c: engines without sockets: made, led together, ended together. */
+#include "engine/engines.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "must.h"
+
+#define MAX 4
+
+static struct rnic_engines engines;
+
+/* ---- the engine's owner ---- */
+
+static void fake_all_due(struct rnic_engine *engine)
+{
+	rnic_engines_lead(engine->engines);
+	rnic_engines_unlead(engine->engines);
+}
+
+/* There is no source, so nothing else is called. */
+static const struct rnic_engine_ops fake_ops = { .all_due = fake_all_due };
+
+static int setup(void **state)
+{
+	must(!rnic_engines_init(&engines, &fake_ops, NULL));
+	engines.max = MAX;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	must(rnic_engines_stop(&engines));
+	rnic_engines_free(&engines);
+	return 0;
+}
+
+static struct rnic_engine *pick(void)
+{
+	struct rnic_engine *engine;
+
+	rnic_engines_lead(&engines);
+	engine = rnic_engines_pick(&engines);
+	rnic_engines_unlead(&engines);
+	return engine;
+}
+
+/* All that may be made. */
+static void make_all(void)
+{
+	for (int i = 0; i < MAX; i++)
+		atomic_fetch_add(&pick()->qp_cnt, 1);
+	must(rnic_engines_cnt(&engines) == MAX);
+}
+
+/* ---- made ---- */
+
+static void is_made_when_all_have_queue_pairs(void **state)
+{
+	struct rnic_engine *engine[MAX];
+
+	for (uint32_t i = 0; i < MAX; i++) {
+		engine[i] = pick();
+		assert_int_equal(rnic_engines_cnt(&engines), i + 1);
+		assert_ptr_equal(engine[i], rnic_engines_at(&engines, i));
+		/* Nobody has taken it yet. */
+		assert_ptr_equal(pick(), engine[i]);
+		atomic_fetch_add(&engine[i]->qp_cnt, 1);
+	}
+	/* No more: the one with the fewest. */
+	assert_ptr_equal(pick(), engine[0]);
+	for (int i = 0; i < MAX; i++)
+		atomic_store(&engine[i]->qp_cnt, i == 2 ? 3 : 5);
+	assert_ptr_equal(pick(), engine[2]);
+	atomic_store(&engine[3]->qp_cnt, 0);
+	assert_ptr_equal(pick(), engine[3]);
+	assert_int_equal(rnic_engines_cnt(&engines), MAX);
+}
+
+/* ---- led together ---- */
+
+static void *try_leads(void *arg)
+{
+	uint32_t *free_cnt = arg;
+
+	for (uint32_t i = 0; i < rnic_engines_cnt(&engines); i++) {
+		struct util_lock *lead = &rnic_engines_at(&engines, i)->lead;
+
+		if (util_trylock(lead)) {
+			++*free_cnt;
+			util_unlock(lead);
+		}
+	}
+	return NULL;
+}
+
+/* How many leads another thread can have now. */
+static uint32_t free_leads(void)
+{
+	uint32_t free_cnt = 0;
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, try_leads, &free_cnt));
+	pthread_join(thread, NULL);
+	return free_cnt;
+}
+
+static void one_thread_has_all_leads(void **state)
+{
+	make_all();
+	assert_int_equal(free_leads(), MAX);
+	rnic_engines_lead(&engines);
+	assert_int_equal(free_leads(), 0);
+	assert_false(rnic_engines_is_partial(&engines));
+	rnic_engines_unlead(&engines);
+	assert_int_equal(free_leads(), MAX);
+}
+
+/* The new engine's lead is one of them. */
+static void a_new_engine_is_led_by_its_maker(void **state)
+{
+	atomic_store(&rnic_engines_at(&engines, 0)->qp_cnt, 1);
+	rnic_engines_lead(&engines);
+	assert_ptr_not_equal(rnic_engines_pick(&engines),
+			     rnic_engines_at(&engines, 0));
+	assert_int_equal(rnic_engines_cnt(&engines), 2);
+	assert_int_equal(free_leads(), 0);
+	rnic_engines_unlead(&engines);
+	assert_int_equal(free_leads(), 2);
+}
+
+static void one_engine_is_never_partial(void **state)
+{
+	struct rnic_engine *engine = rnic_engines_at(&engines, 0);
+
+	rnic_engine_lead(engine);
+	assert_false(rnic_engines_is_partial(&engines));
+	rnic_engine_unlead(engine);
+	make_all();
+	rnic_engine_lead(engine);
+	assert_true(rnic_engines_is_partial(&engines));
+	rnic_engine_unlead(engine);
+}
+
+/* ---- bells ---- */
+
+static uint32_t served_cnt, served_whole_cnt;
+
+static void serve_count(struct rnic_bell *bell)
+{
+	served_cnt++;
+	served_whole_cnt += engines.is_whole;
+}
+
+static struct rnic_bell bell;
+
+static void bell_reset(void)
+{
+	memset(&bell, 0, sizeof(bell));
+	bell.serve = serve_count;
+	served_cnt = 0;
+	served_whole_cnt = 0;
+}
+
+static void a_bell_is_served_after_the_lead_under_all(void **state)
+{
+	make_all();
+	for (uint32_t i = 0; i < MAX; i++) {
+		struct rnic_engine *engine = rnic_engines_at(&engines, i);
+
+		bell_reset();
+		rnic_engine_lead(engine);
+		rnic_engines_bell(&engines, &bell);
+		rnic_engines_bell(&engines, &bell);
+		assert_int_equal(served_cnt, 0);
+		rnic_engine_unlead(engine);
+		assert_int_equal(served_cnt, 1);
+		assert_int_equal(served_whole_cnt, 1);
+	}
+	/* Rung while all are led: the same thread serves it. */
+	bell_reset();
+	rnic_engines_lead(&engines);
+	rnic_engines_bell(&engines, &bell);
+	rnic_engines_unlead(&engines);
+	assert_int_equal(served_cnt, 1);
+	assert_int_equal(served_whole_cnt, 1);
+}
+
+/* A leader rings a bell of another engine, which nobody leads. */
+static void a_flush_serves_the_bells_of_all(void **state)
+{
+	make_all();
+	bell_reset();
+	rnic_engine_lead(rnic_engines_at(&engines, 1));
+	rnic_engine_bell(rnic_engines_at(&engines, 3), &bell);
+	rnic_engines_flush(&engines);
+	assert_int_equal(served_cnt, 0);
+	rnic_engine_unlead(rnic_engines_at(&engines, 1));
+	assert_int_equal(served_cnt, 1);
+}
+
+/* ---- threads ---- */
+
+#define ROUNDS 3000
+
+/* Changed under all leads, read under one. No atomics: TSan checks, too. */
+static uint32_t common[2];
+static uint32_t own[MAX];
+
+static void serve_change(struct rnic_bell *rung)
+{
+	must(engines.is_whole);
+	common[0]++;
+	common[1]++;
+}
+
+struct leader {
+	pthread_t thread;
+	uint32_t num;
+	struct rnic_bell bell;
+};
+
+static void *lead_one(void *arg)
+{
+	struct leader *leader = arg;
+	struct rnic_engine *engine = rnic_engines_at(&engines, leader->num);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		rnic_engine_lead(engine);
+		must(common[0] == common[1]);
+		own[leader->num]++;
+		if (i % 16 == 0)
+			rnic_engines_bell(&engines, &leader->bell);
+		rnic_engine_unlead(engine);
+		if (i % 64 == 0) {
+			rnic_engines_lead(&engines);
+			serve_change(NULL);
+			rnic_engines_unlead(&engines);
+		}
+	}
+	return NULL;
+}
+
+static void leaders_and_changes_exclude_each_other(void **state)
+{
+	struct leader leader[2 * MAX];
+	uint32_t cnt = 0;
+
+	make_all();
+	memset(common, 0, sizeof(common));
+	memset(own, 0, sizeof(own));
+	for (uint32_t i = 0; i < 2 * MAX; i++) {
+		leader[i].num = i % MAX;
+		leader[i].bell = (struct rnic_bell){ .serve = serve_change };
+		must(!pthread_create(&leader[i].thread, NULL, lead_one,
+				     &leader[i]));
+	}
+	for (int i = 0; i < 2 * MAX; i++)
+		pthread_join(leader[i].thread, NULL);
+	for (int i = 0; i < MAX; i++)
+		cnt += own[i];
+	assert_int_equal(cnt, 2 * MAX * ROUNDS);
+	assert_int_equal(common[0], common[1]);
+	/* A bell that is rung again before it is served counts once. */
+	assert_true(common[0] > 2 * MAX * (ROUNDS / 64));
+	for (int i = 0; i < 2 * MAX; i++)
+		assert_false(atomic_load(&leader[i].bell.is_rung));
+}
+
+/* ---- the end ---- */
+
+/* A signal handler that exits has interrupted the thread that leads. */
+static void the_end_does_not_wait_for_a_lead_for_ever(void **state)
+{
+	struct rnic_engine *engine;
+
+	make_all();
+	engine = rnic_engines_at(&engines, 2);
+	must(util_trylock(&engine->lead));
+	assert_false(rnic_engines_drain(&engines));
+	util_unlock(&engine->lead);
+	assert_true(rnic_engines_drain(&engines));
+}
+
+#define ENGINES_TEST(test)                                                     \
+	cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENGINES_TEST(is_made_when_all_have_queue_pairs),
+		ENGINES_TEST(one_thread_has_all_leads),
+		ENGINES_TEST(a_new_engine_is_led_by_its_maker),
+		ENGINES_TEST(one_engine_is_never_partial),
+		ENGINES_TEST(a_bell_is_served_after_the_lead_under_all),
+		ENGINES_TEST(a_flush_serves_the_bells_of_all),
+		ENGINES_TEST(leaders_and_changes_exclude_each_other),
+		ENGINES_TEST(the_end_does_not_wait_for_a_lead_for_ever),
+	};
+
+	/* Settings are read once. */
+	setenv("USIW_DRAIN_MS", "200", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
