@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../util/alloc.h"
 #include "objects.h"
 #include "result.h"
 #include "usiwdv.h"
@@ -44,7 +45,7 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 		return -EINVAL;
 	if (comp_vector >= (uint32_t)context->num_comp_vectors)
 		return -EINVAL;
-	cq = calloc(1, sizeof(*cq));
+	cq = util_alloc_lines(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
 	err = usiw_pd_slots_alloc(pd, rnic_cq_slots_size(cqe), USIWDV_RES_CQ,

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../util/alloc.h"
 #include "../../util/log.h"
 #include "result.h"
 #include "sqe.h"
@@ -195,7 +196,7 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	    usiw_is_forked(usiw_cq(attr->recv_cq)->fork_gen) ||
 	    (attr->srq && usiw_is_forked(usiw_srq(attr->srq)->fork_gen)))
 		return -ENODEV;
-	qp = calloc(1, sizeof(*qp));
+	qp = util_alloc_lines(1, sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	/* The application keeps this lock after ibv_wr_start(). */

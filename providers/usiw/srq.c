@@ -2,6 +2,7 @@
 /* Shared receive queues; posting to them is in post.c. */
 #include <stdlib.h>
 
+#include "../../util/alloc.h"
 #include "objects.h"
 #include "result.h"
 #include "usiwdv.h"
@@ -35,7 +36,7 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	err = srq_attr_check(attr);
 	if (err)
 		return err;
-	srq = calloc(1, sizeof(*srq));
+	srq = util_alloc_lines(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	opt.handle = (uintptr_t)&srq->srq;

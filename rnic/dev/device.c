@@ -2,10 +2,10 @@
 /* Devices: which interfaces are one, their names, GUIDs, GIDs and limits. */
 #include "device.h"
 
+#include "alloc.h"
 #include "env.h"
 #include "log.h"
 #include "os/addr.h"
-#include "os/alloc.h"
 #include "os/netif-cache.h"
 
 #include <errno.h>
@@ -234,7 +234,7 @@ static void device_set_guid(const struct rnic_device_set *set,
 
 static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 {
-	struct rnic_device *dev = rnic_alloc_lines(sizeof(*dev));
+	struct rnic_device *dev = util_alloc_lines(1, sizeof(*dev));
 
 	if (!dev)
 		return -ENOMEM;

@@ -9,12 +9,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../../util/alloc.h"
 #include "../../util/cancel.h"
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "bell.h"
 #include "hot.h"
-#include "os/alloc.h"
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/stat.h"
@@ -514,7 +514,7 @@ close_epfd:
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine)
 {
-	struct rnic_engine *engine = rnic_alloc_lines(sizeof(*engine));
+	struct rnic_engine *engine = util_alloc_lines(1, sizeof(*engine));
 	size_t staging = (size_t)util_settings()->staging_kib * 1024;
 	int rc;
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../util/alloc.h"
 #include "memory.h"
 #include "os/fd.h"
 #include "os/stat.h"
@@ -19,7 +20,7 @@
 
 struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active)
 {
-	struct rnic_local *local = calloc(1, sizeof(*local));
+	struct rnic_local *local = util_alloc_lines(1, sizeof(*local));
 
 	if (!local)
 		return NULL;

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../util/alloc.h"
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "mem/context.h"
-#include "os/alloc.h"
 #include "os/chan.h"
 #include "os/clock.h"
 #include "os/stat.h"
@@ -177,7 +177,7 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 
 	if (!cqe || cqe > rnic_limits()->max_cqe)
 		return -EINVAL;
-	cq = rnic_alloc_lines(sizeof(*cq));
+	cq = util_alloc_lines(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
 	cq->ctx = ctx;

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../util/alloc.h"
 #include "../../util/env.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
-#include "os/alloc.h"
 #include "os/chan.h"
 #include "os/stat.h"
 #include "place.h"
@@ -88,7 +88,7 @@ static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 	rc = rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots);
 	if (rc < 0)
 		return rc;
-	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
+	sq->wr = util_alloc_lines(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
 	return sq->wr ? 0 : -ENOMEM;
 }
 
@@ -150,7 +150,7 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 
 	if (rc < 0)
 		return rc;
-	qp = rnic_alloc_lines(sizeof(*qp));
+	qp = util_alloc_lines(1, sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	qp->owner.pd = pd;
@@ -227,8 +227,10 @@ static void qp_ord_apply(struct rnic_qp *qp)
 
 static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 {
-	struct rnic_irq_entry *in = calloc(at_least_1(ird), sizeof(*in));
-	struct rnic_orq_entry *out = calloc(at_least_1(ord), sizeof(*out));
+	struct rnic_irq_entry *in =
+		util_alloc_lines(at_least_1(ird), sizeof(*in));
+	struct rnic_orq_entry *out =
+		util_alloc_lines(at_least_1(ord), sizeof(*out));
 
 	if (!in || !out) {
 		free(in);

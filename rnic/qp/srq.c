@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../util/alloc.h"
 #include "engine/engine.h"
 #include "mem/context.h"
-#include "os/alloc.h"
 #include "os/chan.h"
 #include "place.h"
 #include "ring-mem.h"
@@ -39,7 +39,7 @@ int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	if (!opt->max_wr || opt->max_wr > limits->max_srq_wr ||
 	    opt->max_sge > limits->max_srq_sge)
 		return -EINVAL;
-	srq = rnic_alloc_lines(sizeof(*srq));
+	srq = util_alloc_lines(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	srq->pd = pd;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "../../util/alloc.h"
 #include "../../util/env.h"
 #include "local/local.h"
 #include "local/ring.h"
@@ -44,10 +45,23 @@ static void stream_release(struct rnic_stream *stream)
 	free(stream);
 }
 
+/* A protocol object is written to with each message. */
+static void *conn_alloc(void *mem_ctx, size_t size)
+{
+	(void)mem_ctx;
+	return util_alloc_lines(1, size);
+}
+
+static void conn_free(void *mem_ctx, void *ptr)
+{
+	(void)mem_ctx;
+	free(ptr);
+}
+
 int rnic_stream_new(int fd, const struct smpa_options *opt,
 		    struct rnic_stream **ret_stream)
 {
-	struct rnic_stream *stream = calloc(1, sizeof(*stream));
+	struct rnic_stream *stream = util_alloc_lines(1, sizeof(*stream));
 	struct smpa_options own = *opt;
 	int on = 1, rc;
 
@@ -57,6 +71,8 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 	stream->meet_fd = -1;
 	stream->is_initiator = opt->role == SMPA_INITIATOR;
 	own.guard = rnic_guard;
+	own.alloc = conn_alloc;
+	own.free = conn_free;
 	rc = smpa_conn_new(&stream->conn, &own);
 	if (rc < 0)
 		goto release;
