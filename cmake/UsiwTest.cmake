@@ -37,6 +37,10 @@ function(usiw_test_properties name labels timeout env is_serial)
 		LABELS "${labels}"
 		TIMEOUT "${timeout}"
 		ENVIRONMENT "USIW_SOURCE_DIR=${CMAKE_SOURCE_DIR};USIW_BUILD_DIR=${CMAKE_BINARY_DIR};${env}")
+	# They begin first, so that none of them runs alone at the end.
+	if(labels MATCHES "slow|programs")
+		set_tests_properties(${name} PROPERTIES COST 1)
+	endif()
 	if(is_serial)
 		set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
 	endif()
