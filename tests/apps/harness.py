@@ -197,8 +197,9 @@ class Program:
         if usiw:
             words += [test.usiw, "run", *PERSONA, "--"]
         self.words = words + [str(w) for w in command]
+        # The caller chooses the carrier for all tests.
         environment = {k: v for k, v in os.environ.items()
-                       if not k.startswith("USIW_")}
+                       if not k.startswith("USIW_") or k == "USIW_LOCAL"}
         environment["USIW_STAT_DIR"] = test.counters.directory
         environment.update(ENGINES)
         environment.update(env or {})
