@@ -18,6 +18,10 @@ class Setting:
     env: tuple = ()
     need: str = ""  # a setting that the build must have
 
+    @property
+    def is_local(self):
+        return ("USIW_LOCAL", "auto") in self.env
+
 
 # The names of usiw's ways. USIW_LOCAL is left out if the build does not have
 # it.
@@ -25,6 +29,14 @@ SETTINGS = {
     "wire": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"))),
     "wire CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"))),
     "local": Setting("usiw", (("USIW_LOCAL", "auto"),), "USIW_LOCAL"),
+    # An engine for each CPU in place of one.
+    "wire CRC, engines": Setting("usiw", (("USIW_CRC", "on"),
+                                          ("USIW_LOCAL", "off"),
+                                          ("USIW_ENGINES", "0")),
+                                 "USIW_ENGINES"),
+    "local, engines": Setting("usiw", (("USIW_LOCAL", "auto"),
+                                       ("USIW_ENGINES", "0")),
+                              "USIW_ENGINES"),
     "markers": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"),
                                 ("USIW_MARKERS", "on"))),
     "markers CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"),
@@ -35,6 +47,7 @@ SETTINGS = {
 # Without CRC first, because peers without a checksum are compared with it.
 BOTH = ("wire", "wire CRC", "local")
 DEFAULT = ("wire CRC", "local")
+ENGINES = tuple(f"{way}, engines" for way in DEFAULT)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +178,7 @@ def rates():
         yield Row(f"{op}-threads-{threads}", "threads",
                   f"{op} 64 B singly, {threads} threads, one context", "M/s",
                   MORE,
-                  usiw("verbs_stream", DEFAULT, op=op, size=64,
+                  usiw("verbs_stream", DEFAULT + ENGINES, op=op, size=64,
                        threads=threads) +
                   tuple(way for s in DEFAULT for way in
                         peer(f"1 thread, {s}", "verbs_stream", s, op=op,

@@ -73,7 +73,8 @@ def other_targets():
         yield least("connect-cm", way, 2000)
         yield most("memory", way, 16)
         yield most("send-lat-8-among-idle", way, 1.2, peer=f"alone, {way}")
-        yield least("*-threads-2", way, 1, peer=f"1 thread, {way}")
+        yield least("*-threads-2", f"{way}, engines", 1,
+                    peer=f"1 thread, {way}")
     for way, other in (("markers", "no markers"),
                        ("markers CRC", "no markers, CRC")):
         yield least("markers-*", way, 0.25, peer=other)

@@ -98,7 +98,7 @@ class Sample(harness.Test):
                   if name.startswith("local_")]
         if not self.is_usiw or not octets:
             return
-        is_local = self.setting.need == "USIW_LOCAL"
+        is_local = self.setting.is_local
         if is_local and not sum(octets):
             raise LookupError("the connections did not take the local path")
         if not is_local and sum(octets):
