@@ -20,7 +20,6 @@
 #include "dev/device.h"
 #include "os/fd.h"
 #include "os/netif.h"
-#include "fork.h"
 #include "until.h"
 
 #define LIMIT_MS 10000
@@ -446,7 +445,7 @@ static void a_child_has_neither_socket_nor_events(void **state)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	int status;
-	pid_t pid = fork_beside_threads();
+	pid_t pid = fork();
 
 	assert_true(pid >= 0);
 	if (pid == 0) {

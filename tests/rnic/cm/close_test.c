@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Rejected connections are closed in order, within a time limit. */
 #include "fixture.h"
-#include "fork.h"
 
 #include "lists.h"
 #include "loop/loop.h"
@@ -108,7 +107,7 @@ static void exit_waits_for_the_peer(void **state)
 		pid_t child;
 
 		assert_int_equal(pipe(port_fd), 0);
-		child = fork_beside_threads();
+		child = fork();
 		assert_true(child >= 0);
 		if (child == 0)
 			rejecting_process(port_fd[1]);

@@ -6,7 +6,6 @@
 #include "loop/loop.h"
 #include "os/fd.h"
 #include "fdtab.h"
-#include "fork.h"
 #include "test.h"
 
 #include <signal.h>
@@ -86,7 +85,7 @@ static void daemon_main(int to, bool has_num, int fork_cnt)
 	int num = has_num ? chan_number(s.chan) : -1;
 
 	for (int i = 0; i < fork_cnt; i++) {
-		if (fork_beside_threads() != 0)
+		if (fork() != 0)
 			_exit(0);
 	}
 	MUST(write(to, &port, sizeof(port)) == sizeof(port));
@@ -106,7 +105,7 @@ static void daemon_run(bool has_num, int fork_cnt)
 	pid_t pid;
 
 	assert_int_equal(pipe(via), 0);
-	pid = fork_beside_threads();
+	pid = fork();
 	if (pid == 0)
 		daemon_main(via[1], has_num, fork_cnt);
 	close(via[1]);
@@ -152,7 +151,7 @@ static pid_t child_new(int via[2])
 	pid_t pid;
 
 	assert_int_equal(pipe(via), 0);
-	pid = fork_beside_threads();
+	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		close(via[1]);
@@ -195,7 +194,7 @@ static void a_child_that_closes_removes_nothing(void **state)
 
 	cm_qp_open(&q);
 	port = cm_listen(&s, AF_INET, 0);
-	pid = fork_beside_threads();
+	pid = fork();
 	if (pid == 0) {
 		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, s.id);
 		int fd = id->fd;
@@ -229,7 +228,7 @@ static void a_child_has_no_connections(void **state)
 	cm_side_open(&bound, 1);
 	assert_int_equal(
 		rnic_cm_bind(bound.chan, bound.id, (struct sockaddr *)&ss), 0);
-	pid = fork_beside_threads();
+	pid = fork();
 	if (pid == 0) {
 		MUST(rnic_cm_query(p->active.chan, p->active.id, &info) == 0);
 		MUST(info.state == RNIC_CM_S_DISCONNECT);

@@ -20,7 +20,6 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "env.h"
-#include "fork.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "test.h"
@@ -120,7 +119,7 @@ static pid_t spawn(void (*run)(int via), int *ret_via)
 	pid_t pid;
 
 	must(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, via));
-	pid = fork_beside_threads();
+	pid = fork();
 	must(pid >= 0);
 	if (pid == 0) {
 		must(!prctl(PR_SET_PDEATHSIG, SIGKILL));
@@ -243,7 +242,7 @@ static void run_and_fork(int via)
 	pid_t pid;
 
 	connect_across(via, &p);
-	pid = fork_beside_threads();
+	pid = fork();
 	must(pid >= 0);
 	if (pid > 0)
 		for (;;)

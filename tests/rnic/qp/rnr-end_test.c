@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fork.h"
 #include "rnr-fixture.h"
 #include "qp/object.h"
 #include "engine/engine.h"
@@ -266,7 +265,7 @@ static void unmapped_child(void)
 /* Memory of a region is unmapped: no signal. */
 static void unmapped_memory_refuses_a_kept_send(void **state)
 {
-	pid_t child = fork_beside_threads();
+	pid_t child = fork();
 	int status;
 
 	if (child == 0)

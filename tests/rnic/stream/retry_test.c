@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "../../harness/fork.h"
 #include "../../harness/test.h"
 #include "engine/engine.h"
 #include "mem/object.h"
@@ -445,7 +444,7 @@ static void a_child_does_not_change_it(void **state)
 	connect_pair(&p, FAR_MS, LIMIT_MS);
 	part(&p, CLOSES);
 	fflush(NULL);
-	pid = fork_beside_threads();
+	pid = fork();
 	if (pid == 0)
 		_exit(rnic_context_enter(a->ctx) < 0);
 	assert_true(waitpid(pid, &status, 0) == pid);
