@@ -81,8 +81,9 @@ def read_page(path):
     magic, version, _, count = struct.unpack_from("=IIII", page)
     if magic != 0x75736977:  # not filled yet
         return None
-    check(version == 2, f"{path}: counter page version {version}")
-    parts, = struct.unpack_from("=I", page, 16)
+    # Version 1, of builds that are compared with this one, has no parts.
+    check(version in (1, 2), f"{path}: counter page version {version}")
+    parts = struct.unpack_from("=I", page, 16)[0] if version == 2 else 0
     check(len(page) >= PARTS_AT + 512 * parts,
           f"{path}: counter page cut off")
     values = {}
