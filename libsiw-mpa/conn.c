@@ -486,15 +486,19 @@ void smpa_conn_set_mulpdu(struct smpa_conn *conn, uint32_t mulpdu)
 	conn->tx.mulpdu = mulpdu_clamp(mulpdu);
 }
 
-int smpa_conn_drop_crc(struct smpa_conn *conn)
+int smpa_conn_tx_drop_crc(struct smpa_conn *conn)
 {
-	const struct conn_rx *rx = &conn->rx;
-
 	if (conn->phase != PHASE_RDMA)
 		return -EINVAL;
-	if (rx->state != RX_FPDU || !rx_is_drained(rx))
-		return -EBUSY;
-	conn->out.has_crc = false;
+	conn->tx.is_crc_dropped = true;
+	return 0;
+}
+
+int smpa_conn_rx_drop_crc(struct smpa_conn *conn)
+{
+	if (conn->phase != PHASE_RDMA)
+		return -EINVAL;
+	conn->rx.is_crc_dropped = true;
 	return 0;
 }
 

@@ -170,7 +170,7 @@ static size_t rx_bulk_ahead(const struct conn_rx *rx)
 /* Payload of long FPDUs may go direct. */
 static bool rx_is_plain(const struct smpa_conn *c)
 {
-	return !c->out.has_crc && !c->out.rx_markers;
+	return !rx_has_crc(c) && !c->out.rx_markers;
 }
 
 /*
@@ -686,7 +686,7 @@ static int rx_fpdu(struct smpa_conn *c, struct smpa_event *ev)
 		need = FPDU_LEN_SIZE + DDP_UNTAGGED_SIZE;
 	if (have < need)
 		return rx_more(c, ev, need, false);
-	if (c->out.has_crc && !fpdu_is_crc_valid(p, &f)) {
+	if (rx_has_crc(c) && !fpdu_is_crc_valid(p, &f)) {
 		c->cnt.rx_crc_bad++;
 		return rx_fault(c, ev, SMPA_F_MPA_CRC, NULL); /* MPA-32 */
 	}

@@ -64,6 +64,7 @@ struct conn_rx {
 	bool is_established_due; /* Responder: event after accept */
 	bool is_rtr_due;	 /* Responder: the first FPDU may be the RTR */
 	bool is_rtr_answer_due;	 /* Initiator: the answer to the Read RTR */
+	bool is_crc_dropped;	 /* smpa_conn_rx_drop_crc() */
 	uint8_t bulk_left;	 /* > 0: FPDUs went direct recently */
 	uint8_t send_opcode;	 /* of the current QN 0 message */
 	uint16_t bulk_len;	 /* ULPDU_Length of the last direct FPDU */
@@ -146,8 +147,9 @@ struct conn_tx {
 	/* Requests that ORD allows in addition to the Read RTR, until the RTR
 	 * is answered (D-26). */
 	uint16_t rtr_credits;
-	bool is_closed; /* no further message is accepted */
-	bool has_read;	/* a READ Request has been encoded */
+	bool is_closed;	     /* no further message is accepted */
+	bool is_crc_dropped; /* smpa_conn_tx_drop_crc() */
+	bool has_read;	     /* a READ Request has been encoded */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
 	uint32_t answer_stag; /* of the Read RTR to be answered */
@@ -187,6 +189,17 @@ static inline bool tx_is_staged(const struct conn_tx *tx, const void *addr)
 	uintptr_t off = (uintptr_t)addr - (uintptr_t)tx->data;
 
 	return off < tx->data_cap;
+}
+
+/* Are CRCs computed, and checked? */
+static inline bool tx_has_crc(const struct smpa_conn *c)
+{
+	return c->out.has_crc && !c->tx.is_crc_dropped;
+}
+
+static inline bool rx_has_crc(const struct smpa_conn *c)
+{
+	return c->out.has_crc && !c->rx.is_crc_dropped;
 }
 
 /* True while the Responder must not send (MPA-134). */

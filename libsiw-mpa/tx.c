@@ -303,7 +303,7 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 	if (is_aligned)
 		out += copy_gap(m, out, hdr_len, len);
 	fpdu_writer_begin(&w, out, tx_phase(tx), ulpdu, c->out.tx_markers,
-			  c->out.has_crc);
+			  tx_has_crc(c));
 	fpdu_writer_put(&w, hdr, hdr_len);
 	if (len > 0 && !tx_msg_access(c, m, copy_access, &a))
 		return false;
@@ -526,7 +526,7 @@ bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 
 static size_t tx_ahead(const struct smpa_conn *c)
 {
-	return c->out.has_crc ? TX_AHEAD_CRC : TX_AHEAD;
+	return tx_has_crc(c) ? TX_AHEAD_CRC : TX_AHEAD;
 }
 
 static void sent_push(struct conn_tx *tx, uint64_t cookie)
@@ -646,9 +646,9 @@ static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
  * may write to the source between the two; the peer then gets the old or the
  * new octets, but no wrong CRC.  Markers are placed between octets of payload.
  */
-static bool must_copy(const struct start_outcome *out)
+static bool must_copy(const struct smpa_conn *c)
 {
-	return out->has_crc || out->tx_markers;
+	return tx_has_crc(c) || c->out.tx_markers;
 }
 
 static int msg_take(struct smpa_conn *c, struct tx_msg *m,
@@ -687,8 +687,7 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	m->len = msg->len;
 	m->iov = msg->iov;
 	m->iovcnt = msg->iovcnt;
-	m->is_copied = msg->copy || msg->len <= c->opt.copy_max ||
-		       must_copy(&c->out);
+	m->is_copied = msg->copy || msg->len <= c->opt.copy_max || must_copy(c);
 	return 0;
 }
 

@@ -604,13 +604,16 @@ void smpa_conn_terminate(struct smpa_conn *conn, struct smpa_fault fault);
 bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
 
 /**
- * smpa_conn_drop_crc - neither compute nor check CRCs from here on
- * For streams whose octets do not go over a wire any more, if the peer does the
- * same: both have agreed on that by other means than MPA.  FPDUs that are
- * encoded already keep their CRC, and the field of all others is zero (C-7).
- * Return: 0; -EINVAL: not in RDMA mode; -EBUSY: a part of an FPDU has arrived.
+ * smpa_conn_tx_drop_crc - compute no CRCs from here on
+ * smpa_conn_rx_drop_crc - check none
+ * For a direction whose octets do not go over a wire any more.  Both ends have
+ * to agree on that by other means than MPA: the receiver drops the CRC before
+ * it gets octets that the sender has encoded without.  FPDUs that are encoded
+ * already keep their CRC.  The field of all others is zero (C-7).
+ * Return: 0; -EINVAL: not in RDMA mode.
  */
-int smpa_conn_drop_crc(struct smpa_conn *conn);
+int smpa_conn_tx_drop_crc(struct smpa_conn *conn);
+int smpa_conn_rx_drop_crc(struct smpa_conn *conn);
 
 /* ---- counters --------------------------------------------------------- */
 

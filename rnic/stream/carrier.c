@@ -72,7 +72,8 @@ void rnic_stream_offer_end(struct rnic_stream *stream)
 static void carrier_on(struct rnic_stream *stream)
 {
 	stream->local->state = RNIC_LOCAL_ON;
-	smpa_conn_drop_crc(stream->conn);
+	(void)smpa_conn_tx_drop_crc(stream->conn);
+	(void)smpa_conn_rx_drop_crc(stream->conn);
 	rnic_stat_add(RNIC_STAT_local_opened, 1);
 	util_info("rnic", "qp 0x%06x: octets go through shared memory",
 		  stream->qp ? stream->qp->num : 0);

@@ -615,47 +615,68 @@ static void collects_long_fpdus_with_few_reads(void **state)
 	pair_fini(&p);
 }
 
-/* From there on a wrong CRC is no fault, and none is sent; before, it is. */
-static void drops_the_crc(void **state)
+/* Also within an FPDU: a wrong CRC is a fault, unless it has been dropped. */
+static void checks_no_crc_that_was_dropped(void **state)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	uint8_t fpdu[256];
 	size_t len = plain_fpdu(fpdu, WRITE_HDR, 100);
-	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .stag = 1 };
 	struct smpa_conn *c;
 	struct end e;
 
 	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
-	assert_int_equal(smpa_conn_drop_crc(c), -EINVAL);
+	assert_int_equal(smpa_conn_rx_drop_crc(c), -EINVAL);
 	smpa_conn_free(c);
 	for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
-		responder(&e, true);
-		end_feed(&e, fpdu, is_dropped ? 0 : 1);
-		if (is_dropped)
-			assert_int_equal(smpa_conn_drop_crc(e.conn), 0);
-		else
-			assert_int_equal(smpa_conn_drop_crc(e.conn), -EBUSY);
-		end_feed(&e, fpdu + !is_dropped, len - (size_t)!is_dropped);
-		assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), is_dropped);
-		assert_int_equal(end_count(&e, SMPA_EV_FAULT), !is_dropped);
-		end_fini(&e);
+		for (size_t at = 0; at < len; at++) {
+			responder(&e, true);
+			end_feed(&e, fpdu, at);
+			if (is_dropped)
+				assert_int_equal(smpa_conn_rx_drop_crc(e.conn),
+						 0);
+			end_feed(&e, fpdu + at, len - at);
+			assert_int_equal(end_count(&e, SMPA_EV_MESSAGE),
+					 is_dropped);
+			assert_int_equal(end_count(&e, SMPA_EV_FAULT),
+					 !is_dropped);
+			end_fini(&e);
+		}
 	}
+}
+
+/* The other direction keeps its CRC. */
+static void computes_no_crc_that_was_dropped(void **state)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .stag = 1 };
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	uint8_t bad[256];
+	size_t len = plain_fpdu(bad, WRITE_HDR, 100);
+	struct smpa_conn *c;
+	struct end e;
+
+	(void)state;
+	assert_int_equal(smpa_conn_new(&c, &o), 0);
+	assert_int_equal(smpa_conn_tx_drop_crc(c), -EINVAL);
+	smpa_conn_free(c);
 	responder(&e, true);
-	assert_int_equal(smpa_conn_drop_crc(e.conn), 0);
+	assert_int_equal(smpa_conn_tx_drop_crc(e.conn), 0);
 	(void)end_drain(&e);
 	e.out_pos = e.out_end;
 	assert_int_equal(end_submit(&e, &msg), 0);
 	(void)end_drain(&e);
 	assert_true(e.out_end >= 4);
 	assert_memory_equal(e.out + e.out_end - 4, "\0\0\0\0", 4);
+	end_feed(&e, bad, len);
+	assert_int_equal(end_count(&e, SMPA_EV_FAULT), 1);
 	end_fini(&e);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drops_the_crc),
+		cmocka_unit_test(checks_no_crc_that_was_dropped),
+		cmocka_unit_test(computes_no_crc_that_was_dropped),
 		cmocka_unit_test(lends_and_takes_back),
 		cmocka_unit_test(requires_full_staging_in_rdma_mode),
 		cmocka_unit_test(places_long_payload_directly),

@@ -439,7 +439,8 @@ static void initiator_run(int fd, enum step last, enum fate fate, int ready,
 		wait_until(rnic_stream_start_step(stream, &ev) == 1);
 	if (last >= STEP_TAKEN) {
 		must(!rnic_meet_take(stream->meet_fd, &stream->local));
-		must(!smpa_conn_drop_crc(stream->conn));
+		must(!smpa_conn_tx_drop_crc(stream->conn));
+		must(!smpa_conn_rx_drop_crc(stream->conn));
 	}
 	if (last >= STEP_SENT)
 		must(!rnic_stream_start_flush(stream));
