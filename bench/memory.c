@@ -2,13 +2,15 @@
 /*
  * The memory that queue pairs use in the process: resident octets without the
  * rings, which are in shared memory (RssShmem), per connected and idle queue
- * pair with queues of 128. Also checks that making and destroying queue pairs
- * leaves nothing allocated.
+ * pair with queues of 128; and all octets of a new queue pair with long queues,
+ * which programs ask for and hardly use. Also checks that making and destroying
+ * queue pairs leaves nothing allocated.
  *
  *  usiw run -- bench-memory [pairs]
  *
  * Exit code 1: an idle queue pair uses more than 16 KiB, or a round of 10,000
- * made and destroyed left memory allocated.
+ * made and destroyed left memory allocated, or long queues cost memory before
+ * they are used.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,6 +29,9 @@
 
 #define DEPTH 128
 #define QP_KIB_MAX 16.0
+#define LONG_DEPTH 16000
+#define LONG_QPS 100
+#define LONG_KIB_MAX 32.0
 #define ROUND_QPS 10000
 #define ROUND_KIB_MAX 256
 #define MSG_LEN 65536
@@ -99,13 +104,13 @@ static void side_open(struct side *s, int pairs)
 	NEEDS(s->qp = calloc((size_t)pairs, sizeof(*s->qp)));
 }
 
-static struct ibv_qp *qp_new(struct side *s)
+static struct ibv_qp *qp_new(struct side *s, uint32_t depth)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = s->cq,
 		.recv_cq = s->cq,
-		.cap = { .max_send_wr = DEPTH,
-			 .max_recv_wr = DEPTH,
+		.cap = { .max_send_wr = depth,
+			 .max_recv_wr = depth,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
@@ -194,8 +199,8 @@ static void pairs_connect(struct side *side, int pairs)
 	NEEDS(listen(listener, 8) == 0);
 	NEEDS(getsockname(listener, (struct sockaddr *)&addr, &len) == 0);
 	for (int n = 0; n < pairs; n++) {
-		side[0].qp[n] = qp_new(&side[0]);
-		side[1].qp[n] = qp_new(&side[1]);
+		side[0].qp[n] = qp_new(&side[0], DEPTH);
+		side[1].qp[n] = qp_new(&side[1], DEPTH);
 		pair_connect(listener, &addr, side[0].qp[n], side[1].qp[n]);
 		pair_use(&side[0], &side[1], n);
 		pair_use(&side[1], &side[0], n);
@@ -221,10 +226,29 @@ static bool idle_measure(struct side *side, int pairs)
 	return own_kib <= QP_KIB_MAX;
 }
 
+static bool long_measure(struct side *s)
+{
+	struct rss before = rss_now(), after;
+	struct ibv_qp *qp[LONG_QPS];
+	double kib;
+
+	for (int n = 0; n < LONG_QPS; n++)
+		qp[n] = qp_new(s, LONG_DEPTH);
+	after = rss_now();
+	for (int n = 0; n < LONG_QPS; n++)
+		NEEDS(ibv_destroy_qp(qp[n]) == 0);
+	kib = (double)(after.own_kib - before.own_kib + after.ring_kib -
+		       before.ring_kib) /
+	      LONG_QPS;
+	printf("queues of %d, unused: %.1f KiB per queue pair\n", LONG_DEPTH,
+	       kib);
+	return kib <= LONG_KIB_MAX;
+}
+
 static struct rss round_run(struct side *s, struct ibv_qp **qp)
 {
 	for (int n = 0; n < ROUND_QPS; n++)
-		qp[n] = qp_new(s);
+		qp[n] = qp_new(s, DEPTH);
 	for (int n = 0; n < ROUND_QPS; n++)
 		NEEDS(ibv_destroy_qp(qp[n]) == 0);
 	return rss_now();
@@ -263,6 +287,7 @@ int main(int argc, char *argv[])
 	for (int i = 0; i < 2; i++)
 		side_open(&side[i], pairs);
 	is_good = idle_measure(side, pairs);
+	is_good &= long_measure(&side[0]);
 	is_good &= growth_measure(&side[0]);
 	return is_good ? 0 : 1;
 }

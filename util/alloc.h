@@ -9,8 +9,8 @@
 
 #define UTIL_CACHE_LINE 64u
 
-/* As calloc(), and no other object is in the cache lines of the array.  Freed
- * by free(). */
+/* As calloc(), and no other object is in the cache lines of the array.  Writes
+ * to all of it: not for long arrays that may stay unused.  Freed by free(). */
 static inline void *util_alloc_lines(size_t cnt, size_t size)
 {
 	size_t whole;

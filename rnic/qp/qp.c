@@ -88,7 +88,9 @@ static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 	rc = rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots);
 	if (rc < 0)
 		return rc;
-	sq->wr = util_alloc_lines(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
+	/* Not util_alloc_lines(), which writes to all of it: a program may ask
+	 * for many entries and use a few. */
+	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
 	return sq->wr ? 0 : -ENOMEM;
 }
 
