@@ -9,27 +9,6 @@
 #include "include/siw-mpa.h"
 #include "wire.h"
 
-uint32_t ddp_hdr_encode(const struct ddp_hdr *h, uint8_t *out)
-{
-	uint8_t *p = out;
-
-	/* DDP-14, DDP-16, DDP-17: reserved bits are zero */
-	*p++ = (uint8_t)((h->is_tagged ? DDP_CTRL_TAGGED : 0) |
-			 (h->is_last ? DDP_CTRL_LAST : 0) |
-			 (h->version & DDP_CTRL_VERSION));
-	*p++ = h->ulp;
-	if (h->is_tagged) {
-		p = wire_put32(p, h->stag);
-		wire_put64(p, h->to);
-		return DDP_TAGGED_SIZE;
-	}
-	p = wire_put32(p, h->ulp2);
-	p = wire_put32(p, h->qn);
-	p = wire_put32(p, h->msn);
-	wire_put32(p, h->mo);
-	return DDP_UNTAGGED_SIZE;
-}
-
 int ddp_hdr_decode(const uint8_t *buf, size_t len, struct ddp_hdr *ret_hdr)
 {
 	struct ddp_hdr h = { 0 };

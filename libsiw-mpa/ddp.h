@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire.h"
+
 #define DDP_TAGGED_SIZE 14u
 #define DDP_UNTAGGED_SIZE 18u
 #define DDP_VERSION 1u
@@ -45,7 +47,26 @@ static inline uint32_t ddp_hdr_size(bool is_tagged)
 }
 
 /* Writes ddp_hdr_size() octets and returns their number. */
-uint32_t ddp_hdr_encode(const struct ddp_hdr *h, uint8_t *out);
+static inline uint32_t ddp_hdr_encode(const struct ddp_hdr *h, uint8_t *out)
+{
+	uint8_t *p = out;
+
+	/* DDP-14, DDP-16, DDP-17: reserved bits are zero */
+	*p++ = (uint8_t)((h->is_tagged ? DDP_CTRL_TAGGED : 0) |
+			 (h->is_last ? DDP_CTRL_LAST : 0) |
+			 (h->version & DDP_CTRL_VERSION));
+	*p++ = h->ulp;
+	if (h->is_tagged) {
+		p = wire_put32(p, h->stag);
+		wire_put64(p, h->to);
+		return DDP_TAGGED_SIZE;
+	}
+	p = wire_put32(p, h->ulp2);
+	p = wire_put32(p, h->qn);
+	p = wire_put32(p, h->msn);
+	wire_put32(p, h->mo);
+	return DDP_UNTAGGED_SIZE;
+}
 
 /* Octets used, or -EMSGSIZE when @len does not hold the header (D-7). */
 int ddp_hdr_decode(const uint8_t *buf, size_t len, struct ddp_hdr *ret_hdr);

@@ -8,7 +8,7 @@
 
 #include "wire.h"
 
-static const struct rdmap_op rdmap_ops[16] = {
+const struct rdmap_op rdmap_ops[RDMAP_CTRL_OPCODE + 1u] = {
 	[SMPA_OP_WRITE] = {
 		.is_known = true, .is_tagged = true, .has_payload = true,
 	},
@@ -56,11 +56,6 @@ static const struct rdmap_op rdmap_ops[16] = {
 		.max_size = RDMAP_ATOMIC_RESPONSE_SIZE,
 	},
 };
-
-const struct rdmap_op *rdmap_op(uint8_t opcode)
-{
-	return &rdmap_ops[opcode & RDMAP_CTRL_OPCODE];
-}
 
 uint16_t rdmap_check(const struct ddp_hdr *h, uint32_t len)
 {

@@ -41,8 +41,13 @@ struct rdmap_op {
 	uint8_t max_size; /* payload of the user */
 };
 
+extern const struct rdmap_op rdmap_ops[RDMAP_CTRL_OPCODE + 1u];
+
 /* Never NULL; @opcode is taken modulo 16. */
-const struct rdmap_op *rdmap_op(uint8_t opcode);
+static inline const struct rdmap_op *rdmap_op(uint8_t opcode)
+{
+	return &rdmap_ops[opcode & RDMAP_CTRL_OPCODE];
+}
 
 /* RV equals the stream's DDP version (MPA-178), and reserved bits are zero
  * (RDMAP-6, RDMAP-7). */

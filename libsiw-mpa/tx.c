@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "tx-fault.h"
+#include "tx-queue.h"
 #include "tx-segment.h"
+#include "tx-short.h"
 #include "wire.h"
 
 /* Parts of staging.  A small staging serves the start phase only. */
@@ -20,10 +22,6 @@
 /* An FPDU in place takes at least two iovecs. */
 #define TX_MARK_CNT(iov_cnt) ((iov_cnt) / 2)
 #define TX_ALIGN 16u
-/* Limit of octets that are encoded and not taken.  They should still be in the
- * cache when TCP copies them again. */
-#define TX_AHEAD (1024u * 1024u)
-#define TX_AHEAD_CRC (256u * 1024u)
 /* Staging holds that many octets and the FPDU that exceeds the limit. */
 static_assert(SMPA_TX_STAGING_FULL >=
 		      TX_AHEAD_CRC + FPDU_WIRE_MAX +
@@ -31,12 +29,6 @@ static_assert(SMPA_TX_STAGING_FULL >=
 			      TX_SENT_CNT * sizeof(struct tx_sent) +
 			      TX_MARK_CNT(TX_IOV_CNT) * sizeof(uint64_t),
 	      "sendmsg() gets large pieces with CRC, too");
-/* Long copies are faster if source and copy have the same offset in a cache
- * line. */
-#define TX_LINE 64u
-#define TX_LINE_COPY_MIN 4096u
-/* Up to this many staged octets are moved to the front to make room. */
-#define TX_MOVE_MAX 16384u
 
 /* ---- staging --------------------------------------------------------- */
 
@@ -128,83 +120,6 @@ int smpa_conn_tx_lend(struct smpa_conn *conn, void *buf, size_t size)
 	tx->buf = buf;
 	tx->size = buf ? size : 0;
 	return 0;
-}
-
-/* Offset of the first staged octet that TCP has not taken. */
-static size_t tx_data_low(const struct conn_tx *tx)
-{
-	for (size_t i = tx->iov_head; i < tx->iov_end; i++)
-		if (tx_is_staged(tx, tx->iov[i].iov_base))
-			return (size_t)((uint8_t *)tx->iov[i].iov_base -
-					tx->data);
-	return tx->data_pos;
-}
-
-static void tx_move_data(struct conn_tx *tx)
-{
-	size_t low = tx_data_low(tx);
-
-	if (low == 0 || tx->data_pos - low > TX_MOVE_MAX)
-		return;
-	memmove(tx->data, tx->data + low, tx->data_pos - low);
-	for (size_t i = tx->iov_head; i < tx->iov_end; i++) {
-		uint8_t *base = tx->iov[i].iov_base;
-
-		if (tx_is_staged(tx, base))
-			tx->iov[i].iov_base = base - low;
-	}
-	tx->data_pos -= low;
-}
-
-/* Makes room for @data octets and some iovecs.  Return: false: there is none.
- */
-static bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
-{
-	if (tx_is_empty(tx)) {
-		tx->iov_head = 0;
-		tx->iov_end = 0;
-		tx->data_pos = 0;
-	}
-	if (tx->iov_cap - tx->iov_end < iov_cnt && tx->iov_head > 0) {
-		memmove(tx->iov, tx->iov + tx->iov_head,
-			(tx->iov_end - tx->iov_head) * sizeof(*tx->iov));
-		tx->iov_end -= tx->iov_head;
-		tx->iov_head = 0;
-	}
-	if (tx->data_cap - tx->data_pos < data)
-		tx_move_data(tx);
-	return tx->iov_cap - tx->iov_end >= iov_cnt &&
-	       tx->data_cap - tx->data_pos >= data;
-}
-
-/* Appends octets to send, and joins them to the last piece if adjacent. */
-static void tx_append(struct conn_tx *tx, const void *base, size_t len)
-{
-	union {
-		const void *c;
-		void *m;
-	} u = { .c = base };
-	struct iovec *last;
-
-	if (len == 0)
-		return;
-	if (!tx_is_empty(tx)) {
-		last = &tx->iov[tx->iov_end - 1];
-		/* Staging is never joined with the owner's memory, nor the
-		 * start frame with the first FPDU, which may have to wait. */
-		if ((const uint8_t *)last->iov_base + last->iov_len == base &&
-		    tx_is_staged(tx, last->iov_base) ==
-			    tx_is_staged(tx, base) &&
-		    tx->end != tx->start_end) {
-			last->iov_len += len;
-			tx->end += len;
-			return;
-		}
-	}
-	tx->iov[tx->iov_end].iov_base = u.m;
-	tx->iov[tx->iov_end].iov_len = len;
-	tx->iov_end++;
-	tx->end += len;
 }
 
 int tx_put_start(struct smpa_conn *c, const struct start_frame *f)
@@ -524,22 +439,6 @@ bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 
 /* ---- the owner's messages -------------------------------------------- */
 
-static size_t tx_ahead(const struct smpa_conn *c)
-{
-	return tx_has_crc(c) ? TX_AHEAD_CRC : TX_AHEAD;
-}
-
-static void sent_push(struct conn_tx *tx, uint64_t cookie)
-{
-	size_t at = tx->sent_head + tx->sent_cnt;
-
-	if (at >= tx->sent_cap)
-		at -= tx->sent_cap; /* a division would cost more */
-	tx->sent[at].end = tx->end;
-	tx->sent[at].cookie = cookie;
-	tx->sent_cnt++;
-}
-
 /* Encodes one segment of the message.  Return: false: no room. */
 static bool msg_put_segment(struct smpa_conn *c)
 {
@@ -581,7 +480,7 @@ static bool msg_put_segment(struct smpa_conn *c)
 	if (!op->is_tagged)
 		tx->msn[op->qn]++;
 	if (!m->is_quiet)
-		sent_push(tx, m->cookie);
+		tx_sent_push(tx, m->cookie);
 	m->is_active = false;
 	return true;
 }
@@ -706,6 +605,8 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 
 	if (conn->phase != PHASE_RDMA || tx->is_closed)
 		return -EPIPE;
+	if (tx_submit_short(conn, msg))
+		return 0;
 	ret = msg_take(conn, &m, msg);
 	if (ret)
 		return ret;

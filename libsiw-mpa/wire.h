@@ -7,41 +7,66 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/*
+ * Between the byte order of the machine and that of the network.  Written with
+ * shifts, a header becomes an instruction or two for each octet: the compiler
+ * joins the octets of neighbouring fields before it looks for a swap.
+ */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define WIRE_SWAP16(v) (v)
+#define WIRE_SWAP32(v) (v)
+#define WIRE_SWAP64(v) (v)
+#else
+#define WIRE_SWAP16(v) __builtin_bswap16(v)
+#define WIRE_SWAP32(v) __builtin_bswap32(v)
+#define WIRE_SWAP64(v) __builtin_bswap64(v)
+#endif
 
 static inline uint16_t wire_get16(const uint8_t *p)
 {
-	return (uint16_t)(p[0] << 8 | p[1]);
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return WIRE_SWAP16(v);
 }
 
 static inline uint32_t wire_get32(const uint8_t *p)
 {
-	return (uint32_t)wire_get16(p) << 16 | wire_get16(p + 2);
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return WIRE_SWAP32(v);
 }
 
 static inline uint64_t wire_get64(const uint8_t *p)
 {
-	return (uint64_t)wire_get32(p) << 32 | wire_get32(p + 4);
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return WIRE_SWAP64(v);
 }
 
 static inline uint8_t *wire_put16(uint8_t *p, uint16_t v)
 {
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-	return p + 2;
+	v = WIRE_SWAP16(v);
+	memcpy(p, &v, sizeof(v));
+	return p + sizeof(v);
 }
 
 static inline uint8_t *wire_put32(uint8_t *p, uint32_t v)
 {
-	wire_put16(p, (uint16_t)(v >> 16));
-	wire_put16(p + 2, (uint16_t)v);
-	return p + 4;
+	v = WIRE_SWAP32(v);
+	memcpy(p, &v, sizeof(v));
+	return p + sizeof(v);
 }
 
 static inline uint8_t *wire_put64(uint8_t *p, uint64_t v)
 {
-	wire_put32(p, (uint32_t)(v >> 32));
-	wire_put32(p + 4, (uint32_t)v);
-	return p + 8;
+	v = WIRE_SWAP64(v);
+	memcpy(p, &v, sizeof(v));
+	return p + sizeof(v);
 }
 
 /* Only the CRC field has the least significant octet first (MPA-27). */

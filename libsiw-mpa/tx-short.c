@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Short messages: FPDUs written in one go. */
+#include <assert.h>
+
+#include "tx-short.h"
+
+#include <string.h>
+
+#include "crc32c.h"
+#include "tx-queue.h"
+#include "wire.h"
+
+/* The longest payload.  It is below TX_LINE_COPY_MIN, so that tx.c writes the
+ * same octets to the same place. */
+#define TX_SHORT_MAX 2048u
+static_assert(TX_SHORT_MAX < TX_LINE_COPY_MIN, "no gap before a short FPDU");
+
+/* Is the message one FPDU without markers, which is copied, and does nothing
+ * have to be encoded before it? */
+static bool msg_is_short(const struct smpa_conn *c, const struct smpa_msg *msg)
+{
+	const struct rdmap_op *op = rdmap_op(msg->opcode);
+	const struct conn_tx *tx = &c->tx;
+
+	if (tx->size < SMPA_TX_STAGING_MIN)
+		return false;
+	if (msg->opcode > RDMAP_CTRL_OPCODE || !op->has_payload ||
+	    msg->len > TX_SHORT_MAX || c->out.tx_markers)
+		return false;
+	if (msg->len > c->opt.copy_max && !msg->copy && !tx_has_crc(c))
+		return false;
+	if (ddp_hdr_size(op->is_tagged) + msg->len > tx->mulpdu)
+		return false;
+	if (tx->wants || tx->fault.is_set || tx->msg.is_active ||
+	    tx->sent_cnt == tx->sent_cap || tx->end - tx->taken >= tx_ahead(c))
+		return false;
+	if (msg->len == 0)
+		return msg->iovcnt == 0;
+	return msg->iovcnt == 1 && msg->iov->iov_len == msg->len;
+}
+
+struct short_copy {
+	uint8_t *to;
+	const struct iovec *from;
+};
+
+static void short_copy(void *arg)
+{
+	const struct short_copy *copy = arg;
+
+	memcpy(copy->to, copy->from->iov_base, copy->from->iov_len);
+}
+
+/* Return: false: the payload is not accessible. */
+static bool short_payload(const struct smpa_conn *c, const struct smpa_msg *msg,
+			  uint8_t *to)
+{
+	struct short_copy copy = { to, msg->iov };
+
+	if (msg->len == 0)
+		return true;
+	if (!msg->safe)
+		return conn_access(c, short_copy, &copy) == 0;
+	short_copy(&copy);
+	return true;
+}
+
+/* As tx_submit_short(), for a message that msg_is_short(). */
+static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
+{
+	const struct rdmap_op *op = rdmap_op(msg->opcode);
+	struct conn_tx *tx = &c->tx;
+	const struct ddp_hdr h = {
+		.is_tagged = op->is_tagged,
+		.is_last = true,
+		.version = c->out.version,
+		.ulp = rdmap_ctrl(c->out.version, msg->opcode),
+		.stag = msg->stag,
+		.to = msg->to,
+		.ulp2 = op->has_inv_stag ? msg->stag : 0,
+		.qn = op->qn,
+		.msn = tx->msn[op->qn],
+	};
+	uint32_t ulpdu = ddp_hdr_size(op->is_tagged) + msg->len;
+	uint32_t size = fpdu_size(ulpdu);
+	uint8_t *out, *end;
+
+	if (!tx_reserve(tx, size, 1))
+		return false;
+	out = tx->data + tx->data_pos;
+	end = out + size;
+	memset(end - 8, 0, 8); /* PAD (MPA-5), CRC (C-7); the rest follows */
+	wire_put16(out, (uint16_t)ulpdu);
+	ddp_hdr_encode(&h, out + FPDU_LEN_SIZE);
+	if (!short_payload(c, msg, out + FPDU_LEN_SIZE + (ulpdu - msg->len)))
+		return false;
+	if (tx_has_crc(c))
+		wire_put_crc(end - FPDU_CRC_SIZE,
+			     crc32c_final(crc32c_update(CRC32C_INIT, out,
+							size - FPDU_CRC_SIZE)));
+	tx->data_pos += size;
+	tx_append(tx, out, size);
+	c->cnt.tx_fpdu++;
+	c->cnt.tx_copied += msg->len;
+	if (!op->is_tagged)
+		tx->msn[op->qn]++;
+	if (!msg->quiet)
+		tx_sent_push(tx, msg->cookie);
+	return true;
+}
+
+bool tx_submit_short(struct smpa_conn *c, const struct smpa_msg *msg)
+{
+	return msg_is_short(c, msg) && short_put(c, msg);
+}
