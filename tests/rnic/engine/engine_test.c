@@ -34,6 +34,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 /* Locked for writing while the completion threads must stop. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic bool is_gate_closed;
+static struct rnicpair *_Atomic gate_pair;
 static _Atomic uint32_t at_gate_cnt;
 
 static bool is_completion_thread(void)
@@ -42,6 +43,19 @@ static bool is_completion_thread(void)
 
 	return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
 	       strcmp(name, "usiw-engine") == 0;
+}
+
+/* A thread that watches lets sources with memory stay awake: what they receive
+ * makes no descriptor readable. It goes on to the wait where it does not. */
+static bool is_watched(int epfd)
+{
+	struct rnicpair *p = atomic_load(&gate_pair);
+
+	for (int i = 0; i < 2; i++) {
+		if (p->side[i].ctx->engine->epfd == epfd)
+			return rnic_engine_is_watched(p->side[i].ctx->engine);
+	}
+	return false;
 }
 
 /* Simulates a descriptor that the application has closed. */
@@ -54,7 +68,8 @@ static int syscall_error(long nr, long first_arg)
 		return 0;
 	if (first_arg == atomic_load(&broken_epfd))
 		return EBADF;
-	if (atomic_load(&is_gate_closed) && is_completion_thread()) {
+	if (atomic_load(&is_gate_closed) && is_completion_thread() &&
+	    !is_watched((int)first_arg)) {
 		atomic_fetch_add(&at_gate_cnt, 1);
 		pthread_rwlock_rdlock(&gate);
 		pthread_rwlock_unlock(&gate);
@@ -67,6 +82,7 @@ static void gate_close(struct rnicpair *p)
 {
 	pthread_rwlock_wrlock(&gate);
 	atomic_store(&at_gate_cnt, 0);
+	atomic_store(&gate_pair, p);
 	atomic_store(&is_gate_closed, true);
 	for (int i = 0; i < 2; i++) {
 		rnic_engine_lead(p->side[i].ctx->engine);
