@@ -80,11 +80,13 @@ class Gone:
     """The peer gets a Terminate, the process an event and no signal."""
 
     CRC = None
+    LOCAL = "off"
     KINDS = ("unmapped", "closed", "truncated")
 
     def setUp(self):
         # each test is a process, so this is early enough
         os.environ["USIW_CRC"] = self.CRC
+        os.environ["USIW_LOCAL"] = self.LOCAL
 
     def lose(self, kind, make):
         """Makes a page inaccessible after @make has used it. Return: the page
@@ -172,3 +174,8 @@ class GoneCrcOn(Gone, rig.Case):
 
 class GoneCrcOff(Gone, rig.Case):
     CRC = "off"
+
+
+class GoneLocal(Gone, rig.Case):
+    CRC = "on"
+    LOCAL = "auto"

@@ -43,6 +43,8 @@ def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None, more=()):
         total = test.counters.sum()
         check(total["read_wr"] >= count, f"{total['read_wr']} reads")
         check(total["write_wr"] >= count, f"{total['write_wr']} writes")
+        if count * size > 1 << 20:
+            test.demand_path()
 
 
 def rping_machine(**kwargs):
@@ -261,6 +263,8 @@ def perf(program, *options, timeout=120):
     words = [str(o) for o in options]
     with Test(f"{program} -R {' '.join(words)}") as test:
         perftest.pair(test, program, words, timeout=timeout)
+        if "-a" in words:
+            test.demand_path()
 
 
 def perf_row(program, *options, **kwargs):

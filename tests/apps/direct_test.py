@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """How octets are placed: directly into registered memory without CRC and with
-large FPDUs; through staging, with one copy, with CRC."""
+large FPDUs; through staging, with one copy, with CRC. Shared memory has no CRC."""
 import functools
 
 import harness
@@ -20,7 +20,7 @@ def direct(program, size):
     with Test(f"{program} -s {size}, CRC off") as test:
         table = perftest.pair(test, program, ["-s", str(size), "-n",
                                               ITERATIONS],
-                              env={"USIW_CRC": "off"})
+                              env={"USIW_CRC": "off", **harness.WIRE})
         payload = perftest.moved(program, [], table)
         straight, staged = total_of(test, ("rx_direct", "rx_staged"))
         check(straight >= 0.9 * payload,
@@ -31,7 +31,8 @@ def direct(program, size):
 def staged(program, size):
     with Test(f"{program} -s {size}, CRC on") as test:
         table = perftest.pair(test, program, ["-s", str(size), "-n",
-                                              ITERATIONS])
+                                              ITERATIONS],
+                              env=harness.WIRE)
         payload = perftest.moved(program, [], table)
         straight, through = total_of(test, ("rx_direct", "rx_staged"))
         check(straight == 0, f"{straight} octets placed before their CRC "

@@ -37,6 +37,10 @@ PERSONA = []  # arguments of `usiw run`
 CASE = threading.local()  # .name: of what main() runs, for messages
 PRINTING = threading.RLock()  # what one case prints stays together
 ENGINES = {}  # USIW_ENGINES, of programs under usiw
+# For programs whose octets have to go by TCP, whatever USIW_LOCAL the caller
+# has chosen; and for those whose octets go through shared memory.
+WIRE = {"USIW_LOCAL": "off"}
+LOCAL = {"USIW_LOCAL": "auto"}
 TICK = 0.005  # interval between two checks of a condition
 
 
@@ -198,7 +202,7 @@ class Program:
         if usiw:
             words += [test.usiw, "run", *PERSONA, "--"]
         self.words = words + [str(w) for w in command]
-        # The caller chooses the carrier for all tests.
+        # The caller chooses the path of connections for all tests that do not.
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_") or k == "USIW_LOCAL"}
         environment["USIW_STAT_DIR"] = test.counters.directory
@@ -364,6 +368,14 @@ class Test:
         check(moved >= octets,
               f"{moved} payload octets by usiw's counters, the programs "
               f"moved {octets}: they went another way")
+
+    def demand_path(self):
+        """Checks that connections which have moved much took the path that the
+        caller has chosen for programs that do not choose one themselves."""
+        path = os.environ.get("USIW_LOCAL")
+        octets = self.counters.sum().get("local_tx_octets", 0)
+        check(octets > 0 or path != "auto", "nothing was local")
+        check(octets == 0 or path != "off", f"{octets} octets were local")
 
 
 def check_environment():

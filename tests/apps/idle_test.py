@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Without work there is no system call and no context switch."""
+import functools
 import glob
 import os
 import re
@@ -78,15 +79,15 @@ def idle(name, start):
         check(server.process.poll() is None, "the server ended")
 
 
-def stopped_client(test):
+def stopped_client(test, env):
     """rping's server with a client that SIGSTOP has stopped."""
     port = harness.free_port()
-    server = test.start("server", ["rping", "-s", "-p", port])
+    server = test.start("server", ["rping", "-s", "-p", port], env=env)
     server.wait_listening(port)
     client = test.start("client", ["rping", "-c", "-a", "127.0.0.1",
-                                   "-p", port])
-    wait_until(lambda: test.counters.of(server.pid, "tx_payload") > 1000,
-               20, "pings")
+                                   "-p", port], env=env)
+    path = "local_tx_octets" if env == harness.LOCAL else "tx_payload"
+    wait_until(lambda: test.counters.of(server.pid, path) > 1000, 20, "pings")
     client.signal(signal.SIGSTOP)
     return server
 
@@ -107,8 +108,11 @@ def watching(test):
 
 
 harness.main([
-    ("stopped-client",
-     lambda: idle("rping -s, client stopped", stopped_client)),
+    (f"stopped-client-{path}",
+     functools.partial(idle, f"rping -s over {path}, client stopped",
+                       functools.partial(stopped_client, env=env)))
+    for path, env in (("wire", harness.WIRE), ("local", harness.LOCAL))
+] + [
     ("listening", lambda: idle("rping -s, no client", listening)),
     ("watching", lambda: idle("ibv_asyncwatch", watching)),
-], at_once=3)
+], at_once=4)

@@ -151,7 +151,7 @@ def transfer(test, mulpdu, crc):
     size = (mulpdu - 14) * ((1 << 20) // mulpdu)
     with Capture(test) as capture:
         perftest.pair(test, "ib_write_bw", ["-s", str(size), "-n", "8"],
-                      env={"USIW_CRC": crc})
+                      env={"USIW_CRC": crc, **harness.WIRE})
     stream = streams(capture.path)[0]
     fpdus = stream.fpdus()
     lengths = collections.Counter(n for _, n in fpdus)
@@ -188,7 +188,8 @@ def reads_are_whole(options):
     with Test(f"READ Requests, {options}") as test:
         with Capture(test) as capture:
             perftest.pair(test, "ib_read_bw",
-                          ["-s", "64", "-n", "3840", *options])
+                          ["-s", "64", "-n", "3840", *options],
+                          env=harness.WIRE)
         count, cut = cut_reads(capture.path)
         print(f"{count} READ Requests, {cut} in two segments")
         check(count >= 3840, "not all READ Requests are in the capture")
@@ -201,7 +202,7 @@ def mtu_shrinks(markers):
     """MPA-67: MULPDU follows EMSS, and the data stays right."""
     link(1500)
     size, count = 60000, 3000
-    env = {"USIW_CRC": "on", "USIW_MARKERS": markers}
+    env = {"USIW_CRC": "on", "USIW_MARKERS": markers, **harness.WIRE}
     with Test(f"MTU shrinks, markers {markers}") as test:
         port = harness.free_port()
         common = ["-V", "-C", count, "-S", size, "-p", port, "-a", ADDRESS]
@@ -319,7 +320,7 @@ def relayed(markers, crc):
     """MPA-77, MPA-88: boundaries of segments have no meaning."""
     link(65536)
     size, count = 5001, 60
-    env = {"USIW_CRC": crc, "USIW_MARKERS": markers}
+    env = {"USIW_CRC": crc, "USIW_MARKERS": markers, **harness.WIRE}
     with Test(f"relay, markers {markers}, CRC {crc}") as test:
         port = harness.free_port()
         common = ["-V", "-C", count, "-S", size, "-a", ADDRESS, "-p"]

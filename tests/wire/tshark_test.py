@@ -253,7 +253,8 @@ def check_marked(text, path, env, are_lone):
 
 harness.confine(__file__, "tcpdump", "tshark", is_root=False)
 harness.main([
-    (name, functools.partial(over, mtu, env)) for name, mtu, env in (
+    (name, functools.partial(over, mtu, {**env, **harness.WIRE}))
+    for name, mtu, env in (
         ("crc-on", 65536, {"USIW_CRC": "on"}),
         ("crc-on-mtu1500", 1500, {"USIW_CRC": "on"}),
         ("crc-off", 65536, {"USIW_CRC": "off"}),
