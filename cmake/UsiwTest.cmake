@@ -5,25 +5,54 @@
 # failed.
 #
 #   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
-#                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [SERIAL] [UNIT])
+#                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [OVER <path>]
+#                 [ONLY_OVER <path>] [SERIAL] [UNIT])
 #       A cmocka program of that name in build/bin, run as test <name>.  UNIT:
 #       it needs no network, no device and no other program.  It gets the label
 #       unit, and target usiw-unit-tests builds it, for builders of packages.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
-#                 [TIMEOUT <s>] [ENV <A=b>] [ONLY_WITH <name>] [SERIAL]
-#                 [CROSS])
+#                 [TIMEOUT <s>] [ENV <A=b>] [OVER <path>]
+#                 [ONLY_OVER <path>] [ONLY_WITH <name>] [SERIAL] [CROSS])
 #       A command run as test <name> in the build directory, with
 #       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: it
 #       runs only with ctest -C <name>.  CROSS: a build for another machine has
 #       it, too.  It has no other script tests.
 #
 # Labels are described in tests/README.md. The default is fast.
+#
+# OVER wire|local: the path of connections that stay on this host, as
+# tests/README.md describes: TCP, or shared memory. Without it, local. So no test
+# depends on the default of USIW_LOCAL. ONLY_OVER: the same, and USIW_TEST_OVER
+# does not change it: the test examines that path, or exists for either. OVER
+# both: a script test is two tests, <name> over the wire and <name>-local.
+set(USIW_TEST_OVER "" CACHE STRING
+	"wire or local: the path of all tests that can use both; empty: each as \
+its CMakeLists.txt says")
+set_property(CACHE USIW_TEST_OVER PROPERTY STRINGS "" wire local)
 
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 	add_custom_target(usiw-unit-tests)
 endif()
+
+# The setting that makes a test use a path.
+function(usiw_test_path over only_over ret_env)
+	set(path local)
+	if(only_over)
+		set(path ${only_over})
+	elseif(USIW_TEST_OVER)
+		set(path ${USIW_TEST_OVER})
+	elseif(over)
+		set(path ${over})
+	endif()
+	set(env_wire USIW_LOCAL=off)
+	set(env_local USIW_LOCAL=auto)
+	if(NOT env_${path})
+		message(FATAL_ERROR "a test is over wire or local, not ${path}")
+	endif()
+	set(${ret_env} ${env_${path}} PARENT_SCOPE)
+endfunction()
 
 function(usiw_test_properties name labels timeout env is_serial)
 	if(NOT labels)
@@ -47,7 +76,7 @@ function(usiw_test_properties name labels timeout env is_serial)
 endfunction()
 
 function(usiw_add_test name)
-	cmake_parse_arguments(T "SERIAL;UNIT" "TIMEOUT"
+	cmake_parse_arguments(T "SERIAL;UNIT" "TIMEOUT;OVER;ONLY_OVER"
 		"SOURCES;LIBS;INCLUDES;LABELS;ENV" ${ARGN})
 	if(NOT CMOCKA_FOUND)
 		message(FATAL_ERROR "test ${name} needs cmocka "
@@ -69,19 +98,27 @@ function(usiw_add_test name)
 		list(APPEND T_LABELS unit)
 		add_dependencies(usiw-unit-tests ${name})
 	endif()
-	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
-		"${T_SERIAL}")
+	usiw_test_path("${T_OVER}" "${T_ONLY_OVER}" path_env)
+	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}"
+		"${path_env};${T_ENV}" "${T_SERIAL}")
 endfunction()
 
 function(usiw_add_script_test name)
-	cmake_parse_arguments(T "SERIAL;CROSS" "TIMEOUT;ONLY_WITH"
+	cmake_parse_arguments(T "SERIAL;CROSS"
+		"TIMEOUT;ONLY_WITH;OVER;ONLY_OVER"
 		"COMMAND;LABELS;ENV" ${ARGN})
+	if("${T_OVER}" STREQUAL both AND NOT T_ONLY_OVER)
+		usiw_add_script_test(${name} ${ARGN} ONLY_OVER wire)
+		usiw_add_script_test(${name}-local ${ARGN} ONLY_OVER local)
+		return()
+	endif()
 	if(CMAKE_CROSSCOMPILING AND NOT T_CROSS)
 		return()
 	endif()
 	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
 		CONFIGURATIONS ${T_ONLY_WITH}
 		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}" "${T_ENV}"
-		"${T_SERIAL}")
+	usiw_test_path("${T_OVER}" "${T_ONLY_OVER}" path_env)
+	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}"
+		"${path_env};${T_ENV}" "${T_SERIAL}")
 endfunction()
