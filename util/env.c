@@ -33,6 +33,9 @@
 	X("USIW_LOCAL", WORD, local, 0, 0, "auto|off|any", "off",              \
 	  "shared memory towards peers on this host: with the same user, "     \
 	  "never, or with any user")                                           \
+	X("USIW_LOCAL_AFTER", NUM, local_after, 0, 65536, "0..65536", "32",    \
+	  "FPDUs that a connection carries before it changes to shared "       \
+	  "memory")                                                            \
 	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",          \
 	  "show usiw devices only, or beside the machine's RDMA hardware")     \
 	X("USIW_PERSONA", WORD, persona, 0, 0, "rnic|ca", "rnic",              \

@@ -167,8 +167,6 @@ static int accept_reply(struct cm_conn *conn,
 	if (ret < 0)
 		return ret;
 	/* From here on there is no way back. */
-	if (!conn->is_bare)
-		rnic_start_offer(&conn->start);
 	if (rnic_start_established(&conn->start, ret_ev) == 0)
 		return 0;
 	cm_conn_free(conn);

@@ -27,7 +27,6 @@ struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active)
 	local->mem = mem;
 	local->wake_fd = wake_fd;
 	local->is_asleep = true;
-	local->state = is_active ? RNIC_LOCAL_ON : RNIC_LOCAL_OFFERED;
 	rnic_local_memory_divide(mem, is_active, &local->tx, &local->rx);
 	atomic_store_explicit(&local->rx.shared->reader, RNIC_RING_ASLEEP,
 			      memory_order_seq_cst);
@@ -182,6 +181,36 @@ void rnic_local_leave_rx(struct rnic_local *local)
 	atomic_thread_fence(memory_order_seq_cst);
 	rnic_fd_close(local->wake_fd);
 	local->wake_fd = -1;
+}
+
+/* ---- from TCP to the rings ---- */
+
+int rnic_local_tx_begin(struct rnic_local *local, uint64_t tcp_octets)
+{
+	struct rnic_ring_start start = { .tcp_octets = tcp_octets };
+	struct iovec iov = { &start, sizeof(start) };
+
+	if (rnic_ring_write(&local->tx, &iov, 1, 0, sizeof(start)) !=
+	    (ssize_t)sizeof(start))
+		return -EPROTO;
+	local->is_tx_on = true;
+	local_written(local, false);
+	return 0;
+}
+
+int rnic_local_rx_begin(struct rnic_local *local, uint64_t *ret_tcp_octets)
+{
+	struct rnic_ring_start start;
+	struct iovec iov = { &start, sizeof(start) };
+
+	if (!rnic_ring_has_octets(&local->rx))
+		return 0;
+	if (rnic_ring_read(&local->rx, &iov, 1, 0, sizeof(start)) !=
+	    (ssize_t)sizeof(start))
+		return -EPROTO;
+	*ret_tcp_octets = start.tcp_octets;
+	local->is_rx_on = true;
+	return 1;
 }
 
 /* ---- octets ---- */

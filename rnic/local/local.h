@@ -23,6 +23,24 @@ struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active);
 /* NULL: nothing. */
 void rnic_local_free(struct rnic_local *local);
 
+/* ---- from TCP to the rings ---- */
+
+/*
+ * Send by the ring from here on.  @tcp_octets: what this end has sent by TCP.
+ * The other end has to have the memory: the active side has taken it, the
+ * passive side has heard from the active side.
+ * Return: 0; perhaps has_left_tx, because the other end cannot be woken;
+ * -EPROTO: the other end breaks the rules, and nothing has changed.
+ */
+int rnic_local_tx_begin(struct rnic_local *local, uint64_t tcp_octets);
+
+/*
+ * Has the other end begun to send by the ring?
+ * @tcp_octets: what it has sent by TCP before.
+ * Return: 1: yes, this is the first call that says so; 0: not yet; -EPROTO.
+ */
+int rnic_local_rx_begin(struct rnic_local *local, uint64_t *ret_tcp_octets);
+
 /* ---- octets ---- */
 
 /*
@@ -88,7 +106,7 @@ void rnic_local_leave_rx(struct rnic_local *local);
 /* Do octets of this end leave by the ring? */
 static inline bool rnic_local_sends(const struct rnic_local *local)
 {
-	return local->state == RNIC_LOCAL_ON && !local->has_left_tx;
+	return local->is_tx_on && !local->has_left_tx;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 #include "os/tcp.h"
 
 /* Of the name, and of the offer: both change with the layout of the memory. */
-#define MEET_VERSION 1u
+#define MEET_VERSION 2u
 #define MEET_MAGIC 0x7573774cu
 /* Anybody may connect to the name: so many are looked at. */
 #define MEET_BACKLOG 8
@@ -108,6 +109,22 @@ static int peer_check(int fd)
 	return cred.uid == geteuid() ? 0 : -EACCES;
 }
 
+/* ---- descriptors ---- */
+
+/* Connections work without the local path, and the application needs
+ * descriptors for more of them: a quarter is left to it.  Return: @fd;
+ * -EMFILE. */
+static int fd_spare(int fd)
+{
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    (rlim_t)fd < limit.rlim_cur - limit.rlim_cur / 4)
+		return fd;
+	rnic_fd_close(fd);
+	return -EMFILE;
+}
+
 /* ---- the active side, first ---- */
 
 int rnic_meet_listen(int tcp_fd)
@@ -118,7 +135,7 @@ int rnic_meet_listen(int tcp_fd)
 
 	if (rc < 0)
 		return rc;
-	fd = rnic_sock_open(AF_UNIX, SOCK_STREAM);
+	fd = fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
 	if (fd < 0)
 		return fd;
 	if (rnic_tcp()->bind(fd, (struct sockaddr *)&name.sun, name.len) == 0 &&
@@ -212,7 +229,7 @@ int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
 
 	if (rc < 0)
 		return rc;
-	fd = rnic_sock_open(AF_UNIX, SOCK_STREAM);
+	fd = fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
 	if (fd < 0)
 		return fd;
 	if (rnic_tcp()->connect(fd, (struct sockaddr *)&name.sun, name.len) < 0)
@@ -305,7 +322,7 @@ int rnic_meet_take(int listen_fd, struct rnic_local **ret_local)
 
 		if (fd < 0)
 			return i ? rc : -errno;
-		fd = rnic_fd_own(fd);
+		fd = fd_spare(rnic_fd_own(fd));
 		rc = fd < 0 ? fd : offer_take(fd, ret_local);
 		if (rc == 0)
 			return 0;

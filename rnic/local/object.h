@@ -42,6 +42,12 @@ struct rnic_ring_shared {
 	_Alignas(RNIC_RING_LINE) _Atomic uint32_t reader;
 };
 
+/* The first octets of a ring: a line, so that others are aligned as before. */
+struct rnic_ring_start {
+	uint64_t tcp_octets; /* of the stream, sent by TCP before */
+	uint8_t unused[RNIC_RING_LINE - sizeof(uint64_t)];
+};
+
 /* One end of a ring. */
 struct rnic_ring {
 	struct rnic_ring_shared *shared;
@@ -50,23 +56,20 @@ struct rnic_ring {
 	uint64_t peer; /* the other end's, when it was last looked at */
 };
 
-enum rnic_local_state {
-	RNIC_LOCAL_OFFERED, /* passive side: the first octets decide */
-	RNIC_LOCAL_ON,
-};
-
 struct rnic_local {
-	enum rnic_local_state state;
 	void *mem;
 	struct rnic_ring tx, rx;
 	int wake_fd;	   /* AF_UNIX; one octet wakes; -1: it has failed */
 	bool is_asleep;	   /* or has been woken since */
+	bool is_tx_on;	   /* this end has begun to send by the ring */
+	bool is_rx_on;	   /* the other end has */
 	bool has_left_tx;  /* this end sends by TCP again */
 	bool has_left_rx;  /* the other end does, and the ring is read */
 	bool wakes_later;  /* short sends leave the wake-up to the caller */
 	bool is_wake_due;  /* ... which is due */
 	bool is_tcp_due;   /* the socket is to be looked at, too */
 	bool is_left_told; /* ... and the other end knows, or will */
+	uint64_t tcp_rest; /* octets to come by TCP before those of the ring */
 	int tcp_status; /* < 0: the socket's error, behind the ring's octets */
 };
 

@@ -228,7 +228,6 @@ int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
 			      rnic_stream_depth_min(ord, set->ord));
 	if (rc < 0)
 		return rc;
-	rnic_start_offer(&attach->start);
 	/* ESTABLISHED comes at once; what TCP does not take of the Reply the
 	 * engine sends. */
 	return rnic_attach_wait(attach, ret_start);

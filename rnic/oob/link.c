@@ -261,10 +261,8 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 		rnic_stream_conn(link->start.stream), pd, sizeof(pd),
 		depth_with_ack(oob->opt.ird, util_settings()->ird),
 		depth_with_ack(util_settings()->ord, UINT8_MAX));
-	if (rc == 0) {
-		rnic_start_offer(&link->start);
+	if (rc == 0)
 		rc = rnic_start_established(&link->start, &ev);
-	}
 	if (rc == 0)
 		rc = rnic_start_watch(&link->start, EPOLLIN);
 	if (rc < 0)

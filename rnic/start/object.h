@@ -23,7 +23,6 @@ struct rnic_start {
 	struct sockaddr_storage local, peer; /* AF_UNSPEC: not connected */
 	uint16_t ird, ord;		     /* agreed */
 	uint32_t epoll_events;		/* as registered; 0: not registered */
-	uint32_t wake_events;		/* the same for rnic_stream_wake_fd() */
 	struct rnic_timer timer;	/* the time limit of its phase */
 	struct rnic_acceptor *acceptor; /* half open; NULL: it is not */
 	TAILQ_ENTRY(rnic_start) half_open_link;

@@ -69,23 +69,8 @@ int rnic_start_fd(const struct rnic_start *start)
 	return start->stream ? rnic_stream_fd(start->stream) : start->fd;
 }
 
-/* What the peer sends on the local path, too. */
-static int start_watch_wake(struct rnic_start *start, uint32_t events)
-{
-	int fd = start->stream ? rnic_stream_wake_fd(start->stream) : -1;
-
-	if (fd < 0)
-		return 0;
-	return rnic_loop_watch(fd, start->tag, start->ref, events & EPOLLIN,
-			       &start->wake_events);
-}
-
 int rnic_start_watch(struct rnic_start *start, uint32_t events)
 {
-	int ret = start_watch_wake(start, events);
-
-	if (ret < 0)
-		return ret;
 	return rnic_loop_watch(rnic_start_fd(start), start->tag, start->ref,
 			       events, &start->epoll_events);
 }
@@ -95,7 +80,6 @@ void rnic_start_close(struct rnic_start *start)
 {
 	(void)rnic_start_watch(start, 0);
 	start->epoll_events = 0;
-	start->wake_events = 0;
 	if (start->stream)
 		rnic_stream_free(start->stream);
 	else
@@ -114,8 +98,6 @@ int rnic_start_open(struct rnic_start *start, const struct smpa_options *opt,
 	if (ret < 0)
 		return ret;
 	start->fd = -1; /* the stream's now */
-	if (opt->role == SMPA_INITIATOR && !opt->bare)
-		rnic_stream_meet(start->stream);
 	return smpa_conn_start(rnic_stream_conn(start->stream), pd, pd_len);
 }
 
@@ -144,17 +126,8 @@ int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev)
 	}
 }
 
-void rnic_start_offer(struct rnic_start *start)
-{
-	rnic_stream_offer(start->stream);
-}
-
 int rnic_start_is_heard(struct rnic_start *start)
 {
-	if (rnic_stream_offer_is_declined(start->stream)) {
-		(void)start_watch_wake(start, 0);
-		rnic_stream_offer_end(start->stream);
-	}
 	return rnic_stream_start_is_heard(start->stream);
 }
 

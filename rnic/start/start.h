@@ -42,10 +42,7 @@ int rnic_start_open(struct rnic_start *start, const struct smpa_options *opt,
  *   -ECONNRESET: the peer has closed, in any way; -errno.
  */
 int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev);
-/* For a Responder that is about to accept, for a QP: offers the local path. */
-void rnic_start_offer(struct rnic_start *start);
-/* ESTABLISHED, Responder: as rnic_stream_start_is_heard(), on the local path,
- * too. Locked. */
+/* ESTABLISHED, Responder: as rnic_stream_start_is_heard(). Locked. */
 int rnic_start_is_heard(struct rnic_start *start);
 /* For a Responder that has accepted. Return: 0: ESTABLISHED; -errno. */
 int rnic_start_established(struct rnic_start *start, struct smpa_event *ret_ev);

@@ -49,11 +49,11 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
 	rnic_stream_carrier_begin(stream);
-	/* No siw connects out of band, or shares memory. */
-	if (!qp->sq.ack.is_on && !stream->local)
+	/* No siw connects out of band. */
+	if (!qp->sq.ack.is_on)
 		rnic_stream_probe_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
-	rnic_stream_begin(stream);
+	rnic_stream_tx(stream);
 unlead:
 	rnic_engine_unlead(qp->engine);
 	return rc;

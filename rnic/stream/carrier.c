@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "../../util/env.h"
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
@@ -14,66 +14,33 @@
 #include "local/ring.h"
 #include "os/fd.h"
 #include "os/stat.h"
-#include "os/tcp.h"
 #include "qp/object.h"
 
-/* ---- while MPA starts ---- */
+/* The number of FPDUs doubles from try to try. */
+#define MEET_TRIES 12
 
-/* That a peer is elsewhere, or speaks no such thing, is as usual as can be. */
-static void meet_log(const char *what, int rc)
+/* ---- from TCP to the rings ---- */
+
+void rnic_stream_carrier_begin(struct rnic_stream *stream)
 {
-	if (rc != -EOPNOTSUPP && rc != -EREMOTE && rc != -ECONNREFUSED &&
-	    rc != -EAGAIN)
-		util_info("rnic", "local path: cannot %s: %s; TCP is used",
-			  what, strerror(-rc));
+	if (util_settings()->local == UTIL_LOCAL_OFF)
+		return;
+	stream->meet_at = util_settings()->local_after;
+	stream->meet_tries = MEET_TRIES;
 }
 
-void rnic_stream_meet(struct rnic_stream *stream)
+/* This end sends by the ring now. */
+static void carrier_tx_begin(struct rnic_stream *stream)
 {
-	int fd = rnic_meet_listen(stream->source.fd);
+	struct rnic_local *local = stream->local;
 
-	if (fd < 0)
-		meet_log("listen for the peer", fd);
-	else
-		stream->meet_fd = fd;
-}
-
-void rnic_stream_offer(struct rnic_stream *stream)
-{
-	int rc = rnic_meet_offer(stream->source.fd, &stream->local);
-
-	if (rc < 0)
-		meet_log("offer it", rc);
-}
-
-int rnic_stream_wake_fd(const struct rnic_stream *stream)
-{
-	return stream->local ? stream->local->wake_fd : -1;
-}
-
-bool rnic_stream_offer_is_declined(const struct rnic_stream *stream)
-{
-	uint8_t octet;
-
-	return stream->local && !rnic_ring_has_octets(&stream->local->rx) &&
-	       rnic_tcp()->recv(stream->local->wake_fd, &octet, 1,
-				MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
-void rnic_stream_offer_end(struct rnic_stream *stream)
-{
-	rnic_local_free(stream->local);
-	stream->local = NULL;
-}
-
-/* ---- with a QP ---- */
-
-/* From here on no CRC is computed or checked: both ends know. */
-static void carrier_on(struct rnic_stream *stream)
-{
-	stream->local->state = RNIC_LOCAL_ON;
-	(void)smpa_conn_tx_drop_crc(stream->conn);
-	(void)smpa_conn_rx_drop_crc(stream->conn);
+	if (rnic_local_tx_begin(local, stream->tx_octets) < 0)
+		return; /* reading finds that out, too */
+	stream->is_tx_blocked = false;
+	stream->meet_tries = 0;
+	/* Octets that go by TCP after all are checked there. */
+	if (!local->has_left_tx)
+		(void)smpa_conn_tx_drop_crc(stream->conn);
 	rnic_stat_add(RNIC_STAT_local_opened, 1);
 	util_info("rnic", "qp 0x%06x: octets go through shared memory",
 		  stream->qp ? stream->qp->num : 0);
@@ -85,37 +52,131 @@ static int carrier_add(struct rnic_stream *stream)
 	int rc = rnic_engine_add_wake(stream->engine, &stream->source,
 				      stream->local->wake_fd);
 
-	if (rc < 0)
-		rnic_local_leave_rx(stream->local);
-	else
+	if (rc == 0)
 		stream->local->wakes_later = true;
 	return rc;
 }
 
-void rnic_stream_carrier_begin(struct rnic_stream *stream)
+static void carrier_free(struct rnic_stream *stream)
 {
-	int rc;
+	rnic_local_free(stream->local);
+	stream->local = NULL;
+}
 
-	if (stream->meet_fd >= 0) {
-		rc = rnic_meet_take(stream->meet_fd, &stream->local);
-		rnic_fd_close(stream->meet_fd);
-		stream->meet_fd = -1;
-		if (rc < 0)
-			meet_log("take it", rc);
-		else
-			carrier_on(stream);
-	}
-	if (!stream->local)
-		return;
+static void carrier_unlisten(struct rnic_stream *stream)
+{
+	rnic_fd_close(stream->meet_fd);
+	stream->meet_fd = -1;
+}
+
+/* Initiator.  Until this end has begun, the other one does not. */
+static int carrier_take(struct rnic_stream *stream)
+{
+	int rc = rnic_meet_take(stream->meet_fd, &stream->local);
+
+	if (rc == -EAGAIN)
+		return rc;
+	carrier_unlisten(stream);
+	if (rc < 0)
+		return rc;
 	rc = carrier_add(stream);
 	if (rc < 0)
-		meet_log("wait for it", rc);
+		carrier_free(stream);
+	else
+		carrier_tx_begin(stream);
+	return rc;
 }
 
-void rnic_stream_carrier_agreed(struct rnic_stream *stream)
+/* Responder. */
+static int carrier_offer(struct rnic_stream *stream)
 {
-	carrier_on(stream);
+	int rc = rnic_meet_offer(stream->source.fd, &stream->local);
+
+	if (rc < 0)
+		return rc;
+	rc = carrier_add(stream);
+	if (rc < 0) /* the other end may have it already */
+		rnic_local_leave_rx(stream->local);
+	return rc;
 }
+
+static int carrier_step(struct rnic_stream *stream)
+{
+	if (!stream->is_initiator)
+		return carrier_offer(stream);
+	if (stream->meet_fd >= 0)
+		return carrier_take(stream);
+	stream->meet_fd = rnic_meet_listen(stream->source.fd);
+	return stream->meet_fd < 0 ? stream->meet_fd : -EAGAIN;
+}
+
+static uint64_t carrier_fpdu_cnt(const struct rnic_stream *stream)
+{
+	const struct smpa_counters *cnt = smpa_conn_counters(stream->conn);
+
+	return cnt->tx_fpdu + cnt->rx_fpdu;
+}
+
+static void carrier_meet(struct rnic_stream *stream)
+{
+	bool was_listening = stream->meet_fd >= 0;
+	int rc = carrier_step(stream);
+	uint64_t cnt = carrier_fpdu_cnt(stream);
+
+	stream->meet_tries--;
+	/* Both ends count the same FPDUs.  The Initiator takes between two
+	 * tries of the Responder: if it finds that one connected, and without
+	 * an offer yet, it hangs up. */
+	stream->meet_at = 2 * cnt + 1;
+	if (!was_listening && stream->meet_fd >= 0)
+		stream->meet_at = cnt + cnt / 2 + 1;
+	/* The peer is elsewhere, or its user is another one: for good. */
+	if (rc == -EREMOTE || rc == -EACCES)
+		stream->meet_tries = 0;
+	if (!stream->meet_tries && stream->meet_fd >= 0)
+		carrier_unlisten(stream);
+	if (rc < 0 && rc != -EREMOTE && rc != -ECONNREFUSED && rc != -EAGAIN &&
+	    rc != -EPIPE)
+		util_info("rnic",
+			  "qp 0x%06x: no shared memory with the peer: %s; TCP "
+			  "is used",
+			  stream->qp ? stream->qp->num : 0, strerror(-rc));
+}
+
+void rnic_stream_carrier_check(struct rnic_stream *stream)
+{
+	/* What has been offered may be declined. */
+	if (!stream->local && stream->phase == RNIC_STREAM_RUN &&
+	    carrier_fpdu_cnt(stream) >= stream->meet_at)
+		carrier_meet(stream);
+}
+
+/* The other end sends by the ring, or will when TCP is read so far. */
+static int carrier_rx_begin(struct rnic_stream *stream, uint64_t tcp_octets)
+{
+	struct rnic_local *local = stream->local;
+
+	if (tcp_octets < stream->rx_octets)
+		return -EPROTO;
+	local->tcp_rest = tcp_octets - stream->rx_octets;
+	local->is_tcp_due = true;
+	/* What comes by TCP has its CRC, which is not looked at any more. */
+	(void)smpa_conn_rx_drop_crc(stream->conn);
+	if (!local->is_tx_on && local->wake_fd >= 0 &&
+	    stream->phase == RNIC_STREAM_RUN)
+		carrier_tx_begin(stream);
+	return 0;
+}
+
+int rnic_stream_carrier_listen(struct rnic_stream *stream)
+{
+	uint64_t tcp_octets;
+	int rc = rnic_local_rx_begin(stream->local, &tcp_octets);
+
+	return rc > 0 ? carrier_rx_begin(stream, tcp_octets) : rc;
+}
+
+/* ---- and back ---- */
 
 void rnic_stream_carrier_remove(struct rnic_stream *stream)
 {
@@ -129,31 +190,19 @@ void rnic_stream_carrier_remove(struct rnic_stream *stream)
 	stream->local->wakes_later = false;
 }
 
-static void carrier_drop(struct rnic_stream *stream)
-{
-	if (stream->engine)
-		rnic_stream_carrier_remove(stream);
-	rnic_local_free(stream->local);
-	stream->local = NULL;
-}
-
-void rnic_stream_carrier_refused(struct rnic_stream *stream)
-{
-	carrier_drop(stream);
-}
-
 void rnic_stream_carrier_lost(struct rnic_stream *stream)
 {
 	struct rnic_local *local = stream->local;
 
-	if (local->state == RNIC_LOCAL_OFFERED &&
-	    !rnic_ring_has_octets(&local->rx)) {
-		carrier_drop(stream);
-		return;
-	}
 	rnic_stream_carrier_remove(stream);
-	rnic_local_leave_tx(local);
+	if (local->is_tx_on)
+		rnic_local_leave_tx(local);
+	/* Behind this the other end does not begin any more, or is seen to have
+	 * begun. */
 	rnic_local_leave_rx(local);
+	if (!local->is_tx_on && !local->is_rx_on &&
+	    !rnic_ring_has_octets(&local->rx))
+		carrier_free(stream);
 }
 
 bool rnic_stream_carrier_tell(struct rnic_stream *stream)
@@ -166,8 +215,6 @@ bool rnic_stream_carrier_tell(struct rnic_stream *stream)
 		.stag = 1,
 	};
 
-	if (local->state != RNIC_LOCAL_ON)
-		return false;
 	local->is_left_told = true;
 	rnic_stat_add(RNIC_STAT_local_left, 1);
 	util_info("rnic", "qp 0x%06x: back from shared memory to TCP",
@@ -200,7 +247,8 @@ void rnic_stream_carrier_watch(struct rnic_stream *stream, bool wants_in)
 
 	if (!source->has_wake)
 		return;
-	if (wants_in && !local->has_left_rx)
+	/* Until the rest has come by TCP, the socket tells. */
+	if (wants_in && !local->has_left_rx && !local->tcp_rest)
 		in = &local->rx.shared->head;
 	if (wants_out)
 		out = &local->tx.shared->tail;

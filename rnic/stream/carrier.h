@@ -1,41 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What carries a stream's octets: TCP, or the local path (local/), which both
- * ends agree on while MPA starts (local/meet.h).  The TCP connection stays: it
- * tells of the peer's end, and carries octets again where the local path fails.
+ * What carries a stream's octets: TCP at first, and the local path (local/)
+ * when the stream has carried USIW_LOCAL_AFTER FPDUs and both ends have met
+ * (local/meet.h).  The TCP connection stays: it tells of the peer's end, and
+ * carries octets again where the local path fails.  All calls under the lead.
  */
 #ifndef RNIC_STREAM_CARRIER_H
 #define RNIC_STREAM_CARRIER_H
 
 #include "object.h"
 
-/* ---- while MPA starts; whoever makes the connection ------------------------
- */
-
-/* Initiator, before the Request: let the peer find this end. */
-void rnic_stream_meet(struct rnic_stream *stream);
-
-/* Responder, before the Reply that accepts, if a QP will take the stream. */
-void rnic_stream_offer(struct rnic_stream *stream);
-
-/* What is readable when the peer uses what was offered; -1: nothing is. */
-int rnic_stream_wake_fd(const struct rnic_stream *stream);
-
-/* Has the peer declined?  What was offered is taken back then, and
- * rnic_stream_wake_fd() is as it was until rnic_stream_offer_end(). */
-bool rnic_stream_offer_is_declined(const struct rnic_stream *stream);
-void rnic_stream_offer_end(struct rnic_stream *stream);
-
-/* ---- with a QP, under the lead ----------------------------------------------
- */
-
-/* The QP has taken the stream.  Initiator: this decides, and its first FPDU
- * tells the peer. */
+/* A QP has taken the stream. */
 void rnic_stream_carrier_begin(struct rnic_stream *stream);
 
-/* Responder: the peer's first octets came by the ring, or by TCP. */
-void rnic_stream_carrier_agreed(struct rnic_stream *stream);
-void rnic_stream_carrier_refused(struct rnic_stream *stream);
+/*
+ * Before a pass: if it is time, one step towards the local path.  The stream
+ * may send by it then, and is_tx_blocked is false.
+ */
+void rnic_stream_carrier_check(struct rnic_stream *stream);
+static inline void rnic_stream_carrier_meet(struct rnic_stream *stream)
+{
+	if (stream->meet_tries)
+		rnic_stream_carrier_check(stream);
+}
+
+/*
+ * With memory, and without octets from it: has the other end begun to use it?
+ * This end does the same then.  Return: 0; -EPROTO.
+ */
+int rnic_stream_carrier_listen(struct rnic_stream *stream);
 
 /* The other end's wake socket has gone: both directions go back to TCP. */
 void rnic_stream_carrier_lost(struct rnic_stream *stream);

@@ -24,7 +24,9 @@ struct rnic_local;
 struct rnic_stream {
 	struct rnic_source source;    /* the socket */
 	struct rnic_local *local;     /* NULL: octets go by TCP only */
-	int meet_fd;		      /* Initiator, in START; -1: none */
+	int meet_fd;		      /* the Initiator listens; -1: no */
+	uint64_t meet_at;	      /* FPDUs before the next try */
+	uint8_t meet_tries;	      /* left; 0: it stays on TCP */
 	enum rnic_stream_phase phase; /* changed by rnic_stream_enter() */
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */
@@ -43,7 +45,8 @@ struct rnic_stream {
 	size_t start_taken;	       /* octets of the peer's start frame */
 	uint64_t deadline_ns;	       /* 0: none */
 	int send_error;		       /* what a send got from the socket */
-	uint64_t tx_octets;	       /* taken by TCP since the start */
+	uint64_t tx_octets;	       /* sent since the start */
+	uint64_t rx_octets;	       /* taken from TCP since the start */
 	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
 	uint64_t nudge_ns; /* when to wake the thread on the send CQ; 0 */

@@ -93,6 +93,7 @@ static void stream_transmit(struct rnic_stream *stream)
 
 void rnic_stream_tx(struct rnic_stream *stream)
 {
+	rnic_stream_carrier_meet(stream);
 	/* TCP is full: epoll or a polling thread sees when it is not. */
 	if (stream->is_tx_blocked)
 		return;
@@ -170,6 +171,7 @@ static void stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
+	rnic_stream_carrier_meet(stream);
 	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream)) {
 		rc = events & EPOLLERR ? stream_error(stream) : 0;
 		stream_note_error(stream, rc);
@@ -214,15 +216,6 @@ void rnic_stream_unwakeable(struct rnic_stream *stream)
 {
 	rnic_stream_carrier_unwakeable(stream);
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
-}
-
-void rnic_stream_begin(struct rnic_stream *stream)
-{
-	/* Nothing tells of what the peer has written to the ring already. */
-	if (stream->local && rnic_stream_wake_fd(stream) < 0)
-		rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
-	else
-		rnic_stream_tx(stream);
 }
 
 void rnic_stream_resume(struct rnic_stream *stream)

@@ -13,16 +13,13 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
  */
 void rnic_stream_look(struct rnic_stream *stream, bool is_woken);
 
-/* The QP has taken it: transmit what waits. */
-void rnic_stream_begin(struct rnic_stream *stream);
-
 /* The peer did not learn of octets in the ring: it does by TCP. */
 void rnic_stream_unwakeable(struct rnic_stream *stream);
 
 /* What kept the stream from being read is gone: as rnic_stream_pass(). */
 void rnic_stream_resume(struct rnic_stream *stream);
 
-/* The QP's queue got work. */
+/* The QP's queue got work, or the QP has taken the stream. */
 void rnic_stream_tx(struct rnic_stream *stream);
 
 /*

@@ -47,6 +47,42 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 	return len;
 }
 
+static ssize_t socket_recv(struct rnic_stream *stream, const struct iovec *iov,
+			   int cnt, size_t max)
+{
+	int fd = stream->source.fd;
+	ssize_t len = cnt ? rnic_tcp_recv(fd, iov, cnt)
+			  : rnic_tcp_discard(fd, max);
+
+	if (len > 0)
+		stream->rx_octets += (uint64_t)len;
+	return len;
+}
+
+/* What comes by TCP before the octets of the ring, and nothing behind it. */
+static ssize_t socket_recv_rest(struct rnic_stream *stream,
+				const struct iovec *iov, int cnt)
+{
+	struct rnic_local *local = stream->local;
+	struct iovec part[SMPA_IOV_MAX + 1];
+	size_t left = local->tcp_rest < DISCARD_SIZE ? (size_t)local->tcp_rest
+						     : DISCARD_SIZE;
+	size_t max = left;
+	ssize_t len;
+	int part_cnt = 0;
+
+	for (; part_cnt < cnt && left > 0; part_cnt++) {
+		part[part_cnt] = iov[part_cnt];
+		if (part[part_cnt].iov_len > left)
+			part[part_cnt].iov_len = left;
+		left -= part[part_cnt].iov_len;
+	}
+	len = socket_recv(stream, part, part_cnt, max);
+	if (len > 0)
+		local->tcp_rest -= (uint64_t)len;
+	return len;
+}
+
 /* What the socket holds for a stream whose octets come by the ring.  Return: 1:
  * octets; 0: FIN; -EAGAIN: nothing; other -errno: it has failed. */
 static int socket_peek(const struct rnic_stream *stream)
@@ -84,8 +120,6 @@ static ssize_t local_recv_end(struct rnic_stream *stream,
 	len = rnic_local_recv(local, iov, cnt);
 	if (len != -EAGAIN)
 		return len;
-	if (local->state == RNIC_LOCAL_OFFERED)
-		return -EPIPE;
 	if (local->tcp_status < 0)
 		return local->tcp_status;
 	return status > 0 ? -EPROTO : 0;
@@ -99,29 +133,56 @@ static ssize_t local_recv(struct rnic_stream *stream, const struct iovec *iov,
 
 	if (len == -EAGAIN)
 		len = local_recv_end(stream, iov, cnt);
-	if (len > 0) {
+	if (len > 0)
 		rnic_stat_count(stream_part(stream), RNIC_STAT_local_rx_octets,
 				(uint64_t)len);
-		if (local->state == RNIC_LOCAL_OFFERED)
-			rnic_stream_carrier_agreed(stream);
-	} else if (len == -EPIPE && local->state == RNIC_LOCAL_OFFERED) {
-		rnic_stream_carrier_refused(stream);
-	}
 	return len;
+}
+
+/* Once the peer sends by the ring.  Return: as rnic_stream_recv(); -EPIPE: read
+ * the socket. */
+static ssize_t ring_recv(struct rnic_stream *stream, const struct iovec *iov,
+			 int cnt)
+{
+	if (stream->local->tcp_rest > 0)
+		return socket_recv_rest(stream, iov, cnt);
+	return local_recv(stream, iov, cnt);
+}
+
+/* The ring has been offered. */
+static ssize_t offered_recv(struct rnic_stream *stream, const struct iovec *iov,
+			    int cnt)
+{
+	struct rnic_local *local = stream->local;
+	int rc = rnic_stream_carrier_listen(stream);
+	ssize_t len;
+
+	if (rc < 0)
+		return rc;
+	if (local->is_rx_on)
+		return ring_recv(stream, iov, cnt);
+	len = socket_recv(stream, iov, cnt, DISCARD_SIZE);
+	if (len > 0 || len == -EAGAIN)
+		return len;
+	/* The peer's end, and perhaps octets in the ring before it. */
+	rc = rnic_stream_carrier_listen(stream);
+	if (rc < 0 || !local->is_rx_on)
+		return rc < 0 ? rc : len;
+	local->tcp_status = (int)len;
+	return ring_recv(stream, iov, cnt);
 }
 
 ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt)
 {
-	ssize_t len = -EPIPE;
+	ssize_t len;
 
-	if (stream->local)
-		len = local_recv(stream, iov, cnt);
+	if (stream->local && !stream->local->is_rx_on)
+		return offered_recv(stream, iov, cnt);
+	len = stream->local ? ring_recv(stream, iov, cnt) : -EPIPE;
 	if (len != -EPIPE)
 		return len;
-	if (cnt == 0)
-		return rnic_tcp_discard(stream->source.fd, DISCARD_SIZE);
-	return rnic_tcp_recv(stream->source.fd, iov, cnt);
+	return socket_recv(stream, iov, cnt, DISCARD_SIZE);
 }
 
 int rnic_stream_discard(struct rnic_stream *stream)

@@ -11,8 +11,6 @@
 
 #include "../../util/alloc.h"
 #include "../../util/env.h"
-#include "local/local.h"
-#include "local/ring.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/guard.h"
@@ -38,8 +36,6 @@ static int stream_lend_start(struct rnic_stream *stream)
 static void stream_release(struct rnic_stream *stream)
 {
 	smpa_conn_free(stream->conn);
-	rnic_local_free(stream->local);
-	rnic_fd_close(stream->meet_fd);
 	free(stream->start_rx);
 	free(stream->start_tx);
 	free(stream);
@@ -162,8 +158,6 @@ int rnic_stream_start_is_heard(const struct rnic_stream *stream)
 	uint8_t octet;
 	ssize_t len;
 
-	if (stream->local && rnic_ring_has_octets(&stream->local->rx))
-		return 1;
 	len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
 			       MSG_PEEK | MSG_DONTWAIT);
 	if (len > 0)

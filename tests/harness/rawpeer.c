@@ -117,17 +117,13 @@ static bool is_probe(const struct smpa_event *ev)
 void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 {
 	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	struct rnicpair_options opt = p->opt;
 	struct rnicpair_start start;
 	struct smpa_event ev;
 	int fd[2];
 
 	memset(raw, 0, sizeof(*raw));
 	rnicpair_sockets(p->opt.sockbuf, fd);
-	/* The peer has a socket only. */
-	opt.meets_nobody = side == 1;
-	opt.offers_nothing = side == 0;
-	rnicpair_start(&opt, fd, &start);
+	rnicpair_start(&p->opt, fd, &start);
 	raw->stream = start.stream[!side];
 	raw->conn = rnic_stream_conn(raw->stream);
 	raw->fd = fd[!side];

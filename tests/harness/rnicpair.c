@@ -80,8 +80,6 @@ static void start_answer(const struct rnicpair_options *opt,
 	case SMPA_EV_REQUEST:
 		must(!smpa_conn_accept(rnic_stream_conn(stream), "pong", 4,
 				       opt->ird, opt->ord));
-		if (!opt->offers_nothing)
-			rnic_stream_offer(stream);
 		return;
 	case SMPA_EV_ESTABLISHED:
 		*state = 1;
@@ -107,8 +105,6 @@ void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 		own.ird = opt->ird;
 		own.ord = opt->ord;
 		must(!rnic_stream_new(fd[i], &own, &ret_start->stream[i]));
-		if (i == 0 && !opt->meets_nobody)
-			rnic_stream_meet(ret_start->stream[i]);
 		must(!smpa_conn_start(rnic_stream_conn(ret_start->stream[i]),
 				      i ? NULL : "ping", i ? 0 : 4));
 	}

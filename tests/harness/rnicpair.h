@@ -32,9 +32,7 @@ struct rnicpair_options {
 	uint32_t srq_wr; /* > 0: side 1 receives from an SRQ */
 	bool has_chan;	 /* completion channel for all CQs */
 	size_t buf_len;
-	int sockbuf; /* SO_SNDBUF and SO_RCVBUF; 0: default */
-	/* Of the local path, if USIW_LOCAL allows it. */
-	bool meets_nobody, offers_nothing;
+	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: default */
 	uint64_t cm_ref; /* side i has cm_ref + i; 0: none */
 };
 

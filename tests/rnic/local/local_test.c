@@ -42,8 +42,6 @@ static void ends_open(struct ends *e)
 		assert_int_equal(rnic_local_memory_map(fd, &mem), 0);
 		e->end[i] = rnic_local_new(mem, wake[i], i == 0);
 		assert_non_null(e->end[i]);
-		/* As the passive side does with the first octets. */
-		e->end[i]->state = RNIC_LOCAL_ON;
 	}
 	close(fd);
 }
@@ -54,7 +52,32 @@ static void ends_close(struct ends *e)
 	rnic_local_free(e->end[1]);
 }
 
+/* Both ends send by the rings, and sleep. */
+static void ends_begin(struct ends *e)
+{
+	uint64_t tcp_octets;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_local_tx_begin(e->end[i], 0), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rnic_local_rx_begin(e->end[i], &tcp_octets),
+				 1);
+		assert_true(rnic_local_woken(e->end[i]));
+		assert_true(rnic_local_sleep(e->end[i], true, false));
+	}
+}
+
 static int setup(void **state)
+{
+	static struct ends e;
+
+	ends_open(&e);
+	ends_begin(&e);
+	*state = &e;
+	return 0;
+}
+
+static int setup_fresh(void **state)
 {
 	static struct ends e;
 
@@ -70,6 +93,8 @@ static int teardown(void **state)
 }
 
 #define ENDS_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define FRESH_TEST(test)                                                       \
+	cmocka_unit_test_setup_teardown(test, setup_fresh, teardown)
 
 static ssize_t put(struct rnic_local *local, const char *text)
 {
@@ -101,6 +126,60 @@ static int wake_cnt(const struct rnic_local *local)
 
 	assert_int_equal(ioctl(local->wake_fd, FIONREAD, &cnt), 0);
 	return cnt;
+}
+
+/* One end after the other, each where its TCP octets end. */
+static void says_where_the_ring_begins(void **state)
+{
+	struct ends *e = *state;
+	uint64_t tcp_octets;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = 20 + (uint64_t)i * 5000000000;
+
+		assert_int_equal(rnic_local_rx_begin(e->end[!i], &tcp_octets),
+				 0);
+		assert_false(rnic_local_sends(e->end[i]));
+		assert_int_equal(rnic_local_tx_begin(e->end[i], at), 0);
+		assert_true(rnic_local_sends(e->end[i]));
+		/* It sleeps: it has to learn of it. */
+		assert_true(rnic_local_is_called(e->end[!i]));
+		assert_int_equal(rnic_local_rx_begin(e->end[!i], &tcp_octets),
+				 1);
+		assert_int_equal(tcp_octets, at);
+		assert_int_equal(put(e->end[i], "octets"), 6);
+		assert_int_equal(get_len(e->end[!i], 100), 6);
+	}
+}
+
+static void begins_and_leaves_where_the_reader_leaves(void **state)
+{
+	struct ends *e = *state;
+	uint64_t tcp_octets;
+
+	rnic_local_leave_rx(e->end[1]);
+	assert_int_equal(rnic_local_tx_begin(e->end[0], 20), 0);
+	assert_false(rnic_local_sends(e->end[0]));
+	assert_true(e->end[0]->has_left_tx);
+	assert_int_equal(rnic_local_rx_begin(e->end[1], &tcp_octets), 1);
+	assert_int_equal(rnic_local_recv(e->end[1], NULL, 0), -EPIPE);
+}
+
+/* Less than its start, or more than the ring: the other end is hostile. */
+static void refuses_a_wrong_start(void **state)
+{
+	static const uint64_t heads[] = { 1, 63, RNIC_RING_SIZE + 1,
+					  UINT64_MAX };
+	struct ends *e = *state;
+	uint64_t tcp_octets;
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		e->end[1]->rx.shared->head = heads[i];
+		e->end[1]->rx.own = e->end[1]->rx.peer = 0;
+		assert_int_equal(rnic_local_rx_begin(e->end[1], &tcp_octets),
+				 -EPROTO);
+		assert_false(e->end[1]->is_rx_on);
+	}
 }
 
 static void wakes_only_a_sleeper(void **state)
@@ -157,7 +236,8 @@ static void wakes_a_writer_that_waits(void **state)
 	assert_int_equal(wake_cnt(a), 1);
 	assert_int_equal(get_len(b, RNIC_RING_SIZE), RNIC_RING_SIZE / 2 - 100);
 	assert_int_equal(wake_cnt(a), 1);
-	assert_int_equal(rnic_local_acked(a), RNIC_RING_SIZE);
+	assert_int_equal(rnic_local_acked(a),
+			 sizeof(struct rnic_ring_start) + RNIC_RING_SIZE);
 }
 
 static void throws_away(void **state)
@@ -327,6 +407,9 @@ static void both_ends_sleep_and_wake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		FRESH_TEST(says_where_the_ring_begins),
+		FRESH_TEST(begins_and_leaves_where_the_reader_leaves),
+		FRESH_TEST(refuses_a_wrong_start),
 		ENDS_TEST(wakes_only_a_sleeper),
 		ENDS_TEST(does_not_sleep_over_octets),
 		ENDS_TEST(wakes_a_writer_that_waits),

@@ -44,6 +44,7 @@ static void ends_of_one_connection_meet(void **state)
 	char out[8] = "";
 	struct iovec in_iov = { (void *)(uintptr_t) "octets", 7 };
 	struct iovec out_iov = { out, sizeof(out) };
+	uint64_t tcp_octets;
 	struct tcp t;
 	int fd;
 
@@ -54,13 +55,17 @@ static void ends_of_one_connection_meet(void **state)
 	assert_int_equal(rnic_meet_offer(t.fd[1], &passive), 0);
 	assert_int_equal(rnic_meet_take(fd, &active), 0);
 	rnic_fd_close(fd);
-	assert_int_equal(active->state, RNIC_LOCAL_ON);
-	assert_int_equal(passive->state, RNIC_LOCAL_OFFERED);
-	assert_false(rnic_local_sends(passive));
+	assert_false(rnic_local_sends(active) || rnic_local_sends(passive));
+	assert_int_equal(rnic_local_rx_begin(passive, &tcp_octets), 0);
+	assert_int_equal(rnic_local_tx_begin(active, 20), 0);
+	assert_true(rnic_local_sends(active));
+	assert_int_equal(rnic_local_rx_begin(passive, &tcp_octets), 1);
+	assert_int_equal(tcp_octets, 20);
 	assert_int_equal(rnic_local_send(active, &in_iov, 1), 7);
 	assert_int_equal(rnic_local_recv(passive, &out_iov, 1), 7);
 	assert_string_equal(out, "octets");
-	passive->state = RNIC_LOCAL_ON;
+	assert_int_equal(rnic_local_tx_begin(passive, 0), 0);
+	assert_int_equal(rnic_local_rx_begin(active, &tcp_octets), 1);
 	assert_int_equal(rnic_local_send(passive, &in_iov, 1), 7);
 	assert_int_equal(rnic_local_recv(active, &out_iov, 1), 7);
 	rnic_local_free(active);
@@ -166,19 +171,19 @@ static const struct {
 	size_t len;
 } offers[] = {
 	{ "nothing is sent", fd_of_nothing, 0, 0, 0, 0, 0 },
-	{ "without memory", fd_of_nothing, 0, 0x7573774c, 1,
+	{ "without memory", fd_of_nothing, 0, 0x7573774c, 2,
 	  RNIC_LOCAL_MEMORY_SIZE, 16 },
-	{ "memory that may shrink", fd_not_sealed, 1, 0x7573774c, 1,
+	{ "memory that may shrink", fd_not_sealed, 1, 0x7573774c, 2,
 	  RNIC_LOCAL_MEMORY_SIZE, 16 },
-	{ "memory that is short", fd_short, 1, 0x7573774c, 1,
+	{ "memory that is short", fd_short, 1, 0x7573774c, 2,
 	  RNIC_LOCAL_MEMORY_SIZE, 16 },
-	{ "a device", fd_file, 1, 0x7573774c, 1, RNIC_LOCAL_MEMORY_SIZE, 16 },
-	{ "another magic", fd_good, 1, 0x7573774d, 1, RNIC_LOCAL_MEMORY_SIZE,
+	{ "a device", fd_file, 1, 0x7573774c, 2, RNIC_LOCAL_MEMORY_SIZE, 16 },
+	{ "another magic", fd_good, 1, 0x7573774d, 2, RNIC_LOCAL_MEMORY_SIZE,
 	  16 },
-	{ "another version", fd_good, 1, 0x7573774c, 2, RNIC_LOCAL_MEMORY_SIZE,
+	{ "another version", fd_good, 1, 0x7573774c, 1, RNIC_LOCAL_MEMORY_SIZE,
 	  16 },
-	{ "another size", fd_good, 1, 0x7573774c, 1, 4096, 16 },
-	{ "half of it", fd_good, 1, 0x7573774c, 1, RNIC_LOCAL_MEMORY_SIZE, 8 },
+	{ "another size", fd_good, 1, 0x7573774c, 2, 4096, 16 },
+	{ "half of it", fd_good, 1, 0x7573774c, 2, RNIC_LOCAL_MEMORY_SIZE, 8 },
 };
 
 static void send_offer(int s, size_t row)

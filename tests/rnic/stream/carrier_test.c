@@ -48,12 +48,16 @@ static struct rnic_stream *stream_of(struct rnicpair *p, int side)
 	return p->side[side].qp->stream;
 }
 
+static bool stream_is_local(const struct rnic_stream *stream)
+{
+	return stream && stream->local && stream->local->is_tx_on &&
+	       stream->local->is_rx_on && stream->local->tcp_rest == 0;
+}
+
 static bool is_local(struct rnicpair *p, int side)
 {
 	return with_lead(engine_of(p, side),
-			 stream_of(p, side) && stream_of(p, side)->local &&
-				 stream_of(p, side)->local->state ==
-					 RNIC_LOCAL_ON);
+			 stream_is_local(stream_of(p, side)));
 }
 
 /* Octets that the side's TCP has sent and received. */
@@ -65,7 +69,7 @@ static uint64_t tcp_octets(struct rnicpair *p, int side)
 			  rnic_stream_tcp_info(stream_of(p, side), &info));
 
 	assert_true(is_known);
-	return info.tcpi_bytes_acked + info.tcpi_bytes_received;
+	return info.tcpi_bytes_sent + info.tcpi_bytes_received;
 }
 
 /* A SEND of @len octets from one side to the other, checked. */
@@ -115,6 +119,37 @@ static const struct {
 	{ "no CRC, RTR", false, SMPA_RTR_WRITE },
 };
 
+/* The side looks for the other one after so many FPDUs, if it still does. */
+static void meet_at(struct rnicpair *p, int side, uint64_t fpdu_cnt)
+{
+	rnic_engine_lead(engine_of(p, side));
+	stream_of(p, side)->meet_at = fpdu_cnt;
+	if (stream_of(p, side)->meet_tries)
+		stream_of(p, side)->meet_tries = 20;
+	rnic_engine_unlead(engine_of(p, side));
+}
+
+/* Messages to and fro until the octets of both sides go by the rings.  @first,
+ * @last: the sides that look for each other.  Return: whether they do. */
+static bool change_between(struct rnicpair *p, int first, int last)
+{
+	for (uint32_t i = 0; i < 40; i++) {
+		if (is_local(p, 0) && is_local(p, 1))
+			return true;
+		/* In turn: a take that comes between connect() and the offer
+		 * fails. */
+		if (i % 4 < 2 ? first == 0 : last == 1)
+			meet_at(p, i % 4 < 2 ? 0 : 1, 0);
+		echo(p, (int)(i & 1), 100, i);
+	}
+	return false;
+}
+
+static bool change(struct rnicpair *p)
+{
+	return change_between(p, 0, 1);
+}
+
 static void carries_everything_past_tcp(void **state)
 {
 	(void)state;
@@ -126,12 +161,7 @@ static void carries_everything_past_tcp(void **state)
 		opt.has_crc = starts[i].has_crc;
 		opt.rtr = starts[i].rtr;
 		rnicpair_open(&p, &opt);
-		/* A thousand connections would probe at once. */
-		assert_row(starts[i].name,
-			   with_lead(engine_of(&p, 0),
-				     stream_of(&p, 0)->probe_ns) == 0);
-		echo(&p, 0, 8, 1); /* an Initiator without RTR is first */
-		assert_row(starts[i].name, is_local(&p, 0) && is_local(&p, 1));
+		assert_row(starts[i].name, change(&p));
 		before = tcp_octets(&p, 0);
 		all_sizes(&p);
 		assert_row(starts[i].name, tcp_octets(&p, 0) == before);
@@ -139,45 +169,63 @@ static void carries_everything_past_tcp(void **state)
 	}
 }
 
+/* A connection with few messages costs no more than over TCP. */
+static void stays_on_tcp_until_it_is_used(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open(&p, &usual);
+	meet_at(&p, 0, 32);
+	meet_at(&p, 1, 32);
+	for (uint32_t i = 0; i < 10; i++)
+		echo(&p, (int)(i & 1), 100, i);
+	for (int side = 0; side < 2; side++)
+		assert_true(with_lead(engine_of(&p, side),
+				      !stream_of(&p, side)->local));
+	for (uint32_t i = 0; i < 300; i++)
+		echo(&p, (int)(i & 1), 100, i);
+	assert_true(is_local(&p, 0) && is_local(&p, 1));
+	rnicpair_close(&p);
+}
+
 /* ---- one end does not take part ---- */
 
-enum absent { NOBODY_MEETS, NOBODY_OFFERS, NOBODY_TAKES };
+enum absent { NO_LISTENER, NO_OFFER, NO_TAKER };
 
 static const struct {
 	const char *name;
 	enum absent absent;
 } absences[] = {
-	{ "the Initiator does not listen", NOBODY_MEETS },
-	{ "the Responder offers nothing", NOBODY_OFFERS },
-	{ "the Initiator does not take it", NOBODY_TAKES },
+	{ "the Initiator does not listen", NO_LISTENER },
+	{ "the Responder offers nothing", NO_OFFER },
+	{ "the Initiator does not take it", NO_TAKER },
 };
 
 static void stays_on_tcp_where_one_end_is_absent(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(absences); i++) {
-		struct rnicpair_options opt = usual;
-		struct rnicpair_start start;
+		enum absent absent = absences[i].absent;
+		int listener = -1;
 		struct rnicpair p;
 		uint64_t before;
-		int fd[2];
 
-		opt.meets_nobody = absences[i].absent == NOBODY_MEETS;
-		opt.offers_nothing = absences[i].absent == NOBODY_OFFERS;
-		rnicpair_open_idle(&p, &opt);
-		rnicpair_sockets(0, fd);
-		rnicpair_start(&opt, fd, &start);
-		if (absences[i].absent == NOBODY_TAKES) {
-			rnic_fd_close(start.stream[0]->meet_fd);
-			start.stream[0]->meet_fd = -1;
-			wait_until(
-				rnic_stream_offer_is_declined(start.stream[1]));
-		}
-		for (int j = 0; j < 2; j++)
-			assert_int_equal(rnic_qp_attach_stream(
-						 p.side[j].qp, start.stream[j],
-						 start.ird[j], start.ord[j], 0),
-					 0);
+		rnicpair_open(&p, &usual);
+		if (absent == NO_TAKER)
+			listener = rnic_meet_listen(with_lead(
+				engine_of(&p, 0), stream_of(&p, 0)->source.fd));
+		assert_false(change_between(&p, absent == NO_OFFER ? 0 : 1,
+					    absent == NO_OFFER ? 0 : 1));
+		/* What was offered is taken back. */
+		assert_row(absences[i].name,
+			   with_lead(engine_of(&p, 1),
+				     !!stream_of(&p, 1)->local) ==
+				   (absent == NO_TAKER));
+		rnic_fd_close(listener);
+		wait_until((
+			rnic_cq_progress(p.side[1].scq),
+			with_lead(engine_of(&p, 1), !stream_of(&p, 1)->local)));
 		before = tcp_octets(&p, 0);
 		all_sizes(&p);
 		assert_row(absences[i].name,
@@ -186,31 +234,6 @@ static void stays_on_tcp_where_one_end_is_absent(void **state)
 			   tcp_octets(&p, 0) > before + 1000000);
 		rnicpair_close(&p);
 	}
-}
-
-/* The passive side's manager waits for the RTR, and learns of either path. */
-static void responder_hears_the_rtr_on_the_ring(void **state)
-{
-	struct rnicpair_start start;
-	struct rnicpair p;
-	int fd[2];
-
-	(void)state;
-	rnicpair_open_idle(&p, &usual);
-	rnicpair_sockets(0, fd);
-	rnicpair_start(&usual, fd, &start);
-	assert_int_equal(rnic_stream_start_is_heard(start.stream[1]), 0);
-	assert_int_equal(rnic_qp_attach_stream(p.side[0].qp, start.stream[0],
-					       start.ird[0], start.ord[0], 0),
-			 0);
-	wait_until(rnic_stream_start_is_heard(start.stream[1]) == 1);
-	assert_false(rnic_stream_offer_is_declined(start.stream[1]));
-	assert_int_equal(rnic_qp_attach_stream(p.side[1].qp, start.stream[1],
-					       start.ird[1], start.ord[1], 0),
-			 0);
-	echo(&p, 1, 100, 3);
-	assert_true(is_local(&p, 1));
-	rnicpair_close(&p);
 }
 
 /* ---- back to TCP ---- */
@@ -264,39 +287,88 @@ static void flood_receive(struct rnicpair *p, uint32_t i)
 	assert_int_equal(rnicpair_post_recv(b, cqe.wr_id, &sge, 1), 0);
 }
 
-/* @at: messages received before the path goes. */
-static void flood_and_lose(int side, uint32_t at)
+/* @at: messages received before @then, which is called @cnt times. */
+static void flood_until(struct rnicpair *p, uint32_t at, uint32_t cnt,
+			void (*then)(struct rnicpair *p, int side), int side)
 {
-	struct flood flood = { .cnt = 400 };
-	struct rnicpair p;
+	struct flood flood = { .p = p, .cnt = 400 };
 	pthread_t thread;
 
-	rnicpair_open(&p, &usual);
-	flood.p = &p;
 	for (uint64_t i = 0; i < 32; i++) {
-		struct usiw_sge sge = rnicpair_sge(&p.side[1], i * 8192, 8192);
+		struct usiw_sge sge = rnicpair_sge(&p->side[1], i * 8192, 8192);
 
-		assert_int_equal(rnicpair_post_recv(&p.side[1], i, &sge, 1), 0);
+		assert_int_equal(rnicpair_post_recv(&p->side[1], i, &sge, 1),
+				 0);
 	}
 	assert_int_equal(pthread_create(&thread, NULL, flood_send, &flood), 0);
 	for (uint32_t i = 0; i < flood.cnt; i++) {
-		if (i == at)
-			lose(&p, side);
-		flood_receive(&p, i);
+		if (i >= at && i < at + cnt)
+			then(p, side);
+		flood_receive(p, i);
 	}
 	pthread_join(thread, NULL);
-	assert_true(is_local(&p, 1));
-	assert_true(with_lead(engine_of(&p, 0),
-			      stream_of(&p, 0)->local->has_left_tx));
-	rnicpair_close(&p);
+	/* The receives that are left. */
+	for (uint32_t i = 0; i < 32; i++) {
+		struct rnicpair_side *a = &p->side[0];
+		struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+					  .flags = USIW_SQE_SIGNALED };
+
+		assert_int_equal(rnicpair_post(a, &wr), 0);
+		assert_int_equal(rnicpair_take(a, a->scq).status,
+				 USIW_WC_SUCCESS);
+		assert_int_equal(
+			rnicpair_take(&p->side[1], p->side[1].rcq).status,
+			USIW_WC_SUCCESS);
+	}
+}
+
+static void meet_now(struct rnicpair *p, int side)
+{
+	meet_at(p, side, 0);
+	meet_at(p, !side, 0);
+}
+
+/* TCP has octets that were sent before, and perhaps no space for more. */
+static void changes_while_octets_move(void **state)
+{
+	static const int sockbufs[] = { 0, 4096 };
+
+	(void)state;
+	for (uint32_t at = 0; at < 300; at = at * 3 + 1) {
+		for (int i = 0; i < 4; i++) {
+			struct rnicpair_options opt = usual;
+			struct rnicpair p;
+			uint64_t before;
+
+			opt.sockbuf = sockbufs[i / 2];
+			rnicpair_open(&p, &opt);
+			flood_until(&p, at, 40, meet_now, i % 2);
+			assert_true(change(&p));
+			before = tcp_octets(&p, 0);
+			all_sizes(&p);
+			assert_true(tcp_octets(&p, 0) == before);
+			rnicpair_close(&p);
+		}
+	}
 }
 
 static void loses_no_octet_on_the_way_back(void **state)
 {
 	(void)state;
-	for (uint32_t at = 1; at < 300; at = at * 3 + 1)
-		for (int side = 0; side < 2; side++)
-			flood_and_lose(side, at);
+	for (uint32_t at = 1; at < 300; at = at * 3 + 1) {
+		for (int side = 0; side < 2; side++) {
+			struct rnicpair p;
+
+			rnicpair_open(&p, &usual);
+			assert_true(change(&p));
+			flood_until(&p, at, 1, lose, side);
+			assert_true(with_lead(
+				engine_of(&p, 0),
+				stream_of(&p, 0)->local->has_left_tx));
+			all_sizes(&p);
+			rnicpair_close(&p);
+		}
+	}
 }
 
 /* Both ends idle: what comes later comes by TCP, in both directions. */
@@ -308,9 +380,7 @@ static void goes_back_while_nothing_moves(void **state)
 		uint64_t before;
 
 		rnicpair_open(&p, &usual);
-		echo(&p, 0, 100, 1);
-		echo(&p, 1, 100, 2);
-		assert_true(is_local(&p, 0));
+		assert_true(change(&p));
 		lose(&p, side);
 		before = tcp_octets(&p, 0);
 		all_sizes(&p);
@@ -354,7 +424,7 @@ static void hostile_ring_ends_the_connection(void **state)
 		struct rnicpair p;
 
 		rnicpair_open(&p, &usual);
-		echo(&p, 0, 100, 1);
+		assert_true(change(&p));
 		s = &p.side[1];
 		assert_int_equal(rnicpair_post_recv(s, 5, NULL, 0), 0);
 		rnic_engine_lead(engine_of(&p, 1));
@@ -370,6 +440,35 @@ static void hostile_ring_ends_the_connection(void **state)
 	}
 }
 
+/* Before anything has gone by the ring: it begins behind octets that never
+ * come, or that came long ago. */
+static void hostile_start_ends_the_connection(void **state)
+{
+	static const uint64_t starts_at[] = { 0, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts_at); i++) {
+		struct rnic_local *local;
+		struct rnicpair p;
+		int listener;
+
+		rnicpair_open(&p, &usual);
+		listener = rnic_meet_listen(with_lead(
+			engine_of(&p, 0), stream_of(&p, 0)->source.fd));
+		assert_true(listener >= 0);
+		meet_at(&p, 1, 0);
+		echo(&p, 0, 100, 1);
+		echo(&p, 1, 100, 1);
+		wait_until((rnic_cq_progress(p.side[1].scq),
+			    rnic_meet_take(listener, &local) == 0));
+		assert_int_equal(rnic_local_tx_begin(local, starts_at[i]), 0);
+		rnicpair_wait_state(&p.side[1], RNIC_QPS_ERROR);
+		rnic_local_free(local);
+		rnic_fd_close(listener);
+		rnicpair_close(&p);
+	}
+}
+
 /* Octets on TCP while the ring is in use are nobody's. */
 static void octets_on_tcp_end_the_connection(void **state)
 {
@@ -379,7 +478,7 @@ static void octets_on_tcp_end_the_connection(void **state)
 
 	(void)state;
 	rnicpair_open(&p, &usual);
-	echo(&p, 0, 100, 1);
+	assert_true(change(&p));
 	s = &p.side[1];
 	fd = with_lead(engine_of(&p, 0), stream_of(&p, 0)->source.fd);
 	assert_int_equal(send(fd, "foreign octets", 14, 0), 14);
@@ -389,10 +488,18 @@ static void octets_on_tcp_end_the_connection(void **state)
 
 /* ---- the peer's process ends, stops, execs or forks at each step ---- */
 
-enum step { STEP_LISTENS, STEP_ESTABLISHED, STEP_TAKEN, STEP_SENT, STEP_CNT };
+enum step {
+	STEP_LISTENS,
+	STEP_ESTABLISHED,
+	STEP_TAKEN,
+	STEP_BEGUN,
+	STEP_SENT,
+	STEP_CNT
+};
 
 static const char *const step_names[] = { "listens", "has the Reply",
 					  "has taken the memory",
+					  "has begun to send by the ring",
 					  "has sent its first FPDU" };
 
 enum fate { FATE_KILLED, FATE_STOPPED, FATE_EXECS, FATE_FORKS };
@@ -426,22 +533,22 @@ static void initiator_run(int fd, enum step last, enum fate fate, int ready,
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	struct rnic_stream *stream;
 	struct smpa_event ev;
+	int listener;
 
 	opt.role = SMPA_INITIATOR;
 	opt.rtr = SMPA_RTR_WRITE;
 	opt.ird = opt.ord = 8;
 	must(!rnic_stream_new(fd, &opt, &stream));
-	rnic_stream_meet(stream);
-	must(stream->meet_fd >= 0);
+	listener = rnic_meet_listen(fd);
+	must(listener >= 0);
 	must(!smpa_conn_start(stream->conn, "ping", 4));
 	must(rnic_stream_start_step(stream, &ev) >= 0);
 	if (last >= STEP_ESTABLISHED)
 		wait_until(rnic_stream_start_step(stream, &ev) == 1);
-	if (last >= STEP_TAKEN) {
-		must(!rnic_meet_take(stream->meet_fd, &stream->local));
-		must(!smpa_conn_tx_drop_crc(stream->conn));
-		must(!smpa_conn_rx_drop_crc(stream->conn));
-	}
+	if (last >= STEP_TAKEN)
+		wait_until(rnic_meet_take(listener, &stream->local) == 0);
+	if (last >= STEP_BEGUN)
+		must(!rnic_local_tx_begin(stream->local, stream->tx_octets));
 	if (last >= STEP_SENT)
 		must(!rnic_stream_start_flush(stream));
 	must(write(ready, "x", 1) == 1);
@@ -506,11 +613,24 @@ static void responder_take(struct rnicpair *p, struct peer *peer)
 	wait_until(rnic_stream_start_step(stream, &ev) == 1);
 	assert_int_equal(ev.type, SMPA_EV_REQUEST);
 	assert_int_equal(smpa_conn_accept(stream->conn, NULL, 0, 8, 8), 0);
-	rnic_stream_offer(stream);
 	assert_int_equal(rnic_stream_start_step(stream, &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
 	assert_int_equal(rnic_qp_attach_stream(p->side[1].qp, stream, 8, 8, 0),
 			 0);
+}
+
+/* Until then it is offered the local path. */
+static bool peer_is_ready(struct rnicpair *p, const struct peer *peer)
+{
+	struct pollfd ready = { .fd = peer->ready, .events = POLLIN };
+
+	if (poll(&ready, 1, 0) > 0)
+		return true;
+	meet_at(p, 1, 0);
+	rnic_engine_lead(engine_of(p, 1));
+	rnic_stream_tx(stream_of(p, 1));
+	rnic_engine_unlead(engine_of(p, 1));
+	return false;
 }
 
 static void peer_ends(enum step last, enum fate fate)
@@ -524,7 +644,6 @@ static void peer_ends(enum step last, enum fate fate)
 	struct rnicpair_side *s;
 	struct rnicpair p;
 	struct peer peer;
-	char octet;
 	int status;
 
 	peer_start(&peer, last, fate);
@@ -532,7 +651,7 @@ static void peer_ends(enum step last, enum fate fate)
 	s = &p.side[1];
 	sge = rnicpair_sge(s, 0, 1000000);
 	responder_take(&p, &peer);
-	assert_int_equal(read(peer.ready, &octet, 1), 1);
+	wait_until(peer_is_ready(&p, &peer));
 	if (fate == FATE_STOPPED)
 		assert_int_equal(kill(peer.pid, SIGSTOP), 0);
 	assert_int_equal(rnicpair_post_recv(s, 3, NULL, 0), 0);
@@ -627,9 +746,9 @@ static int meet_in_a_chroot(void)
 				start.ord[j], 0));
 		}
 	}
+	CHECK(change(&p));
 	echo(&p, 0, 70000, 1);
 	echo(&p, 1, 70000, 2);
-	CHECK(is_local(&p, 0) && is_local(&p, 1));
 	rnicpair_close(&p);
 	return 0;
 }
@@ -675,14 +794,14 @@ static int with_few_descriptors(void)
 			must(!rnic_qp_attach_stream(
 				p.side[j].qp, start.stream[j], start.ird[j],
 				start.ord[j], 0));
-		limit.rlim_cur = limit.rlim_max;
-		must(!setrlimit(RLIMIT_NOFILE, &limit));
-		echo(&p, 0, 70000, 1);
-		echo(&p, 1, 70000, 2);
-		if (is_local(&p, 0))
+		if (change(&p))
 			was_local = true;
 		else
 			was_tcp = true;
+		echo(&p, 0, 70000, 1);
+		echo(&p, 1, 70000, 2);
+		limit.rlim_cur = limit.rlim_max;
+		must(!setrlimit(RLIMIT_NOFILE, &limit));
 		rnicpair_close(&p);
 	}
 	return was_local && was_tcp ? 0 : 1;
@@ -706,14 +825,17 @@ int main(void)
 		cmocka_unit_test(works_with_few_descriptors),
 		cmocka_unit_test(carries_everything_past_tcp),
 		cmocka_unit_test(stays_on_tcp_where_one_end_is_absent),
-		cmocka_unit_test(responder_hears_the_rtr_on_the_ring),
+		cmocka_unit_test(stays_on_tcp_until_it_is_used),
+		cmocka_unit_test(changes_while_octets_move),
 		cmocka_unit_test(goes_back_while_nothing_moves),
 		cmocka_unit_test(loses_no_octet_on_the_way_back),
 		cmocka_unit_test(hostile_ring_ends_the_connection),
+		cmocka_unit_test(hostile_start_ends_the_connection),
 		cmocka_unit_test(octets_on_tcp_end_the_connection),
 	};
 
 	setenv("USIW_LOCAL", "auto", 1);
+	setenv("USIW_LOCAL_AFTER", "65536", 1); /* see meet_at() */
 	setenv("USIW_DRAIN_MS", "500", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

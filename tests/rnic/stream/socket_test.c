@@ -6,11 +6,15 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "local/local.h"
+#include "local/meet.h"
 #include "os/fd.h"
+#include "os/tcp.h"
 #include "rnicpair.h"
 #include "stream/object.h"
 #include "stream/socket.h"
@@ -145,6 +149,152 @@ static void returns_tcp_info(void **state)
 	ends_close(&e);
 }
 
+/* ---- from TCP to the ring ---- */
+
+/* The stream has offered the ring, and the peer has taken it. */
+static struct rnic_local *offer(struct ends *e)
+{
+	int listener = rnic_meet_listen(e->peer);
+	struct rnic_local *peer;
+
+	assert_true(listener >= 0);
+	assert_int_equal(
+		rnic_meet_offer(rnic_stream_fd(e->stream), &e->stream->local),
+		0);
+	assert_int_equal(rnic_meet_take(listener, &peer), 0);
+	rnic_fd_close(listener);
+	return peer;
+}
+
+static void offer_end(struct ends *e, struct rnic_local *peer)
+{
+	rnic_local_free(peer);
+	rnic_local_free(e->stream->local);
+	e->stream->local = NULL;
+	ends_close(e);
+}
+
+static ssize_t ring_put(struct rnic_local *local, const char *text)
+{
+	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
+
+	return rnic_local_send(local, &iov, 1);
+}
+
+static void assert_reads(struct ends *e, const char *text)
+{
+	char got[32] = "";
+	struct iovec iov = { got, sizeof(got) - 1 };
+
+	assert_int_equal(rnic_stream_recv(e->stream, &iov, 1), strlen(text));
+	assert_string_equal(got, text);
+}
+
+static const struct {
+	const char *name;
+	bool is_begun; /* before anything is read */
+	bool is_discarded;
+} changes[] = {
+	{ "the ring begins before a look", true, false },
+	{ "the ring begins behind a look", false, false },
+	{ "thrown away", true, true },
+};
+
+/* What came by TCP is first, and what comes there later is no part of it. */
+static void reads_the_rest_of_tcp_before_the_ring(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+		char got[32];
+		struct iovec iov = { got, sizeof(got) };
+		struct rnic_local *peer;
+		struct ends e;
+
+		ends_open(&e);
+		peer = offer(&e);
+		assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
+		wait_for(rnic_stream_fd(e.stream), POLLIN);
+		if (!changes[i].is_begun)
+			assert_reads(&e, "by TCP");
+		assert_int_equal(rnic_local_tx_begin(peer, 6), 0);
+		assert_int_equal(ring_put(peer, "by the ring"), 11);
+		assert_int_equal(send(e.peer, "later", 5, 0), 5);
+		if (changes[i].is_discarded) {
+			assert_int_equal(rnic_stream_recv(e.stream, NULL, 0),
+					 6);
+			assert_int_equal(rnic_stream_recv(e.stream, NULL, 0),
+					 11);
+		} else {
+			if (changes[i].is_begun)
+				assert_reads(&e, "by TCP");
+			assert_reads(&e, "by the ring");
+		}
+		e.stream->local->is_tcp_due = true;
+		assert_row(changes[i].name,
+			   rnic_stream_recv(e.stream, &iov, 1) == -EPROTO);
+		offer_end(&e, peer);
+	}
+}
+
+/* The ring began where the stream has read further: the peer is hostile. */
+static void refuses_a_ring_that_begins_too_early(void **state)
+{
+	char got[32];
+	struct iovec iov = { got, sizeof(got) };
+	struct rnic_local *peer;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e);
+	peer = offer(&e);
+	assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
+	wait_for(rnic_stream_fd(e.stream), POLLIN);
+	assert_reads(&e, "by TCP");
+	assert_int_equal(rnic_local_tx_begin(peer, 5), 0);
+	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), -EPROTO);
+	offer_end(&e, peer);
+}
+
+static struct {
+	struct ends *e;
+	struct rnic_local *peer;
+	const struct rnic_tcp_ops *real;
+} late;
+
+/* The peer changes to the ring and ends, between two looks of the reader. */
+static ssize_t late_recv(int fd, void *buf, size_t len, int flags)
+{
+	if (late.peer) {
+		assert_int_equal(rnic_local_tx_begin(late.peer, 0), 0);
+		assert_int_equal(ring_put(late.peer, "by the ring"), 11);
+		assert_int_equal(shutdown(late.e->peer, SHUT_WR), 0);
+		late.peer = NULL;
+	}
+	return late.real->recv(fd, buf, len, flags);
+}
+
+static void reads_the_ring_before_the_end(void **state)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	char got[32];
+	struct iovec iov = { got, sizeof(got) };
+	struct rnic_local *peer;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e);
+	peer = offer(&e);
+	late.e = &e;
+	late.peer = peer;
+	late.real = rnic_tcp();
+	ops.recv = late_recv;
+	rnic_tcp_replace(&ops);
+	assert_reads(&e, "by the ring");
+	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), 0);
+	rnic_tcp_replace(late.real);
+	offer_end(&e, peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,7 +302,11 @@ int main(void)
 		cmocka_unit_test(reads_available_octets),
 		cmocka_unit_test(discards_by_the_table),
 		cmocka_unit_test(returns_tcp_info),
+		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
+		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
+		cmocka_unit_test(reads_the_ring_before_the_end),
 	};
 
+	setenv("USIW_LOCAL", "auto", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
