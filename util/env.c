@@ -30,7 +30,7 @@
 	  "what to print on stderr; parts: mpa rnic cm verbs kabi sdp tool")   \
 	X("USIW_CRC", WORD, crc, 0, 0, "on|off|auto", "on",                    \
 	  "MPA CRC; auto: off towards addresses of this machine")              \
-	X("USIW_LOCAL", WORD, local, 0, 0, "auto|off|any", "off",              \
+	X("USIW_LOCAL", WORD, local, 0, 0, "auto|off|any", "auto",             \
 	  "shared memory towards peers on this host: with the same user, "     \
 	  "never, or with any user")                                           \
 	X("USIW_LOCAL_AFTER", NUM, local_after, 0, 65536, "0..65536", "32",    \

@@ -23,7 +23,7 @@ enum util_sdp_carrier { UTIL_SDP_CARRIER_AUTO, UTIL_SDP_CARRIER_CM };
 struct util_settings {
 	const char *log;	   /* USIW_LOG, see util/log.h */
 	enum util_crc crc;	   /* USIW_CRC on|off|auto, default on */
-	enum util_local local;	   /* USIW_LOCAL auto|off|any, default off */
+	enum util_local local;	   /* USIW_LOCAL auto|off|any, default auto */
 	uint32_t local_after;	   /* USIW_LOCAL_AFTER, FPDUs, 32 */
 	enum util_devices devices; /* USIW_DEVICES only|beside, default only */
 	/* USIW_PORT_SPACE apart|shared, default apart */

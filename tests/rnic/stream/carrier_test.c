@@ -644,6 +644,7 @@ static void peer_ends(enum step last, enum fate fate)
 	struct rnicpair_side *s;
 	struct rnicpair p;
 	struct peer peer;
+	char octet;
 	int status;
 
 	peer_start(&peer, last, fate);
@@ -652,6 +653,7 @@ static void peer_ends(enum step last, enum fate fate)
 	sge = rnicpair_sge(s, 0, 1000000);
 	responder_take(&p, &peer);
 	wait_until(peer_is_ready(&p, &peer));
+	assert_int_equal(read(peer.ready, &octet, 1), 1);
 	if (fate == FATE_STOPPED)
 		assert_int_equal(kill(peer.pid, SIGSTOP), 0);
 	assert_int_equal(rnicpair_post_recv(s, 3, NULL, 0), 0);
