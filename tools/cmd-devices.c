@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/env.h"
 #include "environment.h"
 #include "setting.h"
 
@@ -159,8 +160,18 @@ static const char *persona_name(const struct ibv_device *dev)
 	return dev->transport_type == IBV_TRANSPORT_IWARP ? "rnic" : "ca";
 }
 
-#define ROW "%-18s %-16s %-7s %-7s %6lu  %016llx  "
-#define HEAD "%-18s %-16s %-7s %-7s %6s  %-16s  %s\n"
+/* USIW_LOCAL of programs with this environment. */
+static const char *local_name(void)
+{
+	static const char *const names[] = { [UTIL_LOCAL_AUTO] = "auto",
+					     [UTIL_LOCAL_OFF] = "off",
+					     [UTIL_LOCAL_ANY] = "any" };
+
+	return names[util_settings()->local];
+}
+
+#define ROW "%-18s %-16s %-7s %-5s %-7s %6lu  %016llx  "
+#define HEAD "%-18s %-16s %-7s %-5s %-7s %6s  %-16s  %s\n"
 
 static void device_print(struct ibv_device *dev)
 {
@@ -175,14 +186,15 @@ static void device_print(struct ibv_device *dev)
 	(void)first_entry(path, ifname, sizeof(ifname));
 	if (!ctx) {
 		printf(ROW "cannot be opened: %s\n", name, ifname,
-		       persona_name(dev), "-", mtu_read(ifname), guid,
+		       persona_name(dev), local_name(), "-", mtu_read(ifname),
+		       guid,
 		       strerror(errno));
 		return;
 	}
 	if (verbs.ibv_query_port(ctx, 1, (struct _compat_ibv_port_attr *)&port))
 		port.state = IBV_PORT_NOP;
-	printf(ROW, name, ifname, persona_name(dev), state_name(port.state),
-	       mtu_read(ifname), guid);
+	printf(ROW, name, ifname, persona_name(dev), local_name(),
+	       state_name(port.state), mtu_read(ifname), guid);
 	gids_print(ctx, port.gid_tbl_len);
 	verbs.ibv_close_device(ctx);
 }
@@ -242,8 +254,8 @@ static int devices_inside(void)
 		verbs.ibv_free_device_list(list);
 		return none_explain(0);
 	}
-	printf(HEAD, "DEVICE", "INTERFACE", "PERSONA", "STATE", "MTU", "GUID",
-	       "ADDRESSES");
+	printf(HEAD, "DEVICE", "INTERFACE", "PERSONA", "LOCAL", "STATE", "MTU",
+	       "GUID", "ADDRESSES");
 	for (int i = 0; i < cnt; i++)
 		device_print(list[i]);
 	verbs.ibv_free_device_list(list);

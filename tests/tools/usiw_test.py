@@ -299,10 +299,11 @@ class Devices(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         head, row = done.stdout.splitlines()
         self.assertEqual(head.split(), ["DEVICE", "INTERFACE", "PERSONA",
-                                        "STATE", "MTU", "GUID", "ADDRESSES"])
+                                        "LOCAL", "STATE", "MTU", "GUID", "ADDRESSES"])
         field = row.split()
-        self.assertEqual(field[:4], ["usiw_lo", "lo", "rnic", "active"])
-        del field[2]
+        self.assertEqual(field[:5], ["usiw_lo", "lo", "rnic", "auto",
+                                     "active"])
+        del field[2:4]
         with open("/sys/class/net/lo/mtu", encoding="ascii") as mtu:
             self.assertEqual(field[3], mtu.read().strip())
         self.assertRegex(field[4], "^[0-9a-f]{16}$")
@@ -313,6 +314,12 @@ class Devices(unittest.TestCase):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
                                              USIW_PERSONA="ca"))
         self.assertEqual(done.stdout.splitlines()[1].split()[2], "ca")
+
+    def test_local_path_is_told(self):
+        for local in ("auto", "off", "any"):
+            done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
+                                                 USIW_LOCAL=local))
+            self.assertEqual(done.stdout.splitlines()[1].split()[3], local)
 
     def test_no_device_says_why_and_is_1(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="nowhere9"))
