@@ -187,8 +187,7 @@ static void device_print(struct ibv_device *dev)
 	if (!ctx) {
 		printf(ROW "cannot be opened: %s\n", name, ifname,
 		       persona_name(dev), local_name(), "-", mtu_read(ifname),
-		       guid,
-		       strerror(errno));
+		       guid, strerror(errno));
 		return;
 	}
 	if (verbs.ibv_query_port(ctx, 1, (struct _compat_ibv_port_attr *)&port))

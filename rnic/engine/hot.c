@@ -16,7 +16,7 @@
 
 static bool word_differs(const _Atomic uint64_t *word, uint64_t seen)
 {
-	/* relaxed: a hint; who serves the source acquires */
+	/* relaxed: a hint; what serves the source acquires */
 	return word && atomic_load_explicit(word, memory_order_relaxed) != seen;
 }
 
@@ -171,7 +171,7 @@ void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 }
 
 /* The completion thread comes back from where it is before it sleeps in epoll,
- * and nobody else sleeps there. */
+ * and no other thread sleeps there. */
 bool rnic_engine_may_stay_awake(const struct rnic_engine *engine)
 {
 	return rnic_engine_is_watched(engine) &&

@@ -5,7 +5,7 @@
  * The other end of such a source wakes this one, by the descriptor wake_fd, if
  * it is asleep.  Those that had news lately are hot: each poll looks at them,
  * at one word each, and at the sockets of all sources rarely.  While the
- * completion thread watches, hot sources stay awake, and nobody is woken.
+ * completion thread watches, hot sources stay awake and need not be woken.
  * Before it sleeps in epoll, and where it sleeps there while another thread
  * polls, all sources are put to sleep.  So what a poll costs does not grow with
  * the number of sources.
@@ -20,10 +20,10 @@
 /* So many are looked at in each poll, but for those that cannot sleep. */
 #define ENGINE_HOT_MAX 8u
 /*
- * Of so many polls one asks epoll, which knows who has been woken and is not
- * hot.  After an answer the next poll asks again, and each time that there is
- * none the gap doubles up to this: with more active sources than hot ones,
- * nobody waits for long.
+ * One of so many polls asks epoll, which knows the sources that have been woken
+ * and are not hot.  After an answer the next poll asks again, and each time
+ * that there is none the gap doubles up to this.  So no source waits for long
+ * if more are active than hot.
  */
 #define ENGINE_SOCKET_POLLS 64u
 
@@ -46,8 +46,8 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 
 /*
  * The other end is to be woken as soon as this thread has given up the lead.
- * What wakes may run on this CPU at once, in place of this thread, and whoever
- * waits for the lead would wait for both.
+ * What is woken may run on this CPU at once, in place of this thread, and a
+ * thread that waits for the lead would wait for both.
  * Return: false: there is no place for it.
  */
 bool rnic_engine_wake_later(struct rnic_engine *engine,
@@ -81,7 +81,7 @@ bool rnic_engine_may_stay_awake(const struct rnic_engine *engine);
 /* Serve the hot sources that have news.  Return: whether there were any. */
 bool rnic_engine_look_hot(struct rnic_engine *engine);
 
-/* The lead is given up: nobody else looks when this thread polls no more. */
+/* The lead is given up: no other thread looks when this one polls no more. */
 void rnic_engine_leave_hot(struct rnic_engine *engine);
 
 /* Is there news?  Nothing is served. */

@@ -251,7 +251,7 @@ static bool engine_has_news(struct rnic_engine *engine)
 	/* relaxed: a hint */
 	if (!atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed) ||
 	    !util_trylock(&engine->lead))
-		return false; /* who leads, looks */
+		return false; /* the leader looks */
 	has_news = rnic_engine_has_news(engine);
 	rnic_engine_unlead(engine);
 	return has_news;

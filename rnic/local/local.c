@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The local path of one stream: octets through the rings, and who wakes whom.
- */
+/* The local path of one stream: octets through the rings, and wake-ups. */
 #include "local.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The local path of one stream: octets through the rings, and who wakes whom.
+ * The local path of one stream: octets through the rings, and wake-ups.
  *
  * Either direction can go back to TCP at any time, at its writer's will: the
  * writer says so behind its last octet in the ring, and the reader goes on with
@@ -90,8 +90,8 @@ bool rnic_local_sleep(struct rnic_local *local, bool wants_in, bool wants_out);
  * socket is readable then, or is about to be. */
 bool rnic_local_is_called(const struct rnic_local *local);
 
-/* The socket is readable.  Return: false: the other end cannot be woken, and
- * wakes nobody, any more. */
+/* The socket is readable.  Return: false: the other end can neither be woken
+ * nor wake this one any more. */
 bool rnic_local_woken(struct rnic_local *local);
 
 /* ---- back to TCP ---- */

@@ -25,7 +25,7 @@
 /* Of the name, and of the offer: both change with the layout of the memory. */
 #define MEET_VERSION 2u
 #define MEET_MAGIC 0x7573774cu
-/* Anybody may connect to the name: so many are looked at. */
+/* Any process may connect to the name: so many connections are looked at. */
 #define MEET_BACKLOG 8
 
 struct meet_offer {
@@ -93,7 +93,7 @@ static int meet_name(int tcp_fd, bool is_active, struct meet_name *ret_name)
 	return 0;
 }
 
-/* ---- who ---- */
+/* ---- the user of the other end ---- */
 
 /* Return: 0; -EACCES. */
 static int peer_check(int fd)
@@ -148,8 +148,9 @@ int rnic_meet_listen(int tcp_fd)
 
 /* ---- the passive side ---- */
 
-/* As long as this socket has the addresses and ports, nobody else has them: who
- * listened at the name was the peer. */
+/* As long as this socket has the addresses and ports, no other connection has
+ * them.  So the name was the peer's, unless a process of the same user forged
+ * it, which could trace the peer as well. */
 static int tcp_check(int tcp_fd)
 {
 	struct tcp_info info;

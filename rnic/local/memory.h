@@ -10,15 +10,15 @@
 #define RNIC_LOCAL_MEMORY_SIZE (RNIC_LOCAL_SHARED_SIZE + 2u * RNIC_RING_SIZE)
 
 /*
- * A memfd of that size, sealed so that nobody can change it: a mapping then
+ * A memfd of that size, sealed so that its size cannot change: a mapping then
  * never faults.  Pages cost memory from their first use on.
  * Return: the descriptor, which is the caller's; -errno.
  */
 int rnic_local_memory_new(void);
 
 /*
- * Is it such memory, whoever made it?  Return: 0; -EPROTO: another size or kind
- * of file, or not sealed.
+ * Is it such memory, made by this end or by the other?  Return: 0; -EPROTO:
+ * another size or kind of file, or not sealed.
  */
 int rnic_local_memory_check(int fd);
 

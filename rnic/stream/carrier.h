@@ -43,7 +43,7 @@ void rnic_stream_carrier_wake(struct rnic_stream *stream);
 /* The peer cannot be woken: this end sends by TCP again. */
 void rnic_stream_carrier_unwakeable(struct rnic_stream *stream);
 
-/* The source leaves its engine: nobody is woken by it any more. */
+/* The source leaves its engine: it wakes no other end any more. */
 void rnic_stream_carrier_remove(struct rnic_stream *stream);
 
 /* What the engine shall look at, in the source: octets, room. */
