@@ -110,6 +110,19 @@ static inline int usiw_ring_slot_pending(const struct usiw_ring *ring,
 				    memory_order_acquire) != idx;
 }
 
+/* The index of the next entry, for the side that counts it. */
+static inline uint32_t usiw_ring_prod_idx(const struct usiw_ring *ring)
+{
+	/* relaxed: only the producer writes it */
+	return atomic_load_explicit(&ring->hdr->prod_idx, memory_order_relaxed);
+}
+
+static inline uint32_t usiw_ring_cons_idx(const struct usiw_ring *ring)
+{
+	/* relaxed: only the consumer writes it */
+	return atomic_load_explicit(&ring->hdr->cons_idx, memory_order_relaxed);
+}
+
 /*
  * Producer: the slot that is @ahead entries past the last committed one, or
  * NULL when the ring is full.
@@ -117,9 +130,7 @@ static inline int usiw_ring_slot_pending(const struct usiw_ring *ring,
 static inline void *usiw_ring_reserve(const struct usiw_ring *ring,
 				      uint32_t ahead)
 {
-	/* relaxed: only the producer writes it */
-	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
-					     memory_order_relaxed);
+	uint32_t prod = usiw_ring_prod_idx(ring);
 	/* acquire: pairs with usiw_ring_consume(), the slot is free again */
 	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
 					     memory_order_acquire);
@@ -132,8 +143,7 @@ static inline void *usiw_ring_reserve(const struct usiw_ring *ring,
 /* Producer: publish @cnt reserved entries. */
 static inline void usiw_ring_commit(const struct usiw_ring *ring, uint32_t cnt)
 {
-	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
-					     memory_order_relaxed);
+	uint32_t prod = usiw_ring_prod_idx(ring);
 
 	/* release: pairs with usiw_ring_peek(), entries before the index */
 	atomic_store_explicit(&ring->hdr->prod_idx, prod + cnt,
@@ -143,9 +153,7 @@ static inline void usiw_ring_commit(const struct usiw_ring *ring, uint32_t cnt)
 /* Consumer: the entry @ahead past the oldest, or NULL when there is none. */
 static inline void *usiw_ring_peek(const struct usiw_ring *ring, uint32_t ahead)
 {
-	/* relaxed: only the consumer writes it */
-	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
-					     memory_order_relaxed);
+	uint32_t cons = usiw_ring_cons_idx(ring);
 	/* acquire: pairs with usiw_ring_commit() */
 	uint32_t prod = atomic_load_explicit(&ring->hdr->prod_idx,
 					     memory_order_acquire);
@@ -158,8 +166,7 @@ static inline void *usiw_ring_peek(const struct usiw_ring *ring, uint32_t ahead)
 /* Consumer: give the @cnt oldest entries back. */
 static inline void usiw_ring_consume(const struct usiw_ring *ring, uint32_t cnt)
 {
-	uint32_t cons = atomic_load_explicit(&ring->hdr->cons_idx,
-					     memory_order_relaxed);
+	uint32_t cons = usiw_ring_cons_idx(ring);
 
 	/* release: pairs with usiw_ring_reserve(), reads before the index */
 	atomic_store_explicit(&ring->hdr->cons_idx, cons + cnt,

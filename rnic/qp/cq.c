@@ -85,30 +85,54 @@ static void cq_post(struct rnic_cq *cq)
 			       sizeof(record));
 }
 
-/* Does the completion fire what the application armed? */
-static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe)
+static enum rnic_cq_armed cq_armed_kind(const struct rnic_cq *cq)
 {
-	uint32_t armed;
+	return rnic_cq_armed_kind(
+		atomic_load_explicit(&cq->armed, memory_order_relaxed));
+}
 
-	/*
-	 * seq_cst: pairs with the fence of rnic_cq_arm(): either we see it
-	 * armed, or the application, polling after arming, sees the entry.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
-	if (armed == RNIC_CQ_NOT_ARMED)
-		return;
-	if (armed == RNIC_CQ_ARM_SOLICITED && !cqe->is_solicited &&
-	    cqe->status == USIW_WC_SUCCESS)
-		return;
+static bool cq_fires(uint64_t armed, const struct usiw_cqe *cqe)
+{
+	switch (rnic_cq_armed_kind(armed)) {
+	case RNIC_CQ_ARM_ANY:
+		return true;
+	case RNIC_CQ_ARM_SOLICITED:
+		return cqe->is_solicited || cqe->status != USIW_WC_SUCCESS;
+	case RNIC_CQ_NOT_ARMED:
+		break;
+	}
+	return false;
+}
+
+/*
+ * Entry @idx is in the ring.  Does it fire what the application armed?
+ * @before: what was armed when the entry was not in the ring yet.
+ */
+static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe,
+		    uint32_t idx, uint64_t before)
+{
+	uint64_t armed = before;
+
+	if (!cq_fires(before, cqe)) {
+		/*
+		 * seq_cst: pairs with the fence of rnic_cq_arm(): either we see
+		 * it armed, or the application, polling after arming, sees the
+		 * entry.
+		 */
+		atomic_thread_fence(memory_order_seq_cst);
+		armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+		if (armed == before || !cq_fires(armed, cqe))
+			return;
+		/* The application had polled the entry when it armed. */
+		if ((int32_t)(idx - (uint32_t)(armed >> 32)) < 0)
+			return;
+	}
 	cq_post(cq);
 }
 
 bool rnic_cq_is_awaited(const struct rnic_cq *cq)
 {
-	return cq->chan &&
-	       atomic_load_explicit(&cq->armed, memory_order_relaxed) ==
-		       RNIC_CQ_ARM_ANY;
+	return cq->chan && cq_armed_kind(cq) == RNIC_CQ_ARM_ANY;
 }
 
 void rnic_cq_nudge(struct rnic_cq *cq)
@@ -134,6 +158,8 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 		   struct rnic_stat_part part)
 {
 	struct usiw_cqe *slot = usiw_ring_reserve(&cq->ring, 0);
+	uint64_t armed;
+	uint32_t idx;
 
 	if (!slot || cq->is_overrun) {
 		if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
@@ -145,11 +171,16 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 	/* Only a CQ that asks for it pays for a clock. */
 	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
 		cqe_stamp(slot, cq->flags);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	idx = usiw_ring_prod_idx(&cq->ring);
 	usiw_ring_commit(&cq->ring, 1);
 	rnic_stat_count(part, RNIC_STAT_cqe, 1);
 	if (cqe->status != USIW_WC_SUCCESS)
 		rnic_stat_count(part, RNIC_STAT_cqe_error, 1);
-	cq_fire(cq, cqe);
+	/* Without a channel no event is possible, and none pays for the fence.
+	 */
+	if (cq->chan)
+		cq_fire(cq, cqe, idx, armed);
 	return 0;
 }
 
@@ -273,14 +304,16 @@ void rnic_cq_progress(struct rnic_cq *cq)
 
 static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
-	uint32_t armed = solicited_only ? RNIC_CQ_ARM_SOLICITED
-					: RNIC_CQ_ARM_ANY;
+	enum rnic_cq_armed kind = solicited_only ? RNIC_CQ_ARM_SOLICITED
+						 : RNIC_CQ_ARM_ANY;
 
-	/* Armed for any completion stays so: the wider request counts. */
-	if (!solicited_only ||
-	    atomic_load_explicit(&cq->armed, memory_order_relaxed) !=
-		    RNIC_CQ_ARM_ANY)
-		atomic_store_explicit(&cq->armed, armed, memory_order_relaxed);
+	/* What is armed already stays so: its first entry, and the wider
+	 * request, count. */
+	if (cq_armed_kind(cq) < kind)
+		atomic_store_explicit(
+			&cq->armed,
+			RNIC_CQ_ARMED(kind, usiw_ring_cons_idx(&cq->ring)),
+			memory_order_relaxed);
 	/* Pairs with the fence in cq_fire(). */
 	atomic_thread_fence(memory_order_seq_cst);
 }

@@ -53,7 +53,7 @@ struct rnic_cq {
 	struct rnic_chan_node async_node;
 	uint64_t handle;
 	uint32_t flags;		   /* enum rnic_cq_flags */
-	_Atomic uint32_t armed;	   /* enum rnic_cq_armed */
+	_Atomic uint64_t armed;	   /* RNIC_CQ_ARMED(), 0: not armed */
 	_Atomic uint32_t user_cnt; /* QPs */
 	_Atomic uint32_t look;	   /* enum rnic_cq_look */
 	/* Guarded by the lead of its engine, or by the lock */
@@ -61,11 +61,20 @@ struct rnic_cq {
 	struct rnic_cq_user_list users;
 };
 
+/* For which completions, and the index of the first entry that counts: the
+ * consumer's when it was armed. */
+#define RNIC_CQ_ARMED(kind, idx) ((uint64_t)(idx) << 32 | (kind))
+
 enum rnic_cq_armed {
 	RNIC_CQ_NOT_ARMED,
 	RNIC_CQ_ARM_SOLICITED,
 	RNIC_CQ_ARM_ANY
 };
+
+static inline enum rnic_cq_armed rnic_cq_armed_kind(uint64_t armed)
+{
+	return (enum rnic_cq_armed)(uint32_t)armed;
+}
 
 /* Looks at the sockets by threads that sleep on them. */
 enum rnic_cq_look {

@@ -729,6 +729,60 @@ static void an_event_is_neither_lost_nor_doubled(void **state)
 	bell_close(&stress, fired, 0);
 }
 
+static _Atomic uint32_t wanted;
+
+static void *push_on_demand(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 1; i <= STRESS_CNT; i++) {
+		while (atomic_load(&wanted) != i)
+			sched_yield();
+		while (push(&stress, false, USIW_WC_SUCCESS) < 0)
+			abort();
+		atomic_store(&pushed, i);
+	}
+	return NULL;
+}
+
+/* Some programs take each event for a completion.  So a thread that polls a
+ * completion and then arms gets no event for it. */
+static void a_polled_completion_fires_nothing(void **state)
+{
+	const struct usiw_ring *ring;
+	struct usiw_comp_event ev;
+	pthread_t thread;
+
+	bell_open(&stress, 64);
+	ring = rnic_cq_ring(stress.cq);
+	atomic_store(&pushed, 0);
+	atomic_store(&wanted, 0);
+	assert_int_equal(pthread_create(&thread, NULL, push_on_demand, NULL),
+			 0);
+	for (uint32_t i = 1; i <= STRESS_CNT; i++) {
+		bool is_polled_first = i % 2;
+
+		if (!is_polled_first)
+			rnic_cq_arm(stress.cq, false);
+		atomic_store(&wanted, i);
+		/* At once: the pusher may still look whether it is armed. */
+		while (!usiw_ring_peek(ring, 0))
+			sched_yield();
+		usiw_ring_consume(ring, 1);
+		if (is_polled_first)
+			rnic_cq_arm(stress.cq, false);
+		while (atomic_load(&pushed) != i)
+			sched_yield();
+		assert_int_equal(is_readable(rnic_chan_fd(stress.chan)),
+				 !is_polled_first);
+		if (!is_polled_first)
+			assert_int_equal(
+				rnic_chan_read(stress.chan, &ev, sizeof(ev)),
+				sizeof(ev));
+	}
+	pthread_join(thread, NULL);
+	bell_close(&stress, STRESS_CNT / 2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -747,6 +801,7 @@ int main(void)
 		cmocka_unit_test(resizing_keeps_what_waits),
 		cmocka_unit_test(resizing_beside_pushes_and_polls),
 		cmocka_unit_test(an_event_is_neither_lost_nor_doubled),
+		cmocka_unit_test(a_polled_completion_fires_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
