@@ -164,9 +164,13 @@ bool rnic_local_is_called(const struct rnic_local *local)
 bool rnic_local_woken(struct rnic_local *local)
 {
 	uint8_t octets[64];
-	long len = syscall(SYS_recvfrom, local->wake_fd, octets, sizeof(octets),
-			   MSG_DONTWAIT, NULL, NULL);
+	long len;
 
+	/* Not for each pass until the next sleep. */
+	if (rnic_local_is_called(local))
+		local->is_asleep = false;
+	len = syscall(SYS_recvfrom, local->wake_fd, octets, sizeof(octets),
+		      MSG_DONTWAIT, NULL, NULL);
 	return len > 0 || (len < 0 && errno == EAGAIN);
 }
 
