@@ -446,6 +446,9 @@ static void engine_note_poll(struct rnic_engine *engine)
 	else if (engine->clock_gap < ENGINE_CLOCK_POLLS)
 		engine->clock_gap *= 2;
 	engine->clock_cnt = 0;
+	if (!noted_ns || now_ns - noted_ns >= ENGINE_PAUSE_NS)
+		atomic_store_explicit(&engine->run_ns, now_ns,
+				      memory_order_relaxed);
 	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
 }
 

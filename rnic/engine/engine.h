@@ -47,6 +47,9 @@
  * in so many. */
 #define ENGINE_RAPID_NS 1000u
 #define ENGINE_CLOCK_POLLS 8u
+/* A thread that did not poll for so long did something else.  It is longer than
+ * the system takes a CPU away for its own work. */
+#define ENGINE_PAUSE_NS 200000u
 /* How long a poster waits for the leader to finish, in turns of about 10 ns. */
 #define ENGINE_FINISH_SPINS 64
 

@@ -128,6 +128,8 @@ struct rnic_engine {
 	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling.  Of
 	 * polls in rapid succession only some are noted. */
 	_Atomic uint64_t poll_ns;
+	/* When the polls began that have had no pause since. */
+	_Atomic uint64_t run_ns;
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
 	_Atomic uint32_t burst_cnt; /* posts since a poller's pass; a hint */

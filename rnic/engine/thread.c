@@ -32,10 +32,14 @@
  * A parked thread looks after the poller at growing intervals: a thread that
  * has polled for a while is trusted for as long again.  Each look costs the
  * poller some 10 us where cores are few, so looking every 50 us would double
- * its latency.
+ * its latency.  A poller that pauses, to compute, might do so again: what comes
+ * in the pause waits for the next look.
  */
 #define ENGINE_PARK_MIN_NS 50000ull
 #define ENGINE_PARK_MAX_NS (1 * NS_PER_MS)
+#define ENGINE_PARK_STEADY_NS (8 * NS_PER_MS)
+/* A steady poller is trusted for this part of the time that it has polled. */
+#define ENGINE_STEADY_RATIO 8
 /* Data waited unread behind a parked thread: no parking for a while, longer
  * each time that it happens again. */
 #define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
@@ -59,13 +63,14 @@ static uint64_t engine_live_ns(const struct rnic_engine *engine)
 					       : ENGINE_LIVE_NS;
 }
 
-static bool engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
+bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
 {
 	/* relaxed: a hint; the octets themselves are handed over by the lead */
 	uint64_t poll_ns =
 		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 
-	return poll_ns && now_ns - poll_ns < engine_live_ns(engine);
+	/* It may have polled since the caller looked at the clock. */
+	return poll_ns && now_ns < poll_ns + engine_live_ns(engine);
 }
 
 /* What the completion thread has learnt about the threads that poll. */
@@ -75,10 +80,33 @@ struct engine_trust {
 	uint64_t distrust_until_ns;
 };
 
+uint64_t rnic_engine_park_ns(uint64_t last_ns, uint64_t run_ns)
+{
+	uint64_t next_ns = last_ns ? 2 * last_ns : ENGINE_PARK_MIN_NS;
+	uint64_t max_ns = run_ns / ENGINE_STEADY_RATIO;
+
+	if (max_ns < ENGINE_PARK_MAX_NS)
+		max_ns = ENGINE_PARK_MAX_NS;
+	else if (max_ns > ENGINE_PARK_STEADY_NS)
+		max_ns = ENGINE_PARK_STEADY_NS;
+	return next_ns < max_ns ? next_ns : max_ns;
+}
+
+/* How long the latest polls have had no pause. */
+static uint64_t engine_run_ns(const struct rnic_engine *engine, uint64_t now_ns)
+{
+	uint64_t run_ns =
+		atomic_load_explicit(&engine->run_ns, memory_order_relaxed);
+
+	/* It may have begun in the meantime. */
+	return run_ns < now_ns ? now_ns - run_ns : 0;
+}
+
 /* Out of epoll for as long as another thread polls. */
 static void engine_park(struct rnic_engine *engine)
 {
-	struct timespec ts = { .tv_nsec = (long)ENGINE_PARK_MIN_NS };
+	uint64_t park_ns = 0, now_ns = rnic_now_ns();
+	struct timespec ts = { 0 };
 	bool is_polled = true;
 
 	rnic_stat_add(RNIC_STAT_parks, 1);
@@ -92,13 +120,13 @@ static void engine_park(struct rnic_engine *engine)
 		if (!atomic_load_explicit(&engine->poll_ns,
 					  memory_order_seq_cst))
 			break;
+		park_ns = rnic_engine_park_ns(park_ns,
+					      engine_run_ns(engine, now_ns));
+		ts.tv_nsec = (long)park_ns;
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
-		if (ts.tv_nsec < (long)ENGINE_PARK_MAX_NS / 2)
-			ts.tv_nsec *= 2;
-		else
-			ts.tv_nsec = (long)ENGINE_PARK_MAX_NS - 1;
-		is_polled = engine_is_polled(engine, rnic_now_ns()) &&
+		now_ns = rnic_now_ns();
+		is_polled = rnic_engine_is_polled(engine, now_ns) &&
 			    !atomic_load_explicit(&engine->is_woken,
 						  memory_order_relaxed);
 	}
@@ -116,7 +144,8 @@ static void trust_lose(const struct rnic_engine *engine,
 {
 	uint64_t now_ns = rnic_now_ns();
 
-	if (rnic_engine_is_attended(engine) && engine_is_polled(engine, now_ns))
+	if (rnic_engine_is_attended(engine) &&
+	    rnic_engine_is_polled(engine, now_ns))
 		return;
 	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)
 		trust->distrust_ns = ENGINE_DISTRUST_MIN_NS;
@@ -302,7 +331,7 @@ static bool engine_trusts_poller(const struct rnic_engine *engine,
 	uint64_t now_ns = rnic_now_ns();
 
 	return now_ns >= trust->distrust_until_ns &&
-	       engine_is_polled(engine, now_ns);
+	       rnic_engine_is_polled(engine, now_ns);
 }
 
 /* ... and will find these events itself. */

@@ -83,9 +83,11 @@ bool rnic_engine_sleep_begin(struct rnic_engine *engine)
 
 void rnic_engine_sleep_end(struct rnic_engine *engine)
 {
+	uint64_t now_ns = rnic_now_ns();
+
 	/* It is about to poll: the thread does not come back in between. */
-	atomic_store_explicit(&engine->poll_ns, rnic_now_ns(),
-			      memory_order_relaxed);
+	atomic_store_explicit(&engine->run_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
 	atomic_store_explicit(&engine->has_slept, true, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,

@@ -14,6 +14,7 @@
 
 #include "mem/context.h"
 #include "engine/engine.h"
+#include "engine/thread.h"
 #include "engine/wake.h"
 #include "qp/qp.h"
 #include "stream/modify.h"
@@ -100,6 +101,76 @@ static void arming_unparks(void **state)
 		assert_true(rnicpair_peek(b, b->rcq, &cqe));
 		assert_int_equal(
 			rnicpair_take(&p->side[0], p->side[0].scq).wr_id, 1);
+	}
+}
+
+/* ---- who polls, and for how long it is trusted ---- */
+
+static void a_poller_is_known(void **state)
+{
+	static const struct {
+		int64_t age_ns;
+		bool is_polled;
+	} cases[] = {
+		{ 0, true },
+		{ 1000, true },
+		{ 60000, false },
+		/* It has polled after the caller looked at the clock. */
+		{ -1, true },
+		{ -1000, true },
+	};
+	struct rnicpair *p = *state;
+	struct rnic_engine *engine = p->side[0].ctx->engine;
+	uint64_t now_ns = rnic_now_ns();
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		atomic_store(&engine->poll_ns,
+			     now_ns - (uint64_t)cases[i].age_ns);
+		assert_int_equal(rnic_engine_is_polled(engine, now_ns),
+				 cases[i].is_polled);
+	}
+	rnic_engine_unpark(engine);
+	assert_false(rnic_engine_is_polled(engine, now_ns));
+}
+
+static void a_steady_poller_is_trusted_longer(void **state)
+{
+	static const struct {
+		uint64_t last_ns, run_ns, next_ns;
+	} cases[] = {
+		{ 0, 0, 50000 },
+		{ 50000, 0, 100000 },
+		{ 800000, 0, 1000000 },
+		{ 1000000, 0, 1000000 },
+		{ 1000000, 10000000, 1250000 },
+		{ 1000000, 1000000000, 2000000 },
+		{ 2000000, 24000000, 3000000 },
+		{ 8000000, 1000000000, 8000000 },
+		/* It has paused. */
+		{ 8000000, 100000, 1000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(
+			rnic_engine_park_ns(cases[i].last_ns, cases[i].run_ns),
+			cases[i].next_ns);
+}
+
+static void a_pause_begins_a_run(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnicpair_side *a = &p->side[0];
+	uint64_t run_ns = 0, pause_ns;
+
+	for (int i = 0; i < 3; i++) {
+		/* Not each of them looks at the clock. */
+		for (uint32_t j = 0; j < 2 * ENGINE_CLOCK_POLLS; j++)
+			rnic_cq_progress(a->scq);
+		assert_true(atomic_load(&a->ctx->engine->run_ns) > run_ns);
+		pause_ns = rnic_now_ns();
+		wait_until(rnic_now_ns() - pause_ns > ENGINE_PAUSE_NS);
+		run_ns = pause_ns;
 	}
 }
 
@@ -457,6 +528,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CHAN_TEST(completion_threads_alone_make_progress),
 		CHAN_TEST(arming_unparks),
+		PAIR_TEST(a_poller_is_known),
+		cmocka_unit_test(a_steady_poller_is_trusted_longer),
+		PAIR_TEST(a_pause_begins_a_run),
 		CHAN_TEST(a_sleeper_is_woken_each_time),
 		CHAN_TEST(the_end_of_a_sleep_disarms),
 		CHAN_TEST(a_sleeper_that_has_gone_is_replaced),
