@@ -623,6 +623,31 @@ def one_place(files):
     return found
 
 
+# --- descriptions of the packages ------------------------------------------
+
+# File -> start of a description, and its longest line: rpmlint's limit, and
+# lintian's.
+DESCRIPTIONS = {
+    "redhat/usiw.spec": (r"%description\b", r"%(?!%)", 79),
+    "debian/control": (r"Description:", r"(?! )", 80),
+}
+
+
+def descriptions(files):
+    found = []
+    for path, (start, end, limit) in DESCRIPTIONS.items():
+        inside = False
+        for number, line in enumerate(files.get(path, "").split("\n"), 1):
+            if re.match(start, line):
+                inside = True
+            elif inside and re.match(end, line):
+                inside = False
+            elif inside and len(line) > limit:
+                found.append(f"{path}:{number}: a description's line has "
+                             f"{len(line)} characters, at most {limit}")
+    return found
+
+
 ALL = {
     "includes": includes,
     "no_circles": no_circles,
@@ -639,4 +664,5 @@ ALL = {
     "preload_map": preload_map,
     "assert_effect": assert_effect,
     "one_place": one_place,
+    "descriptions": descriptions,
 }

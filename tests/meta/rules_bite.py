@@ -186,6 +186,12 @@ CASES = [
     ("one_place", {"rnic/cm/object.h": STATE["rnic/cm/object.h"].replace(
         "cm_id_set_state", "other")}, STATE),
     ("one_place", {"rnic/cm/object.h": ""}, STATE),
+    ("descriptions", {"redhat/usiw.spec": "%description sdp\n" + "x" * 80},
+     {"redhat/usiw.spec": "Summary: " + "x" * 80 + "\n%description\n" +
+                          "x" * 79 + "\n\n%prep\n" + "x" * 80}),
+    ("descriptions", {"debian/control": "Description: a\n .\n " + "x" * 80},
+     {"debian/control": "Description: a\n " + "x" * 79 + "\n\nDepends: " +
+                        "x" * 80}),
 ]
 
 
