@@ -182,7 +182,9 @@ def rates():
                        threads=threads) +
                   tuple(way for s in DEFAULT for way in
                         peer(f"1 thread, {s}", "verbs_stream", s, op=op,
-                             size=64, threads=1)), ("M/s",))
+                             size=64, threads=1) +
+                        peer(f"{threads} processes, {s}", "verbs_pairs", s,
+                             op=op, size=64, pairs=threads)), ("M/s",))
 
 
 # ---- latency -----------------------------------------------------------------------

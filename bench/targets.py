@@ -74,7 +74,7 @@ def other_targets():
         yield most("memory", way, 16)
         yield most("send-lat-8-among-idle", way, 1.2, peer=f"alone, {way}")
         yield least("*-threads-2", f"{way}, engines", 1,
-                    peer=f"1 thread, {way}")
+                    peer=f"2 processes, {way}")
     for way, other in (("markers", "no markers"),
                        ("markers CRC", "no markers, CRC")):
         yield least("markers-*", way, 0.25, peer=other)

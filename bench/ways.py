@@ -227,6 +227,24 @@ def verbs_stream(sample, op, size, bufs=1, qps=1, threads=1, list=1,
     return {**client, **outputs.cpu_per_gb(client, server)}
 
 
+def verbs_pairs(sample, op, size, pairs):
+    """Pairs of processes with one thread each, at the same time: what as many
+    threads could reach if they shared nothing."""
+    ports = [harness.free_port() for _ in range(pairs)]
+    commands = [verbs_command(sample, port, "stream", ["-o", op, "-s", size])
+                for port in ports]
+    servers = [sample.start(f"server {i}", command)
+               for i, command in enumerate(commands)]
+    for server, port in zip(servers, ports):
+        server.wait_listening(port)
+    clients = [sample.start(f"client {i}", command + [sample.address])
+               for i, command in enumerate(commands)]
+    for program in clients + servers:
+        program.wait(LIMIT)
+    sample.demand_usiw()
+    return {"M/s": sum(outputs.own(c.text())["M/s"] for c in clients)}
+
+
 def verbs_pingpong(sample, op, size, is_event=False, is_beside_bulk=False,
                    idle=0):
     port = harness.free_port()
@@ -420,6 +438,6 @@ def sockets_idle(sample, carrier, count):
 
 
 TOOLS = {tool.__name__: tool for tool in (
-    perftest_bw, perftest_lat, verbs_stream, verbs_pingpong, connect, memory,
-    tcp_stream, tcp_pingpong, fi_pingpong, fabric_stream, ucx, rstream, qperf, iperf3, redis,
-    sockets_pingpong, sockets_idle)}
+    perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_pingpong,
+    connect, memory, tcp_stream, tcp_pingpong, fi_pingpong, fabric_stream, ucx,
+    rstream, qperf, iperf3, redis, sockets_pingpong, sockets_idle)}
