@@ -66,6 +66,9 @@
 	  "engines of a context, at most; 0: one for each CPU, up to 8")       \
 	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",         \
 	  "time the completion thread spins before it sleeps, microseconds")   \
+	X("USIW_NICE", INT, nice, -20, 19, "-20..19", "0",                     \
+	  "added to the nice value of the program, for the completion "        \
+	  "thread")                                                            \
 	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536", "256", \
 	  "receive staging per stream, KiB")                                   \
 	X("USIW_RNR_MS", NUM, rnr_ms, 0, 3600000, "0..3600000", "1000",        \
@@ -95,12 +98,19 @@
 	  "time that a Port Mapper's denial or silence is remembered, "        \
 	  "milliseconds")
 
-enum setting_kind { KIND_TEXT, KIND_LOG, KIND_WORD, KIND_FLAG, KIND_NUM };
+enum setting_kind {
+	KIND_TEXT,
+	KIND_LOG,
+	KIND_WORD,
+	KIND_FLAG,
+	KIND_NUM,
+	KIND_INT
+};
 
 struct setting {
 	size_t offset;
 	enum setting_kind kind;
-	uint32_t lowest, highest;
+	int64_t lowest, highest;
 };
 
 #define SETTING_DOC(n, k, f, lo, hi, v, d, w)                                  \
@@ -160,9 +170,26 @@ static bool num_parse(const char *value, const struct setting *row,
 		return false;
 	errno = 0;
 	num = strtoul(value, &end, 10);
-	if (errno || *end || num < row->lowest || num > row->highest)
+	if (errno || *end || num > INT64_MAX || (int64_t)num < row->lowest ||
+	    (int64_t)num > row->highest)
 		return false;
 	*ret_num = (uint32_t)num;
+	return true;
+}
+
+static bool int_parse(const char *value, const struct setting *row,
+		      int32_t *ret_num)
+{
+	long num;
+	char *end;
+
+	if (!isdigit((unsigned char)value[value[0] == '-']))
+		return false;
+	errno = 0;
+	num = strtol(value, &end, 10);
+	if (errno || *end || num < row->lowest || num > row->highest)
+		return false;
+	*ret_num = (int32_t)num;
 	return true;
 }
 
@@ -212,6 +239,8 @@ static bool setting_store(size_t idx, const char *value)
 		return true;
 	case KIND_NUM:
 		return num_parse(value, row, field);
+	case KIND_INT:
+		return int_parse(value, row, field);
 	}
 	abort();
 }

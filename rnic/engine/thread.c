@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "thread.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,6 +48,8 @@
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
+#define NICE_MIN (-20)
+#define NICE_MAX 19
 /* Least time between two moves of the completion thread. */
 #define ENGINE_MOVE_NS (10 * NS_PER_MS)
 /* How long the completion thread waits for a poster, as
@@ -198,9 +201,23 @@ struct engine_sched {
 	uint64_t runtime, deadline, period;
 };
 
+/* Once for the process: each engine would say the same. */
+static void engine_nice_complain(int err)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		util_err("rnic",
+			 "engine: USIW_NICE=%d: %s: the completion thread "
+			 "keeps the nice value of the program; a lower one "
+			 "needs CAP_SYS_NICE, or 'ulimit -e'",
+			 util_settings()->nice, strerror(err));
+}
+
 static void engine_thread_setup(void)
 {
 	struct engine_sched attr = { .size = sizeof(attr) };
+	int32_t nice;
 
 	pthread_setname_np(pthread_self(), "usiw-engine");
 	prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
@@ -212,6 +229,14 @@ static void engine_thread_setup(void)
 	    attr.policy != SCHED_OTHER)
 		return;
 	attr.runtime = ENGINE_SLICE_NS;
+	nice = attr.nice;
+	attr.nice += util_settings()->nice;
+	attr.nice = attr.nice < NICE_MIN ? NICE_MIN : attr.nice;
+	attr.nice = attr.nice > NICE_MAX ? NICE_MAX : attr.nice;
+	if (syscall(SYS_sched_setattr, 0, &attr, 0) == 0 || attr.nice == nice)
+		return;
+	engine_nice_complain(errno);
+	attr.nice = nice;
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 

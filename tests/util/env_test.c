@@ -22,7 +22,7 @@ static int has_defaults(const struct util_settings *s)
 	       !s->stat_dir && s->mpa_rev == 2 && s->start_ms == 10000 &&
 	       s->drain_ms == 2000 && s->half_open_max == 512 &&
 	       s->ird == 128 && s->ord == 128 && s->spin_us == 0 &&
-	       s->staging_kib == 256 && s->rtr &&
+	       s->nice == 0 && s->staging_kib == 256 && s->rtr &&
 	       s->mpa_rev0 == UTIL_MPA_REV0_REFUSE && !s->markers;
 }
 
@@ -54,6 +54,11 @@ static int is_permissive(const struct util_settings *s)
 static int wants_markers(const struct util_settings *s)
 {
 	return s->markers;
+}
+
+static int is_urgent(const struct util_settings *s)
+{
+	return s->nice == -20;
 }
 
 static int is_ca(const struct util_settings *s)
@@ -110,6 +115,11 @@ static const struct setting_case cases[] = {
 	{ NULL, "USIW_IRD", "12x", has_defaults, "USIW_IRD=12x" },
 	{ NULL, "USIW_IRD", " 1", has_defaults, "USIW_IRD= 1" },
 	{ NULL, "USIW_IRD", "99999999999999999999", has_defaults, "0..128" },
+	{ NULL, "USIW_NICE", "-20", is_urgent, NULL },
+	{ NULL, "USIW_NICE", "-21", has_defaults, "USIW_NICE=-21" },
+	{ NULL, "USIW_NICE", "20", has_defaults, "-20..19; using 0" },
+	{ NULL, "USIW_NICE", "-", has_defaults, "USIW_NICE=-:" },
+	{ NULL, "USIW_NICE", "--1", has_defaults, "USIW_NICE=--1" },
 	{ NULL, "USIW_LOG", "loud", has_defaults, "USIW_LOG=loud" },
 	{ "USIW_CRC=off\n", NULL, NULL, crc_is_off, NULL },
 	{ "# USIW_CRC=off\n\n", NULL, NULL, has_defaults, NULL },

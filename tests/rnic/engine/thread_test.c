@@ -6,9 +6,16 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,7 +25,13 @@
 #include "engine/wake.h"
 #include "qp/qp.h"
 #include "stream/modify.h"
+#include "child.h"
 #include "rawpeer.h"
+
+#define EXTRA_NICE 1
+#define NOBODY 65534
+#define STR(x) #x
+#define XSTR(x) STR(x)
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -102,6 +115,68 @@ static void arming_unparks(void **state)
 		assert_int_equal(
 			rnicpair_take(&p->side[0], p->side[0].scq).wr_id, 1);
 	}
+}
+
+/* ---- its priority ---- */
+
+/* Return: of the threads with this name; -1: none. */
+static pid_t thread_find(const char *name)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	pid_t found = -1;
+
+	must(dir);
+	while (found < 0 && (entry = readdir(dir))) {
+		char path[PATH_MAX], comm[32] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm",
+			 entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (fscanf(file, "%31s", comm) == 1 && strcmp(comm, name) == 0)
+			found = (pid_t)atoi(entry->d_name);
+		fclose(file);
+	}
+	closedir(dir);
+	return found;
+}
+
+static int denied_run(void)
+{
+	const struct rlimit none = { 0, 0 };
+	int fd = memfd_create("stderr", 0);
+	char said[1024] = "";
+	struct rnicpair p;
+
+	CHECK(setrlimit(RLIMIT_NICE, &none) == 0);
+	CHECK(geteuid() != 0 || setuid(NOBODY) == 0);
+	setenv("USIW_NICE", "-5", 1);
+	CHECK(dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	rnicpair_open(&p, &defaults);
+	rnicpair_close(&p);
+	CHECK(pread(fd, said, sizeof(said) - 1, 0) > 0);
+	CHECK(strstr(said, "USIW_NICE=-5: "));
+	return 0;
+}
+
+/* It works all the same. */
+static void says_that_a_priority_is_denied(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(denied_run), 0);
+}
+
+static void the_thread_is_as_nice_as_asked(void **state)
+{
+	pid_t tid = -1;
+
+	(void)state;
+	wait_until((tid = thread_find("usiw-engine")) > 0);
+	wait_until(getpriority(PRIO_PROCESS, (id_t)tid) ==
+		   getpriority(PRIO_PROCESS, 0) + EXTRA_NICE);
 }
 
 /* ---- who polls, and for how long it is trusted ---- */
@@ -526,8 +601,11 @@ static void closing_a_context_waits_without_burning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First: settings are read once. */
+		cmocka_unit_test(says_that_a_priority_is_denied),
 		CHAN_TEST(completion_threads_alone_make_progress),
 		CHAN_TEST(arming_unparks),
+		PAIR_TEST(the_thread_is_as_nice_as_asked),
 		PAIR_TEST(a_poller_is_known),
 		cmocka_unit_test(a_steady_poller_is_trusted_longer),
 		PAIR_TEST(a_pause_begins_a_run),
@@ -542,5 +620,6 @@ int main(void)
 		cmocka_unit_test(closing_a_context_waits_without_burning),
 	};
 
+	setenv("USIW_NICE", XSTR(EXTRA_NICE), 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
