@@ -38,6 +38,10 @@ static ssize_t sys_recvmsg(int fd, struct msghdr *msg, int flags)
 
 static ssize_t sys_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
+	/* The kernel need not copy and check the header and the array. */
+	if (msg->msg_iovlen == 1 && !msg->msg_controllen && !msg->msg_namelen)
+		return syscall(SYS_sendto, fd, msg->msg_iov->iov_base,
+			       msg->msg_iov->iov_len, flags, NULL, 0);
 	return syscall(SYS_sendmsg, fd, msg, flags);
 }
 
