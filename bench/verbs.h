@@ -13,6 +13,7 @@
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +70,7 @@ struct bench_group {
 	char *buf;
 	struct bench_link *links;
 	uint32_t link_cnt;
+	_Atomic uint32_t recv_cnt; /* receives posted, all links together */
 };
 
 struct bench_options {
@@ -114,11 +116,9 @@ static inline size_t bench_offset(const struct bench_group *group,
 
 /*
  * Takes completions of the group, WC_BATCH at most. If there are none and the
- * group has a channel, it sleeps until one comes or @timeout_ms is over (-1:
- * never).
+ * group has a channel, it sleeps until one comes.
  */
-int bench_group_poll(struct bench_group *group, struct ibv_wc *wc,
-		     int timeout_ms);
+int bench_group_poll(struct bench_group *group, struct ibv_wc *wc);
 
 struct rdma_conn_param bench_conn_param(struct rdma_cm_id *id, const void *data,
 					size_t len);

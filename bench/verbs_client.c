@@ -140,7 +140,7 @@ static void list_post(struct streamer *s, struct bench_link *link)
 static void streamer_reap(struct streamer *s, uint64_t each)
 {
 	struct ibv_wc wc[WC_BATCH];
-	int cnt = bench_group_poll(&s->group, wc, -1);
+	int cnt = bench_group_poll(&s->group, wc);
 
 	for (int i = 0; i < cnt; i++) {
 		NEEDS(wc[i].status == IBV_WC_SUCCESS);
@@ -266,7 +266,7 @@ static void ping_reap(struct bench_group *group, int left)
 	struct ibv_wc wc[WC_BATCH];
 
 	while (left > 0) {
-		int cnt = bench_group_poll(group, wc, -1);
+		int cnt = bench_group_poll(group, wc);
 
 		for (int i = 0; i < cnt; i++) {
 			NEEDS(wc[i].status == IBV_WC_SUCCESS);

@@ -2,7 +2,6 @@
 /* Groups of queue pairs, the same on both sides.  See verbs.h. */
 #include "verbs.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,27 +119,26 @@ struct bench_link *bench_link_add(struct bench_group *group,
 	NEEDS(!rdma_create_qp(id, group->pd, &init));
 	link->group = group;
 	link->id = id;
-	if (group->hello.kind != KIND_IDLE)
-		for (uint32_t i = 0; i < recv_depth(&group->hello); i++)
+	if (group->hello.kind != KIND_IDLE) {
+		for (uint32_t i = 0; i < recv_depth(&group->hello); i++) {
 			bench_recv_post(link);
+			group->recv_cnt++;
+		}
+	}
 	return link;
 }
 
 /* Sleeps until the CQ may have a completion. */
-static void group_wait(struct bench_group *group, int timeout_ms)
+static void group_wait(struct bench_group *group)
 {
-	struct pollfd pfd = { .fd = group->channel->fd, .events = POLLIN };
 	struct ibv_cq *cq;
 	void *context;
 
-	if (timeout_ms >= 0 && poll(&pfd, 1, timeout_ms) <= 0)
-		return;
 	NEEDS(!ibv_get_cq_event(group->channel, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
 }
 
-int bench_group_poll(struct bench_group *group, struct ibv_wc *wc,
-		     int timeout_ms)
+int bench_group_poll(struct bench_group *group, struct ibv_wc *wc)
 {
 	int cnt = ibv_poll_cq(group->cq, WC_BATCH, wc);
 
@@ -148,7 +146,7 @@ int bench_group_poll(struct bench_group *group, struct ibv_wc *wc,
 		NEEDS(!ibv_req_notify_cq(group->cq, 0));
 		cnt = ibv_poll_cq(group->cq, WC_BATCH, wc);
 		if (cnt == 0) {
-			group_wait(group, timeout_ms);
+			group_wait(group);
 			cnt = ibv_poll_cq(group->cq, WC_BATCH, wc);
 		}
 	}

@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define GROUPS_MAX 64
-/* The longest time until a sleeping thread notices that it should end. */
-#define STOP_MS 20
 
 struct served {
 	struct bench_group group;
@@ -31,22 +29,29 @@ static bool may_go_on(void)
 	return !atomic_load_explicit(&is_stopping, memory_order_acquire);
 }
 
-/* Serves the receives of a group. Polling also drives READs and atomics, which
- * have no completion here. */
+/* Serves the receives of a group until all are flushed. Polling also drives
+ * READs and atomics, which have no completion here. */
 static void receives_serve(struct bench_group *group)
 {
 	struct ibv_wc wc[WC_BATCH];
+	uint32_t flushed_cnt = 0;
 
-	while (may_go_on()) {
-		int cnt = bench_group_poll(group, wc, STOP_MS);
+	/* Links may come yet. */
+	while (flushed_cnt < group->recv_cnt &&
+	       (group->channel || may_go_on())) {
+		int cnt = bench_group_poll(group, wc);
 
 		for (int i = 0; i < cnt; i++) {
 			struct bench_link *link =
 				(struct bench_link *)(uintptr_t)wc[i].wr_id;
 
-			/* Flushed: its connection has ended. */
-			if (wc[i].status != IBV_WC_SUCCESS || !link)
+			if (!link)
 				continue;
+			/* Flushed: its connection has ended. */
+			if (wc[i].status != IBV_WC_SUCCESS) {
+				flushed_cnt++;
+				continue;
+			}
 			bench_recv_post(link);
 			if (group->hello.kind == KIND_PING)
 				bench_ping_post(link, 0, 0);
