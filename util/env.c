@@ -66,6 +66,10 @@
 	  "engines of a context, at most; 0: one for each CPU, up to 8")       \
 	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",         \
 	  "time the completion thread spins before it sleeps, microseconds")   \
+	X("USIW_EVENT_SPIN_US", NUM, event_spin_us, 0, 1000000, "0..1000000",  \
+	  "40",                                                                \
+	  "time a thread that waits for a CQ's event polls before it sleeps, " \
+	  "microseconds")                                                      \
 	X("USIW_NICE", INT, nice, -20, 19, "-20..19", "0",                     \
 	  "added to the nice value of the program, for the completion "        \
 	  "thread")                                                            \

@@ -19,6 +19,7 @@
 #include "os/guard.h"
 #include "os/stat.h"
 #include "siw-mpa.h"
+#include "visit.h"
 #include "wake.h"
 
 /* ---- lead and doorbell -------------------------------------------------- */
@@ -469,13 +470,25 @@ static void engine_begin_poll(struct rnic_engine *engine)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
+static void engine_poll(struct rnic_engine *engine)
+{
+	engine_begin_poll(engine);
+	rnic_stat_count(engine->stat, RNIC_STAT_passes_poll, 1);
+	engine_pass(engine);
+}
+
 void rnic_engine_poll(struct rnic_engine *engine)
 {
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
-	engine_begin_poll(engine);
-	rnic_stat_count(engine->stat, RNIC_STAT_passes_poll, 1);
-	engine_pass(engine);
+	engine_poll(engine);
+	rnic_engine_unlead(engine);
+}
+
+void rnic_engine_serve(struct rnic_engine *engine)
+{
+	rnic_engine_lead(engine);
+	engine_poll(engine);
 	rnic_engine_unlead(engine);
 }
 
@@ -532,6 +545,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->slot_free = UINT32_MAX;
 	engine->poll_gap = 1;
 	atomic_init(&engine->post_cpu, -1);
+	atomic_init(&engine->ref_cnt, 1);
 	engine->rx_pool.size =
 		staging < SMPA_RX_STAGING_MIN ? SMPA_RX_STAGING_MIN : staging;
 	engine->tx_pool.size = SMPA_TX_STAGING_FULL;
@@ -613,9 +627,11 @@ bool rnic_engine_stop(struct rnic_engine *engine, uint64_t end_ns)
 {
 	UTIL_CANCEL_OFF();
 
-	atomic_store_explicit(&engine->is_stopping, true, memory_order_release);
+	/* seq_cst: rnic_engine_visit_wait() */
+	atomic_store_explicit(&engine->is_stopping, true, memory_order_seq_cst);
 	/* Before the thread is waited for: it may be waiting for the lead. */
-	if (!rnic_engine_drain(engine, end_ns))
+	if (!rnic_engine_drain(engine, end_ns) ||
+	    !rnic_engine_visit_wait(engine, end_ns))
 		return false;
 	rnic_engine_unpark(engine);
 	rnic_engine_thread_wake(engine);
@@ -637,5 +653,5 @@ void rnic_engine_free(struct rnic_engine *engine)
 	rnic_fd_close(engine->epfd);
 	rnic_stat_part_give(engine->stat);
 	free(engine->slots);
-	free(engine);
+	rnic_engine_put(engine);
 }

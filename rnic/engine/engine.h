@@ -115,6 +115,9 @@ bool rnic_engine_rest(struct rnic_engine *engine);
 /* One pass in the calling thread, which found its CQ empty. */
 void rnic_engine_poll(struct rnic_engine *engine);
 
+/* The same for a thread that waits for an event; it waits for the lead. */
+void rnic_engine_serve(struct rnic_engine *engine);
+
 /* ---- under the lead ------------------------------------------------------ */
 
 /* The time, CLOCK_MONOTONIC, of the first such question since the lead was

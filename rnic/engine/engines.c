@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "../../util/env.h"
+#include "attend.h"
 #include "bell.h"
 #include "engine.h"
 
@@ -44,6 +45,7 @@ static int engines_add(struct rnic_engines *engines, uint32_t idx)
 
 	if (rc < 0)
 		return rc;
+	rnic_engine_attend_init(engine);
 	engine->engines = engines;
 	engine->all_bells = &engines->bells;
 	/* Others find it once the count says so. */

@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include "../../util/lock.h"
+#include "os/chan-host.h"
 #include "os/clock.h"
 #include "os/stat.h"
 #include "staging.h"
@@ -148,6 +149,10 @@ struct rnic_engine {
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds of sources
 					without the lead */
+	/* Threads that wait for events do its work: attend.h, visit.h. */
+	struct rnic_chan_host host;
+	_Atomic uint32_t ref_cnt;     /* of its memory */
+	_Atomic uint32_t visitor_cnt; /* such threads that are at work */
 	const struct rnic_engine_ops *ops;
 	struct rnic_context *ctx;   /* the owner */
 	struct rnic_stat_part stat; /* where its leader counts */

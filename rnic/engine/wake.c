@@ -10,6 +10,9 @@
 
 /* The least time between two requests that it park. */
 #define ENGINE_ASK_NS (1 * NS_PER_MS)
+/* A thread that sleeps on the sockets, and did not poll for so long, waited for
+ * something else. */
+#define ENGINE_ABSENT_NS (1 * NS_PER_MS)
 
 /* ---- waking ------------------------------------------------------------- */
 
@@ -72,8 +75,7 @@ bool rnic_engine_sleep_begin(struct rnic_engine *engine)
 {
 	atomic_fetch_add_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_seq_cst);
-	/* seq_cst: pairs with rnic_engine_thread_wake() */
-	if (!atomic_load_explicit(&engine->is_woken, memory_order_seq_cst))
+	if (!rnic_engine_is_woken(engine))
 		return true;
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_relaxed);
@@ -81,15 +83,24 @@ bool rnic_engine_sleep_begin(struct rnic_engine *engine)
 	return false;
 }
 
-void rnic_engine_sleep_end(struct rnic_engine *engine)
+void rnic_engine_note_attended(struct rnic_engine *engine)
 {
 	uint64_t now_ns = rnic_now_ns();
+	uint64_t noted_ns =
+		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 
 	/* It is about to poll: the thread does not come back in between. */
-	atomic_store_explicit(&engine->run_ns, now_ns, memory_order_relaxed);
+	if (now_ns - noted_ns >= ENGINE_ABSENT_NS)
+		atomic_store_explicit(&engine->run_ns, now_ns,
+				      memory_order_relaxed);
 	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
 	atomic_store_explicit(&engine->has_slept, true, memory_order_relaxed);
+}
+
+void rnic_engine_sleep_end(struct rnic_engine *engine)
+{
+	rnic_engine_note_attended(engine);
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_relaxed);
 }

@@ -5,9 +5,14 @@
  * A reader takes a token first, by a read that the kernel blocks or refuses as
  * the fd's flags say, then a record; between the two a purge may have taken
  * the record, so a reader that comes away empty goes back for another token.
+ * A reader that does the work of the channel's host (chan-host.h) needs no
+ * token for an event that it posts itself.
  */
 #include "chan.h"
 
+#include "../../util/env.h"
+#include "chan-host.h"
+#include "clock.h"
 #include "evfd.h"
 #include "fd.h"
 #include "fdtab.h"
@@ -16,8 +21,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A program that waits in rnic_chan_read() arms its CQs so often, at most,
+ * before it waits again. */
+#define CHAN_ATTENDED_ARMS 4
+/* Waits without polls between two with. */
+#define CHAN_SPIN_SKIPS 7
 
 struct rnic_chan {
 	struct util_file file; /* first: the fd table names it */
@@ -27,14 +39,76 @@ struct rnic_chan {
 	int fd;	      /* ours, as long as the channel is */
 	int first_fd; /* the application's, as it was made */
 
+	uint64_t spin_ns;
+	/* Waits until one polls first, and how many there were; hints. */
+	_Atomic uint32_t spin_skip_cnt, spin_gap;
+	/* Calls of rnic_chan_set_host() that answer true; a hint. */
+	_Atomic uint32_t attended_cnt;
+	/* With a reference; NULL: none. Written under the lock. */
+	_Atomic(struct rnic_chan_host *) host;
+
 	/* guarded by lock */
 	bool is_closed; /* no number is left */
+	/* A thread that serves the host, and takes the first event that it
+	 * brings without a token. */
+	bool has_server;
+	bool has_brought; /* it has one */
+	pthread_t server;
 	TAILQ_HEAD(, rnic_chan_node) queue;
 };
 
 static bool chan_is_forked(const struct rnic_chan *chan)
 {
 	return chan->fork_gen != rnic_fork_gen();
+}
+
+/* ---- host ------------------------------------------------------------- */
+
+/* Compared, or with the lock. */
+static struct rnic_chan_host *chan_host(const struct rnic_chan *chan)
+{
+	return atomic_load_explicit(&chan->host, memory_order_relaxed);
+}
+
+static void host_put(void *host)
+{
+	if (host)
+		((struct rnic_chan_host *)host)->ops->put(host);
+}
+
+/* Return: with a reference; NULL: none. */
+static struct rnic_chan_host *chan_host_get(struct rnic_chan *chan)
+{
+	struct rnic_chan_host *host;
+
+	util_lock(&chan->lock);
+	host = chan_host(chan);
+	if (host)
+		host->ops->get(host);
+	util_unlock(&chan->lock);
+	return host;
+}
+
+bool rnic_chan_set_host(struct rnic_chan *chan, struct rnic_chan_host *host)
+{
+	uint32_t cnt =
+		atomic_load_explicit(&chan->attended_cnt, memory_order_relaxed);
+	struct rnic_chan_host *old = chan_host(chan);
+
+	if (chan_is_forked(chan))
+		return false;
+	if (old != host) {
+		host->ops->get(host);
+		util_lock(&chan->lock);
+		old = chan_host(chan);
+		atomic_store_explicit(&chan->host, host, memory_order_relaxed);
+		util_unlock(&chan->lock);
+		host_put(old);
+	}
+	if (cnt)
+		atomic_store_explicit(&chan->attended_cnt, cnt - 1,
+				      memory_order_relaxed);
+	return cnt;
 }
 
 /* ---- life ------------------------------------------------------------- */
@@ -53,9 +127,12 @@ static void chan_free(struct util_file *file)
 {
 	struct rnic_chan *chan = (struct rnic_chan *)file;
 
-	/* The fork handler has closed the parent's. */
-	if (!chan_is_forked(chan))
+	/* The fork handler has closed the parent's, and its host is not here.
+	 */
+	if (!chan_is_forked(chan)) {
 		rnic_fd_close(chan->fd);
+		host_put(chan_host(chan));
+	}
 	free(chan);
 }
 
@@ -83,6 +160,7 @@ static int chan_make(size_t record_size, struct rnic_chan **ret_chan)
 		return ret;
 	}
 	chan->first_fd = -1;
+	chan->spin_ns = util_settings()->event_spin_us * 1000ull;
 	TAILQ_INIT(&chan->queue);
 	*ret_chan = chan;
 	return 0;
@@ -196,6 +274,16 @@ static bool queue_pop(struct rnic_chan *chan, void *record)
 	return true;
 }
 
+/* Under the lock: is the event the one that this thread waits for? */
+static bool is_brought(struct rnic_chan *chan)
+{
+	if (!chan->has_server || chan->has_brought ||
+	    !pthread_equal(chan->server, pthread_self()))
+		return false;
+	chan->has_brought = true;
+	return true;
+}
+
 void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len)
 {
@@ -207,7 +295,8 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		memcpy(node->record, record, len);
 		if (node->pending_cnt++ == 0)
 			TAILQ_INSERT_TAIL(&chan->queue, node, link);
-		rnic_evfd_post(chan->fd);
+		if (!is_brought(chan))
+			rnic_evfd_post(chan->fd);
 	}
 	util_unlock(&chan->lock);
 }
@@ -231,6 +320,121 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 		pending_cnt--;
 	util_unlock(&chan->lock);
 	return reported_cnt;
+}
+
+/* One thread at a time; the others take tokens. */
+static bool server_begin(struct rnic_chan *chan)
+{
+	bool is_server;
+
+	util_lock(&chan->lock);
+	is_server = !chan->has_server;
+	if (is_server) {
+		chan->has_server = true;
+		chan->has_brought = false;
+		chan->server = pthread_self();
+	}
+	util_unlock(&chan->lock);
+	return is_server;
+}
+
+static bool server_end(struct rnic_chan *chan)
+{
+	bool has_brought;
+
+	util_lock(&chan->lock);
+	chan->has_server = false;
+	has_brought = chan->has_brought;
+	util_unlock(&chan->lock);
+	return has_brought;
+}
+
+/* Return: whether that has brought an event, which has no token. */
+static bool chan_serve(struct rnic_chan_host *host, void *arg)
+{
+	struct rnic_chan *chan = arg;
+	bool is_server = server_begin(chan);
+
+	host->ops->serve(host);
+	return is_server && server_end(chan);
+}
+
+static bool chan_take(struct rnic_chan *chan)
+{
+	return rnic_evfd_take_unlocked(chan->fd, &chan->lock);
+}
+
+/*
+ * Polls before it sleeps: a wake-up takes longer than a short answer. If no
+ * event comes in that time, the next waits do without, up to CHAN_SPIN_SKIPS
+ * of them.  Return: true: the thread may take an event.
+ */
+static bool chan_spin(struct rnic_chan *chan, struct rnic_chan_host *host)
+{
+	uint32_t skip_cnt = atomic_load_explicit(&chan->spin_skip_cnt,
+						 memory_order_relaxed);
+	uint32_t gap =
+		atomic_load_explicit(&chan->spin_gap, memory_order_relaxed);
+	bool has_event = false;
+	uint64_t end_ns;
+
+	if (!chan->spin_ns)
+		return false;
+	if (skip_cnt) {
+		atomic_store_explicit(&chan->spin_skip_cnt, skip_cnt - 1,
+				      memory_order_relaxed);
+		return false;
+	}
+	end_ns = rnic_now_ns() + chan->spin_ns;
+	do
+		has_event = rnic_chan_host_poll(host, chan_serve, chan) ||
+			    chan_take(chan);
+	while (!has_event && rnic_now_ns() < end_ns);
+	gap = has_event ? 0 : 2 * gap + 1;
+	gap = gap < CHAN_SPIN_SKIPS ? gap : CHAN_SPIN_SKIPS;
+	atomic_store_explicit(&chan->spin_gap, gap, memory_order_relaxed);
+	atomic_store_explicit(&chan->spin_skip_cnt, gap, memory_order_relaxed);
+	return has_event;
+}
+
+void rnic_chan_set_spin(struct rnic_chan *chan, uint64_t spin_ns)
+{
+	chan->spin_ns = spin_ns;
+}
+
+/* Waits as rnic_evfd_wait() does, and does the work of the host. */
+static int chan_wait_attending(struct rnic_chan *chan,
+			       struct rnic_chan_host *host)
+{
+	int ret;
+
+	if (rnic_evfd_is_nonblocking(chan->fd))
+		return -EAGAIN;
+	if (chan_spin(chan, host))
+		return 0;
+	do {
+		atomic_store_explicit(&chan->attended_cnt, CHAN_ATTENDED_ARMS,
+				      memory_order_relaxed);
+		ret = rnic_chan_host_attend(host, chan->fd, chan_serve, chan);
+	} while (ret == 0 && !chan_take(chan));
+	return ret < 0 ? ret : 0;
+}
+
+/* Return: 0: the thread may take an event; else as rnic_evfd_wait(). */
+static int chan_wait(struct rnic_chan *chan)
+{
+	struct rnic_chan_host *host;
+	int ret = -EAGAIN;
+
+	if (chan_host(chan) && chan_take(chan))
+		return 0;
+	host = chan_host_get(chan);
+	if (host) {
+		pthread_cleanup_push(host_put, host);
+		ret = chan_wait_attending(chan, host);
+		pthread_cleanup_pop(1);
+	}
+	return ret == -EAGAIN ? rnic_evfd_wait(chan->fd, &chan->lock) : ret;
 }
 
 struct chan_copy {
@@ -258,7 +462,7 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 	while (!has_record) {
 		if (chan_is_forked(chan))
 			return -ENODEV;
-		ret = rnic_evfd_wait(chan->fd, &chan->lock);
+		ret = chan_wait(chan);
 		if (ret < 0)
 			return ret;
 		util_lock(&chan->lock);

@@ -74,36 +74,63 @@ static bool token_take_old(int fd)
 	return ret == (ssize_t)sizeof(token);
 }
 
-bool rnic_evfd_take(int fd)
+/* Return: 1: taken; 0: there is none; -1: the kernel cannot tell. */
+static int token_take_nowait(int fd)
 {
 	uint64_t token;
 	struct iovec iov = { .iov_base = &token, .iov_len = sizeof(token) };
-	int saved_errno = errno;
-	bool has_token;
-	long ret;
 
-	ret = syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT);
-	has_token = ret >= 0;
-	if (ret < 0 && errno != EAGAIN) {
-		atomic_store_explicit(&is_nowait_missing, true,
-				      memory_order_relaxed);
+	if (syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT) >= 0)
+		return 1;
+	if (errno == EAGAIN)
+		return 0;
+	atomic_store_explicit(&is_nowait_missing, true, memory_order_relaxed);
+	return -1;
+}
+
+bool rnic_evfd_take(int fd)
+{
+	int saved_errno = errno;
+	int ret = token_take_nowait(fd);
+	bool has_token = ret < 0 ? token_take_old(fd) : ret;
+
+	errno = saved_errno;
+	return has_token;
+}
+
+bool rnic_evfd_take_unlocked(int fd, struct util_lock *lock)
+{
+	int saved_errno = errno;
+	int ret = token_take_nowait(fd);
+	bool has_token = ret > 0;
+
+	if (ret < 0) {
+		util_lock(lock);
 		has_token = token_take_old(fd);
+		util_unlock(lock);
 	}
 	errno = saved_errno;
 	return has_token;
 }
 
-/* A read answered EAGAIN: because the application wants it so? */
-static bool evfd_is_nonblocking(int fd, struct util_lock *lock)
+bool rnic_evfd_is_nonblocking(int fd)
 {
-	long flags;
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+
+	return flags < 0 || (flags & O_NONBLOCK) != 0;
+}
+
+/* A read answered EAGAIN: because the application wants it so? */
+static bool evfd_is_refused(int fd, struct util_lock *lock)
+{
+	bool is_nonblocking;
 
 	if (!atomic_load_explicit(&is_nowait_missing, memory_order_relaxed))
 		return true;
 	util_lock(lock);
-	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	is_nonblocking = rnic_evfd_is_nonblocking(fd);
 	util_unlock(lock);
-	return flags < 0 || (flags & O_NONBLOCK) != 0;
+	return is_nonblocking;
 }
 
 int rnic_evfd_wait(int fd, struct util_lock *lock)
@@ -115,6 +142,6 @@ int rnic_evfd_wait(int fd, struct util_lock *lock)
 	do {
 		ret = __read(fd, &token, sizeof(token)) < 0 ? -errno : 0;
 		errno = saved_errno;
-	} while (ret == -EAGAIN && !evfd_is_nonblocking(fd, lock));
+	} while (ret == -EAGAIN && !evfd_is_refused(fd, lock));
 	return ret;
 }

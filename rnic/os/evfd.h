@@ -33,6 +33,12 @@ void rnic_evfd_post(int fd);
  * Return: false: there is none. */
 bool rnic_evfd_take(int fd);
 
+/* The same without the lock of the queue, @lock. */
+bool rnic_evfd_take_unlocked(int fd, struct util_lock *lock);
+
+/* Has the application set O_NONBLOCK? */
+bool rnic_evfd_is_nonblocking(int fd);
+
 /*
  * Waits for a token and takes it. A cancellation point. @lock: of the queue,
  * not held. The record may have been removed with its source before the caller

@@ -318,6 +318,12 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* Does a thread that waits on the CQ's channel do the work of @engine? */
+static bool cq_is_attended(struct rnic_cq *cq, struct rnic_engine *engine)
+{
+	return cq->chan && rnic_chan_set_host(cq->chan, &engine->host);
+}
+
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
 	struct rnic_engine *engine;
@@ -325,7 +331,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 	cq_arm(cq, solicited_only);
 	FOREACH_ENGINE(cq, engine, i)
 	{
-		if (!rnic_engine_has_sleeper(engine))
+		if (!cq_is_attended(cq, engine) &&
+		    !rnic_engine_has_sleeper(engine))
 			rnic_engine_unpark(engine);
 		rnic_engine_flush(engine);
 	}

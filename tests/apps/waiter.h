@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A thread that waits for an event of libibverbs or librdmacm, inside read(2);
- * one at a time. The program defines _GNU_SOURCE.
+ * A thread that waits for an event of libibverbs or librdmacm, inside read(2),
+ * or inside ppoll(2) while it does the RNIC's work; one at a time. The program
+ * defines _GNU_SOURCE.
  */
 #ifndef WAITER_H
 #define WAITER_H
@@ -28,6 +29,7 @@ static inline bool waiter_is_blocked(void)
 {
 	int tid = atomic_load(&waiter_tid), fd;
 	char path[64], text[64];
+	long call;
 	ssize_t len = -1;
 
 	if (!tid)
@@ -40,7 +42,8 @@ static inline bool waiter_is_blocked(void)
 	}
 	NEEDS(len > 0);
 	text[len] = '\0';
-	return text[0] != 'r' && strtol(text, NULL, 10) == SYS_read;
+	call = text[0] == 'r' ? -1 : strtol(text, NULL, 10); /* running */
+	return call == SYS_read || call == SYS_ppoll;
 }
 
 /* Returns when the thread waits. */

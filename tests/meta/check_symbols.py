@@ -72,6 +72,8 @@ CANCELLATION = (
 # why.
 MAY_CANCEL = {
     "os/evfd.c": "__read",      # the wait for an event
+    "os/chan-host.c": "ppoll",  # the same
+    "engine/visit.c": "usleep",  # in UTIL_CANCEL_OFF()
     "oob/attach.c": "fcntl",  # F_DUPFD_CLOEXEC: never a cancellation point
     # in its own thread, at exit
     "loop/loop.c": "poll|nanosleep|pthread_timedjoin_np",

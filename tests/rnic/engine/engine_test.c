@@ -162,6 +162,30 @@ static void wait_readable(int fd)
 	assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 }
 
+/* The thread that waits for the event makes progress itself. */
+static void waiting_for_an_event_makes_progress(void **state)
+{
+	static struct rnicpair pair;
+	struct rnicpair *p = &pair;
+	struct rnicpair_side *b = &p->side[1];
+	struct usiw_comp_event ev;
+	struct usiw_cqe cqe;
+
+	open_and_close_gate(p);
+	for (int i = 0; i < 50; i++) {
+		rnic_cq_arm(b->rcq, false);
+		send_echo(p);
+		assert_int_equal(rnic_chan_read(b->chan, &ev, sizeof(ev)),
+				 sizeof(ev));
+		assert_true(rnicpair_peek(b, b->rcq, &cqe));
+		assert_int_equal(cqe.wr_id, 2);
+		assert_int_equal(
+			rnicpair_take(&p->side[0], p->side[0].scq).wr_id, 1);
+	}
+	gate_open();
+	rnicpair_close(p);
+}
+
 /* The next poll of side 1 finds the receive of send_echo(). */
 static void assert_look_finds_it(struct rnicpair *p)
 {
@@ -731,6 +755,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(polling_alone_makes_progress),
 		cmocka_unit_test(sleeping_alone_makes_progress),
+		cmocka_unit_test(waiting_for_an_event_makes_progress),
 		cmocka_unit_test(a_poll_before_the_sleep_skips_the_sockets),
 		cmocka_unit_test(a_poll_after_the_sleep_finds_new_work),
 		cmocka_unit_test(a_poll_before_the_sleep_may_be_the_only_one),

@@ -3,6 +3,7 @@
  * block. */
 #include "os/chan.h"
 
+#include "os/chan-host.h"
 #include "os/fd.h"
 #include "fdtab.h"
 #include "os/guard.h"
@@ -291,6 +292,203 @@ static void refuses_odd_record_sizes(void **state)
 	assert_null(odd);
 }
 
+/* ---- a host, whose work the reader does ---- */
+
+static struct rnic_chan_node host_node;
+
+static struct fake_host {
+	struct rnic_chan_host host;
+	int fd;
+	int ref_cnt, rest_cnt, serve_cnt;
+	int event_cnt;	/* posted when it is served */
+	int silent_cnt; /* ... for so many times it is not */
+	bool is_busy, has_purge;
+} fake[2];
+
+static struct fake_host *fake_of(struct rnic_chan_host *host)
+{
+	return (struct fake_host *)host;
+}
+
+static void fake_get(struct rnic_chan_host *host)
+{
+	fake_of(host)->ref_cnt++;
+}
+
+static void fake_put(struct rnic_chan_host *host)
+{
+	fake_of(host)->ref_cnt--;
+}
+
+static int fake_rest(struct rnic_chan_host *host)
+{
+	fake_of(host)->rest_cnt++;
+	return fake_of(host)->is_busy ? -EAGAIN : fake_of(host)->fd;
+}
+
+static void fake_serve(struct rnic_chan_host *host)
+{
+	struct fake_host *self = fake_of(host);
+
+	self->serve_cnt++;
+	if (self->silent_cnt && self->silent_cnt--)
+		return;
+	for (int i = 0; i < self->event_cnt; i++)
+		post(&host_node, 5);
+	if (self->has_purge)
+		rnic_chan_purge(chan, &host_node);
+	self->has_purge = false;
+}
+
+static const struct rnic_chan_host_ops fake_ops = {
+	.get = fake_get,
+	.put = fake_put,
+	.rest = fake_rest,
+	.serve = fake_serve,
+};
+
+static int setup_host(void **state)
+{
+	memset(&host_node, 0, sizeof(host_node));
+	for (int i = 0; i < 2; i++)
+		fake[i] = (struct fake_host){ .host = { .ops = &fake_ops },
+					      .fd = eventfd(1, EFD_CLOEXEC),
+					      .event_cnt = 1 };
+	if (setup(state))
+		return -1;
+	rnic_chan_set_spin(chan, 0);
+	assert_false(rnic_chan_set_host(chan, &fake[0].host));
+	assert_int_equal(fake[0].ref_cnt, 1);
+	return 0;
+}
+
+static int teardown_host(void **state)
+{
+	rnic_chan_purge(chan, &host_node);
+	teardown(state);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fake[i].ref_cnt, 0);
+		assert_int_equal(close(fake[i].fd), 0);
+	}
+	return 0;
+}
+
+/* An event that the reader posts itself has no token. */
+static void a_reader_serves_the_host(void **state)
+{
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(read_one(), 5);
+		assert_int_equal(fake[0].serve_cnt, i);
+		assert_false(is_readable());
+	}
+	assert_int_equal(fake[0].ref_cnt, 1);
+}
+
+static void further_events_have_tokens(void **state)
+{
+	fake[0].event_cnt = 3;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(read_one(), 5);
+		assert_int_equal(is_readable(), i < 2);
+	}
+	assert_int_equal(fake[0].serve_cnt, 1);
+}
+
+static void what_is_there_needs_no_host(void **state)
+{
+	post(&host_node, 6);
+	assert_int_equal(read_one(), 6);
+	assert_int_equal(fake[0].rest_cnt, 0);
+	set_nonblocking();
+	assert_int_equal(rnic_chan_read(chan, &(uint64_t){ 0 }, 8), -EAGAIN);
+	assert_int_equal(fake[0].rest_cnt, 0);
+}
+
+static void a_purge_takes_what_the_reader_has_brought(void **state)
+{
+	fake[0].has_purge = true;
+	assert_int_equal(read_one(), 5);
+	assert_int_equal(fake[0].serve_cnt, 2);
+	assert_false(is_readable());
+}
+
+static void *post_one(void *arg)
+{
+	post(arg, 8);
+	return NULL;
+}
+
+static void a_busy_host_posts_by_its_own_thread(void **state)
+{
+	pthread_t thread;
+
+	fake[0].is_busy = true;
+	assert_int_equal(pthread_create(&thread, NULL, post_one, &host_node),
+			 0);
+	assert_int_equal(read_one(), 8);
+	assert_int_equal(fake[0].serve_cnt, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Its own thread is spared for a few calls, not for ever. */
+static void tells_that_a_reader_has_served(void **state)
+{
+	int cnt = 0;
+
+	assert_false(rnic_chan_set_host(chan, &fake[0].host));
+	assert_int_equal(read_one(), 5);
+	while (rnic_chan_set_host(chan, &fake[0].host))
+		cnt++;
+	assert_in_range(cnt, 1, 8);
+	assert_false(rnic_chan_set_host(chan, &fake[0].host));
+}
+
+static void polls_before_it_sleeps(void **state)
+{
+	rnic_chan_set_spin(chan, UINT64_C(3600000000000)); /* an hour */
+	for (int i = 0; i < 3; i++) {
+		fake[0].silent_cnt = 100;
+		assert_int_equal(read_one(), 5);
+	}
+	assert_int_equal(fake[0].rest_cnt, 0);
+}
+
+/* Reads with a poll that finds nothing, if there is one. Return: whether there
+ * was: the host was served without being asked before. */
+static bool has_polled(void)
+{
+	fake[0].serve_cnt = 0;
+	fake[0].rest_cnt = 0;
+	fake[0].silent_cnt = 1;
+	assert_int_equal(read_one(), 5);
+	return fake[0].serve_cnt > fake[0].rest_cnt;
+}
+
+static void polls_seldom_if_that_is_in_vain(void **state)
+{
+	const char *expected = "P-P---P-------P-------P";
+
+	rnic_chan_set_spin(chan, 1); /* once */
+	for (size_t i = 0; expected[i]; i++)
+		assert_int_equal(has_polled(), expected[i] == 'P');
+	for (int i = 0; i < 7; i++)
+		assert_false(has_polled());
+	/* This poll finds an event, so the next wait polls, too. */
+	fake[0].silent_cnt = 0;
+	assert_int_equal(read_one(), 5);
+	assert_true(has_polled());
+}
+
+static void the_host_can_change(void **state)
+{
+	rnic_chan_set_host(chan, &fake[1].host);
+	assert_int_equal(fake[0].ref_cnt, 0);
+	assert_int_equal(fake[1].ref_cnt, 1);
+	assert_int_equal(read_one(), 5);
+	assert_int_equal(fake[0].serve_cnt, 0);
+	assert_int_equal(fake[1].serve_cnt, 1);
+}
+
 /* Two posters, two readers, and one thread that purges: everything posted is
  * read or purged, and in the end no token is left. */
 #define STRESS_CNT 20000
@@ -348,6 +546,7 @@ static void balances_tokens_under_load(void **state)
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T_HOST(f) cmocka_unit_test_setup_teardown(f, setup_host, teardown_host)
 /* clang-format off */
 #define T_OLD(f) { #f "_on_old_kernels", f, setup, teardown, &is_kernel_old }
 /* clang-format on */
@@ -370,6 +569,15 @@ int main(void)
 		T(balances_tokens_under_load),
 		T_OLD(balances_tokens_under_load),
 		T(purge_keeps_a_blocking_fd_blocking),
+		T_HOST(a_reader_serves_the_host),
+		T_HOST(further_events_have_tokens),
+		T_HOST(what_is_there_needs_no_host),
+		T_HOST(a_purge_takes_what_the_reader_has_brought),
+		T_HOST(a_busy_host_posts_by_its_own_thread),
+		T_HOST(tells_that_a_reader_has_served),
+		T_HOST(polls_before_it_sleeps),
+		T_HOST(polls_seldom_if_that_is_in_vain),
+		T_HOST(the_host_can_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A thread that waits for an event does the work of the channel's host. */
+#define _GNU_SOURCE /* ppoll() */
+#include "chan-host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "../../util/thread.h"
+
+/* Comes from the program's own instructions, not to a thread that sleeps. */
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+	       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
+/*
+ * Would read() go on after a signal handler has run?  poll() never does, and
+ * does not tell which one it was.
+ */
+static bool do_handlers_restart(void)
+{
+	struct sigaction action;
+
+	for (int sig = 1; sig < NSIG; sig++) {
+		if (is_fault(sig) || sigaction(sig, NULL, &action) < 0 ||
+		    action.sa_handler == SIG_DFL ||
+		    action.sa_handler == SIG_IGN)
+			continue;
+		if (!(action.sa_flags & SA_RESTART))
+			return false;
+	}
+	return true;
+}
+
+static void restore_signals(void *old)
+{
+	util_signals_restore(old);
+}
+
+/* With the signals of the application blocked, but for the sleep itself. */
+static int host_sleep(int host_fd, int chan_fd, sigset_t *app_signals)
+{
+	struct pollfd pfd[] = { { .fd = chan_fd, .events = POLLIN },
+				{ .fd = host_fd, .events = POLLIN } };
+	int cnt;
+
+	pthread_cleanup_push(restore_signals, app_signals);
+	cnt = ppoll(pfd, 2, NULL, app_signals);
+	pthread_cleanup_pop(0);
+	if (cnt < 0)
+		return -errno;
+	if (pfd[1].revents & POLLNVAL)
+		return -EAGAIN; /* the application has closed it */
+	return pfd[0].revents ? 0 : -EALREADY;
+}
+
+int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
+			  rnic_chan_serve_fn *serve, void *arg)
+{
+	int saved_errno = errno, ret, fd;
+	sigset_t app_signals;
+
+	util_signals_block(&app_signals);
+	ret = fd = host->ops->rest(host);
+	if (fd >= 0)
+		ret = host_sleep(fd, chan_fd, &app_signals);
+	if (ret == -EALREADY)
+		ret = serve(host, arg);
+	util_signals_restore(&app_signals);
+	if (ret == -EINTR && do_handlers_restart())
+		ret = 0;
+	errno = saved_errno;
+	return ret;
+}
+
+bool rnic_chan_host_poll(struct rnic_chan_host *host, rnic_chan_serve_fn *serve,
+			 void *arg)
+{
+	UTIL_SIGNALS_OFF();
+
+	return serve(host, arg);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What brings the events of a channel: an engine. A thread that waits for an
+ * event does the engine's work in the meantime. So an arrival wakes that thread
+ * only, and not the completion thread first.
+ */
+#ifndef RNIC_CHAN_HOST_H
+#define RNIC_CHAN_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rnic_chan;
+struct rnic_chan_host;
+
+struct rnic_chan_host_ops {
+	/* References: the host stays valid memory with one, even if it has
+	 * ended. */
+	void (*get)(struct rnic_chan_host *host);
+	void (*put)(struct rnic_chan_host *host);
+	/*
+	 * The calling thread is about to sleep until the returned descriptor is
+	 * readable. Return: -EALREADY: there is news, to be served;
+	 * -EAGAIN: the host's own thread brings the events this time.
+	 */
+	int (*rest)(struct rnic_chan_host *host);
+	/* Makes progress, which may post an event to the channel. */
+	void (*serve)(struct rnic_chan_host *host);
+};
+
+/* Part of the host. */
+struct rnic_chan_host {
+	const struct rnic_chan_host_ops *ops;
+};
+
+/* How long a thread that waits polls before it sleeps; USIW_EVENT_SPIN_US if
+ * not set. Before the first wait. */
+void rnic_chan_set_spin(struct rnic_chan *chan, uint64_t spin_ns);
+
+/*
+ * @host brings the channel's next event. The channel takes a reference.
+ * Return: true: a thread that waited for an event of this channel has done the
+ *   work of @host lately, so that its own thread need not be woken for it.
+ */
+bool rnic_chan_set_host(struct rnic_chan *chan, struct rnic_chan_host *host);
+
+/* Calls host->ops->serve(). Return: whether the thread has what it waits for.
+ */
+typedef bool rnic_chan_serve_fn(struct rnic_chan_host *host, void *arg);
+
+/*
+ * The calling thread waits until the descriptor @chan_fd is, or may be,
+ * readable, and calls @serve when the host has work. A cancellation point. The
+ * application's signal handlers run only while the thread sleeps, so they may
+ * jump out of it.
+ * Return: 1: @serve has returned true; 0: look at @chan_fd; -EAGAIN: sleep on
+ *   @chan_fd alone; -EINTR: a signal handler without SA_RESTART may have run.
+ */
+int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
+			  rnic_chan_serve_fn *serve, void *arg);
+
+/* Calls @serve in any case, and does not sleep. Return: its result. */
+bool rnic_chan_host_poll(struct rnic_chan_host *host, rnic_chan_serve_fn *serve,
+			 void *arg);
+
+#endif

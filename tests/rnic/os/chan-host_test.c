@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* chan-host.c: a thread sleeps on the channel and on its host, serves the host,
+ * and reacts to signals and to cancellation as in read(). */
+#define _GNU_SOURCE
+#include "os/chan-host.h"
+
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- a host ---- */
+
+static struct {
+	struct rnic_chan_host host;
+	int fd, chan_fd;
+	int rest; /* what rest() answers; 0: fd */
+	int sig;  /* raised before the sleep */
+	bool is_blocked_in_serve;
+	unsigned int serve_cnt;
+} fake;
+
+/* Are the application's signals blocked in this thread? */
+static bool is_signal_blocked(void)
+{
+	sigset_t set;
+
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+	return sigismember(&set, SIGUSR1) == 1;
+}
+
+static int fake_rest(struct rnic_chan_host *host)
+{
+	int ret = fake.rest ? fake.rest : fake.fd;
+
+	fake.rest = 0;
+	assert_true(is_signal_blocked());
+	if (fake.sig)
+		assert_int_equal(raise(fake.sig), 0); /* waits for the sleep */
+	fake.sig = 0;
+	errno = EBADF;
+	return ret;
+}
+
+static void fake_serve(struct rnic_chan_host *host)
+{
+	eventfd_t value;
+
+	fake.is_blocked_in_serve = is_signal_blocked();
+	fake.serve_cnt++;
+	(void)eventfd_read(fake.fd, &value);
+}
+
+static const struct rnic_chan_host_ops fake_ops = {
+	.rest = fake_rest,
+	.serve = fake_serve,
+};
+
+/* @arg: what the thread gets from it. */
+static bool serve(struct rnic_chan_host *host, void *arg)
+{
+	host->ops->serve(host);
+	return *(bool *)arg;
+}
+
+static bool has_event;
+
+static int attend(void)
+{
+	return rnic_chan_host_attend(&fake.host, fake.chan_fd, serve,
+				     &has_event);
+}
+
+static int setup(void **state)
+{
+	memset(&fake, 0, sizeof(fake));
+	has_event = false;
+	fake.host.ops = &fake_ops;
+	fake.fd = eventfd(0, EFD_NONBLOCK);
+	fake.chan_fd = eventfd(0, EFD_NONBLOCK);
+	return fake.fd < 0 || fake.chan_fd < 0;
+}
+
+static int teardown(void **state)
+{
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGUSR2, SIG_DFL);
+	signal(SIGSEGV, SIG_DFL);
+	return close(fake.fd) || close(fake.chan_fd);
+}
+
+/* ---- sleep and work ---- */
+
+static void serves_what_wakes_it(void **state)
+{
+	assert_int_equal(eventfd_write(fake.fd, 1), 0);
+	assert_int_equal(attend(), 0);
+	assert_int_equal(fake.serve_cnt, 1);
+	assert_true(fake.is_blocked_in_serve);
+	assert_false(is_signal_blocked());
+
+	has_event = true;
+	assert_int_equal(eventfd_write(fake.fd, 1), 0);
+	assert_int_equal(attend(), 1);
+	assert_int_equal(fake.serve_cnt, 2);
+}
+
+static void serves_news_before_it_sleeps(void **state)
+{
+	fake.rest = -EALREADY;
+	has_event = true;
+	assert_int_equal(attend(), 1);
+	assert_int_equal(fake.serve_cnt, 1);
+}
+
+static void polls_without_sleep(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		has_event = i;
+		assert_int_equal(
+			rnic_chan_host_poll(&fake.host, serve, &has_event),
+			has_event);
+		assert_true(fake.is_blocked_in_serve);
+		assert_false(is_signal_blocked());
+	}
+	assert_int_equal(fake.serve_cnt, 2);
+}
+
+/* Another thread has brought it. */
+static void an_event_comes_before_work(void **state)
+{
+	assert_int_equal(eventfd_write(fake.fd, 1), 0);
+	assert_int_equal(eventfd_write(fake.chan_fd, 1), 0);
+	assert_int_equal(attend(), 0);
+	assert_int_equal(fake.serve_cnt, 0);
+}
+
+static void the_host_may_be_busy(void **state)
+{
+	fake.rest = -EAGAIN;
+	assert_int_equal(attend(), -EAGAIN);
+	assert_int_equal(fake.serve_cnt, 0);
+	assert_false(is_signal_blocked());
+}
+
+static void the_host_s_descriptor_may_be_gone(void **state)
+{
+	assert_int_equal(close(fake.fd), 0);
+	assert_int_equal(attend(), -EAGAIN);
+	fake.fd = eventfd(0, EFD_NONBLOCK);
+}
+
+static void errno_is_kept(void **state)
+{
+	assert_int_equal(eventfd_write(fake.fd, 1), 0);
+	errno = ENOTTY;
+	assert_int_equal(attend(), 0);
+	assert_int_equal(errno, ENOTTY);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t handled;
+static sigjmp_buf jump;
+
+static void handle(int sig)
+{
+	handled = sig;
+}
+
+static void handle_by_jump(int sig)
+{
+	siglongjmp(jump, sig);
+}
+
+static void set_handler(int sig, void (*fn)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = fn, .sa_flags = flags };
+
+	assert_int_equal(sigaction(sig, &action, NULL), 0);
+}
+
+static void a_signal_ends_the_sleep_as_it_ends_read(void **state)
+{
+	const struct {
+		const char *name;
+		int flags;
+		int other, other_flags; /* a handler that does not run */
+		int expected;
+	} rows[] = {
+		{ "restarted", SA_RESTART, 0, 0, 0 },
+		{ "not restarted", 0, 0, 0, -EINTR },
+		{ "a handler of faults", SA_RESTART, SIGSEGV, 0, 0 },
+		/* It cannot be told which one it was. */
+		{ "both kinds", SA_RESTART, SIGUSR2, 0, -EINTR },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		set_handler(SIGUSR1, handle, rows[i].flags);
+		if (rows[i].other)
+			set_handler(rows[i].other, handle, rows[i].other_flags);
+		handled = 0;
+		fake.sig = SIGUSR1;
+		assert_row(rows[i].name, attend() == rows[i].expected);
+		assert_row(rows[i].name, handled == SIGUSR1);
+		assert_row(rows[i].name, !is_signal_blocked());
+		if (rows[i].other)
+			signal(rows[i].other, SIG_DFL);
+	}
+	assert_int_equal(fake.serve_cnt, 0);
+}
+
+static void a_handler_may_jump_out(void **state)
+{
+	set_handler(SIGUSR1, handle_by_jump, 0);
+	if (sigsetjmp(jump, 1) == 0) {
+		fake.sig = SIGUSR1;
+		(void)attend();
+		fail_msg("the handler did not run");
+	}
+	assert_false(is_signal_blocked());
+	assert_int_equal(eventfd_write(fake.fd, 1), 0);
+	assert_int_equal(attend(), 0);
+	assert_int_equal(fake.serve_cnt, 1);
+}
+
+/* ---- cancellation ---- */
+
+static void *sleep_cancelled(void *arg)
+{
+	(void)arg;
+	(void)pthread_cancel(pthread_self());
+	(void)attend();
+	return NULL;
+}
+
+static void a_sleeping_thread_can_be_cancelled(void **state)
+{
+	pthread_t thread;
+	void *result;
+
+#ifdef __SANITIZE_ADDRESS__
+	skip_because("ASan reports errors on the stack of a cancelled thread");
+#endif
+	assert_int_equal(pthread_create(&thread, NULL, sleep_cancelled, NULL),
+			 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(fake.serve_cnt, 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(serves_what_wakes_it),
+		T(serves_news_before_it_sleeps),
+		T(polls_without_sleep),
+		T(an_event_comes_before_work),
+		T(the_host_may_be_busy),
+		T(the_host_s_descriptor_may_be_gone),
+		T(errno_is_kept),
+		T(a_signal_ends_the_sleep_as_it_ends_read),
+		T(a_handler_may_jump_out),
+		T(a_sleeping_thread_can_be_cancelled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
