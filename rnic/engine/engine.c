@@ -158,6 +158,16 @@ void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* May the posts of a thread that waits for events share transmissions?  A
+ * single answer must not wait while its sender computes. */
+static bool engine_gathers(const struct rnic_engine *engine)
+{
+	/* relaxed: hints */
+	return atomic_load_explicit(&engine->may_gather,
+				    memory_order_relaxed) &&
+	       atomic_load_explicit(&engine->is_bursty, memory_order_relaxed);
+}
+
 /*
  * A program that spins on its memory posts the moment the octets are there,
  * while the completion thread that has placed them still leads, for some
@@ -181,7 +191,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 	atomic_thread_fence(memory_order_seq_cst);
 	waits = waits && rnic_engine_is_watched(engine) &&
 		!rnic_engine_has_sleeper(engine) &&
-		!rnic_engine_is_attended(engine);
+		(!rnic_engine_is_attended(engine) || engine_gathers(engine));
 	if (waits || burst + 1 >= ENGINE_BURST_MANY)
 		atomic_store_explicit(&engine->wants_pass, true,
 				      memory_order_relaxed);
@@ -461,6 +471,10 @@ static void engine_begin_poll(struct rnic_engine *engine)
 	engine_note_poll(engine);
 	if (!burst)
 		return;
+	if (rnic_engine_is_attended(engine))
+		atomic_store_explicit(&engine->is_bursty,
+				      burst >= ENGINE_BURST_MANY,
+				      memory_order_relaxed);
 	if (burst >= ENGINE_BURST_MANY && !rnic_engine_is_watched(engine))
 		rnic_engine_ask_park(engine, rnic_engine_now_ns(engine));
 	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);

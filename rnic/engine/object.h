@@ -144,8 +144,11 @@ struct rnic_engine {
 	/* One of them has slept, and has not armed a CQ since to sleep
 	 * elsewhere. */
 	_Atomic bool is_attended;
-	_Atomic bool has_slept;	     /* one has, and the next poll asks epoll */
-	_Atomic bool is_woken;	     /* wake_fd has something for the thread */
+	/* ... and its posts may wait nevertheless, if it posts in bursts. */
+	_Atomic bool may_gather;
+	_Atomic bool is_bursty; /* many posts came between two passes of it */
+	_Atomic bool has_slept; /* one has, and the next poll asks epoll */
+	_Atomic bool is_woken;	/* wake_fd has something for the thread */
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds of sources
 					without the lead */

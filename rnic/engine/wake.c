@@ -83,7 +83,7 @@ bool rnic_engine_sleep_begin(struct rnic_engine *engine)
 	return false;
 }
 
-void rnic_engine_note_attended(struct rnic_engine *engine)
+void rnic_engine_note_attended(struct rnic_engine *engine, bool may_gather)
 {
 	uint64_t now_ns = rnic_now_ns();
 	uint64_t noted_ns =
@@ -96,11 +96,13 @@ void rnic_engine_note_attended(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->poll_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&engine->is_attended, true, memory_order_relaxed);
 	atomic_store_explicit(&engine->has_slept, true, memory_order_relaxed);
+	atomic_store_explicit(&engine->may_gather, may_gather,
+			      memory_order_relaxed);
 }
 
 void rnic_engine_sleep_end(struct rnic_engine *engine)
 {
-	rnic_engine_note_attended(engine);
+	rnic_engine_note_attended(engine, false);
 	atomic_fetch_sub_explicit(&engine->sleeper_cnt, 1,
 				  memory_order_relaxed);
 }

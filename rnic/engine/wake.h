@@ -33,9 +33,12 @@ void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns);
 bool rnic_engine_sleep_begin(struct rnic_engine *engine);
 void rnic_engine_sleep_end(struct rnic_engine *engine);
 
-/* A thread has slept on epfd, or is about to, and polls afterwards. Without
- * notice of its end: it is trusted for some milliseconds. */
-void rnic_engine_note_attended(struct rnic_engine *engine);
+/*
+ * A thread has slept on epfd, or is about to, and polls afterwards. Without
+ * notice of its end: it is trusted for some milliseconds. @may_gather: it
+ * transmits what it has posted, whatever it does next but compute.
+ */
+void rnic_engine_note_attended(struct rnic_engine *engine, bool may_gather);
 
 /* Does wake_fd have something for the completion thread? */
 static inline bool rnic_engine_is_woken(const struct rnic_engine *engine)

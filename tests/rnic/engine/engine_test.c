@@ -602,23 +602,33 @@ static void burst_disconnect(struct rnicpair_side *s)
 	rnic_qp_disconnect(s->qp, 0);
 }
 
+/* What the thread that posts does else: it polls, it sleeps on the sockets, or
+ * it waits for an event; it has posted in bursts before. */
+enum poster { POLLS, SLEEPS, SLEEPS_BURSTY, WAITS, WAITS_BURSTY };
+
 /* Of @cnt posts, @completed are sent at once. @flush transmits the rest. */
 static const struct burst {
 	const char *name;
 	bool is_watched;
 	uint32_t cnt, completed;
 	void (*flush)(struct rnicpair_side *s);
+	enum poster poster;
 } bursts[] = {
-	{ "one", true, 1, 1, burst_poll },
-	{ "two", true, 2, 1, burst_poll },
-	{ "most", true, 16, 1, burst_poll },
-	{ "full", true, 17, 17, burst_poll },
-	{ "full, and more", true, 20, 17, burst_poll },
-	{ "not watched", false, 20, 20, burst_poll },
-	{ "few, not watched", false, 7, 7, burst_poll },
-	{ "arm", true, 5, 1, burst_arm },
-	{ "lead", true, 5, 1, burst_lead },
-	{ "disconnect", true, 5, 1, burst_disconnect },
+	{ "one", true, 1, 1, burst_poll, POLLS },
+	{ "two", true, 2, 1, burst_poll, POLLS },
+	{ "most", true, 16, 1, burst_poll, POLLS },
+	{ "full", true, 17, 17, burst_poll, POLLS },
+	{ "full, and more", true, 20, 17, burst_poll, POLLS },
+	{ "not watched", false, 20, 20, burst_poll, POLLS },
+	{ "few, not watched", false, 7, 7, burst_poll, POLLS },
+	{ "arm", true, 5, 1, burst_arm, POLLS },
+	{ "lead", true, 5, 1, burst_lead, POLLS },
+	{ "disconnect", true, 5, 1, burst_disconnect, POLLS },
+	{ "sleeper", true, 5, 5, burst_poll, SLEEPS },
+	{ "sleeper, bursts", true, 5, 5, burst_poll, SLEEPS_BURSTY },
+	{ "waits for events", true, 5, 5, burst_poll, WAITS },
+	{ "waits for events, first burst", true, 20, 20, burst_poll, WAITS },
+	{ "waits for events, bursts", true, 5, 1, burst_poll, WAITS_BURSTY },
 };
 
 static void a_burst_shares_transmissions(void **state)
@@ -639,6 +649,12 @@ static void a_burst_shares_transmissions(void **state)
 		for (uint32_t j = 0; j < burst->cnt; j++)
 			must(!rnicpair_post_recv(b, j, NULL, 0));
 		rnic_cq_progress(a->scq);
+		if (burst->poster != POLLS)
+			rnic_engine_note_attended(engine,
+						  burst->poster >= WAITS);
+		atomic_store(&engine->is_bursty,
+			     burst->poster == SLEEPS_BURSTY ||
+				     burst->poster == WAITS_BURSTY);
 		for (uint32_t j = 0; j < burst->cnt; j++)
 			burst_post(a, j);
 		assert_int_equal(usiw_ring_used(rnic_cq_ring(a->scq)),
@@ -649,6 +665,9 @@ static void a_burst_shares_transmissions(void **state)
 				 burst->cnt > burst->completed ||
 					 burst->cnt >= ENGINE_BURST_MANY);
 		burst->flush(a);
+		if (burst->poster != POLLS)
+			assert_int_equal(atomic_load(&engine->is_bursty),
+					 burst->cnt >= ENGINE_BURST_MANY);
 		for (uint32_t j = 0; j < burst->cnt; j++) {
 			struct usiw_cqe cqe = rnicpair_take(a, a->scq);
 
