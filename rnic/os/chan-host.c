@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../../util/thread.h"
 
@@ -42,14 +43,13 @@ static void restore_signals(void *old)
 	util_signals_restore(old);
 }
 
-/* With the signals of the application blocked, but for the sleep itself. */
-static int host_sleep(int host_fd, int chan_fd, sigset_t *app_signals)
+static int host_sleep(int host_fd, int chan_fd, const sigset_t *app_signals)
 {
 	struct pollfd pfd[] = { { .fd = chan_fd, .events = POLLIN },
 				{ .fd = host_fd, .events = POLLIN } };
 	int cnt;
 
-	pthread_cleanup_push(restore_signals, app_signals);
+	pthread_cleanup_push(restore_signals, (void *)(uintptr_t)app_signals);
 	cnt = ppoll(pfd, 2, NULL, app_signals);
 	pthread_cleanup_pop(0);
 	if (cnt < 0)
@@ -60,28 +60,18 @@ static int host_sleep(int host_fd, int chan_fd, sigset_t *app_signals)
 }
 
 int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
+			  const sigset_t *app_signals,
 			  rnic_chan_serve_fn *serve, void *arg)
 {
 	int saved_errno = errno, ret, fd;
-	sigset_t app_signals;
 
-	util_signals_block(&app_signals);
 	ret = fd = host->ops->rest(host);
 	if (fd >= 0)
-		ret = host_sleep(fd, chan_fd, &app_signals);
+		ret = host_sleep(fd, chan_fd, app_signals);
 	if (ret == -EALREADY)
 		ret = serve(host, arg);
-	util_signals_restore(&app_signals);
 	if (ret == -EINTR && do_handlers_restart())
 		ret = 0;
 	errno = saved_errno;
 	return ret;
-}
-
-bool rnic_chan_host_poll(struct rnic_chan_host *host, rnic_chan_serve_fn *serve,
-			 void *arg)
-{
-	UTIL_SIGNALS_OFF();
-
-	return serve(host, arg);
 }

@@ -7,6 +7,7 @@
 #ifndef RNIC_CHAN_HOST_H
 #define RNIC_CHAN_HOST_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,18 +50,16 @@ bool rnic_chan_set_host(struct rnic_chan *chan, struct rnic_chan_host *host);
 typedef bool rnic_chan_serve_fn(struct rnic_chan_host *host, void *arg);
 
 /*
- * The calling thread waits until the descriptor @chan_fd is, or may be,
- * readable, and calls @serve when the host has work. A cancellation point. The
- * application's signal handlers run only while the thread sleeps, so they may
- * jump out of it.
+ * The calling thread, whose signals are blocked, waits until the descriptor
+ * @chan_fd is, or may be, readable, and calls @serve when the host has work. A
+ * cancellation point. @app_signals: the mask of the application, which is in
+ * force while the thread sleeps, and after a cancellation. So signal handlers
+ * run only there, and may jump out of it.
  * Return: 1: @serve has returned true; 0: look at @chan_fd; -EAGAIN: sleep on
  *   @chan_fd alone; -EINTR: a signal handler without SA_RESTART may have run.
  */
 int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
+			  const sigset_t *app_signals,
 			  rnic_chan_serve_fn *serve, void *arg);
-
-/* Calls @serve in any case, and does not sleep. Return: its result. */
-bool rnic_chan_host_poll(struct rnic_chan_host *host, rnic_chan_serve_fn *serve,
-			 void *arg);
 
 #endif

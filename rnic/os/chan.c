@@ -11,6 +11,7 @@
 #include "chan.h"
 
 #include "../../util/env.h"
+#include "../../util/thread.h"
 #include "chan-host.h"
 #include "clock.h"
 #include "evfd.h"
@@ -387,8 +388,7 @@ static bool chan_spin(struct rnic_chan *chan, struct rnic_chan_host *host)
 	}
 	end_ns = rnic_now_ns() + chan->spin_ns;
 	do
-		has_event = rnic_chan_host_poll(host, chan_serve, chan) ||
-			    chan_take(chan);
+		has_event = chan_serve(host, chan) || chan_take(chan);
 	while (!has_event && rnic_now_ns() < end_ns);
 	gap = has_event ? 0 : 2 * gap + 1;
 	gap = gap < CHAN_SPIN_SKIPS ? gap : CHAN_SPIN_SKIPS;
@@ -402,21 +402,27 @@ void rnic_chan_set_spin(struct rnic_chan *chan, uint64_t spin_ns)
 	chan->spin_ns = spin_ns;
 }
 
-/* Waits as rnic_evfd_wait() does, and does the work of the host. */
+/* Waits as rnic_evfd_wait() does, and does the work of the host. A signal that
+ * comes before the sleep ends the sleep. */
 static int chan_wait_attending(struct rnic_chan *chan,
 			       struct rnic_chan_host *host)
 {
-	int ret;
+	sigset_t app_signals;
+	int ret = 0;
 
 	if (rnic_evfd_is_nonblocking(chan->fd))
 		return -EAGAIN;
-	if (chan_spin(chan, host))
-		return 0;
-	do {
-		atomic_store_explicit(&chan->attended_cnt, CHAN_ATTENDED_ARMS,
-				      memory_order_relaxed);
-		ret = rnic_chan_host_attend(host, chan->fd, chan_serve, chan);
-	} while (ret == 0 && !chan_take(chan));
+	util_signals_block(&app_signals);
+	if (!chan_spin(chan, host)) {
+		do {
+			atomic_store_explicit(&chan->attended_cnt,
+					      CHAN_ATTENDED_ARMS,
+					      memory_order_relaxed);
+			ret = rnic_chan_host_attend(
+				host, chan->fd, &app_signals, chan_serve, chan);
+		} while (ret == 0 && !chan_take(chan));
+	}
+	util_signals_restore(&app_signals);
 	return ret < 0 ? ret : 0;
 }
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -302,6 +303,7 @@ static struct fake_host {
 	int ref_cnt, rest_cnt, serve_cnt;
 	int event_cnt;	/* posted when it is served */
 	int silent_cnt; /* ... for so many times it is not */
+	int sig;	/* raised when it is served */
 	bool is_busy, has_purge;
 } fake[2];
 
@@ -331,6 +333,9 @@ static void fake_serve(struct rnic_chan_host *host)
 	struct fake_host *self = fake_of(host);
 
 	self->serve_cnt++;
+	if (self->sig)
+		assert_int_equal(raise(self->sig), 0);
+	self->sig = 0;
 	if (self->silent_cnt && self->silent_cnt--)
 		return;
 	for (int i = 0; i < self->event_cnt; i++)
@@ -451,6 +456,31 @@ static void polls_before_it_sleeps(void **state)
 		assert_int_equal(read_one(), 5);
 	}
 	assert_int_equal(fake[0].rest_cnt, 0);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int sig)
+{
+	handled = sig;
+}
+
+/* A signal that comes while the reader polls is not lost for its sleep. */
+static void a_signal_before_the_sleep_ends_it(void **state)
+{
+	struct sigaction action = { .sa_handler = handle };
+	uint64_t value;
+
+	assert_int_equal(eventfd_read(fake[0].fd, &value), 0); /* quiet */
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	rnic_chan_set_spin(chan, 1);
+	fake[0].silent_cnt = 1;
+	fake[0].sig = SIGUSR1;
+	assert_int_equal(rnic_chan_read(chan, &value, 8), -EINTR);
+	assert_int_equal(handled, SIGUSR1);
+	assert_int_equal(eventfd_write(fake[0].fd, 1), 0);
+	assert_int_equal(read_one(), 5);
+	signal(SIGUSR1, SIG_DFL);
 }
 
 /* Reads with a poll that finds nothing, if there is one. Return: whether there
@@ -576,6 +606,7 @@ int main(void)
 		T_HOST(a_busy_host_posts_by_its_own_thread),
 		T_HOST(tells_that_a_reader_has_served),
 		T_HOST(polls_before_it_sleeps),
+		T_HOST(a_signal_before_the_sleep_ends_it),
 		T_HOST(polls_seldom_if_that_is_in_vain),
 		T_HOST(the_host_can_change),
 	};
