@@ -413,14 +413,13 @@ static int chan_wait_attending(struct rnic_chan *chan,
 	if (rnic_evfd_is_nonblocking(chan->fd))
 		return -EAGAIN;
 	util_signals_block(&app_signals);
+	atomic_store_explicit(&chan->attended_cnt, CHAN_ATTENDED_ARMS,
+			      memory_order_relaxed);
 	if (!chan_spin(chan, host)) {
-		do {
-			atomic_store_explicit(&chan->attended_cnt,
-					      CHAN_ATTENDED_ARMS,
-					      memory_order_relaxed);
+		do
 			ret = rnic_chan_host_attend(
 				host, chan->fd, &app_signals, chan_serve, chan);
-		} while (ret == 0 && !chan_take(chan));
+		while (ret == 0 && !chan_take(chan));
 	}
 	util_signals_restore(&app_signals);
 	return ret < 0 ? ret : 0;

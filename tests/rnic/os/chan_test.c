@@ -456,6 +456,8 @@ static void polls_before_it_sleeps(void **state)
 		assert_int_equal(read_one(), 5);
 	}
 	assert_int_equal(fake[0].rest_cnt, 0);
+	/* It serves the host, too. */
+	assert_true(rnic_chan_set_host(chan, &fake[0].host));
 }
 
 static volatile sig_atomic_t handled;
