@@ -5,10 +5,13 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/engine.h"
+#include "mem/context.h"
 #include "qp/qp.h"
 #include "rnicpair.h"
 
@@ -395,6 +398,41 @@ static void a_reset_queue_has_all_rights_again(void **state)
 	}
 }
 
+/* Leads an engine for as long as the test says: it receives nothing then. */
+struct stopped {
+	struct rnic_engine *engine;
+	pthread_t thread;
+	pthread_barrier_t is_led, may_end;
+};
+
+static void *lead_engine(void *arg)
+{
+	struct stopped *s = arg;
+
+	rnic_engine_lead(s->engine);
+	pthread_barrier_wait(&s->is_led);
+	pthread_barrier_wait(&s->may_end);
+	rnic_engine_unlead(s->engine);
+	return NULL;
+}
+
+static void engine_stop(struct stopped *s, struct rnic_engine *engine)
+{
+	s->engine = engine;
+	must(!pthread_barrier_init(&s->is_led, NULL, 2));
+	must(!pthread_barrier_init(&s->may_end, NULL, 2));
+	must(!pthread_create(&s->thread, NULL, lead_engine, s));
+	pthread_barrier_wait(&s->is_led);
+}
+
+static void engine_go_on(struct stopped *s)
+{
+	pthread_barrier_wait(&s->may_end);
+	must(!pthread_join(s->thread, NULL));
+	pthread_barrier_destroy(&s->is_led);
+	pthread_barrier_destroy(&s->may_end);
+}
+
 /* Pending work of a destroyed QP is dropped and not accessed. */
 static void destroy_leaves_no_completion_behind(void **state)
 {
@@ -405,10 +443,12 @@ static void destroy_leaves_no_completion_behind(void **state)
 	opt.sockbuf = 16384;
 	opt.has_crc = false;
 	for (int round = 0; round < 3; round++) {
+		struct stopped peer;
 		struct usiw_cqe cqe;
 		uint32_t done;
 
 		rnicpair_open(&p, &opt);
+		engine_stop(&peer, p.side[1].ctx->engine);
 		for (uint64_t i = 0; i < 20; i++) {
 			struct usiw_sge sge =
 				rnicpair_sge(&p.side[0], 0, 1u << 20);
@@ -434,6 +474,7 @@ static void destroy_leaves_no_completion_behind(void **state)
 		     done++)
 			assert_int_equal(cqe.status, USIW_WC_SUCCESS);
 		assert_true(done < 20);
+		engine_go_on(&peer);
 		assert_true(rnicpair_is_quiet(&p, p.side[0].scq));
 		assert_false(rnicpair_peek(&p.side[0], p.side[0].rcq, &cqe));
 		/* The peer notices. */

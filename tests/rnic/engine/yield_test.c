@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* yield.c: which posts yield the CPU, and when posts stop to do so. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "engine/engine.h"
+#include "engine/wake.h"
+#include "engine/yield.h"
+#include "mem/context.h"
+#include "os/clock.h"
+#include "rnicpair.h"
+
+/* ---- a scheduler ---- */
+
+static pthread_t main_thread;
+static uint32_t yield_cnt; /* of the main thread */
+/* How long another thread has the CPU when it yields. */
+static uint64_t other_ns;
+/* Its clock stands still otherwise, so that other load does not matter. */
+static bool is_clock_fake;
+static uint64_t fake_ns;
+
+static bool is_main(void)
+{
+	return pthread_equal(pthread_self(), main_thread);
+}
+
+int __real_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (!is_main() || !is_clock_fake)
+		return __real_clock_gettime(id, ts);
+	ts->tv_sec = (time_t)(fake_ns / 1000000000u);
+	ts->tv_nsec = (long)(fake_ns % 1000000000u);
+	return 0;
+}
+
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+	if (is_main() && is_clock_fake) {
+		yield_cnt++;
+		fake_ns += other_ns;
+	}
+	return __real_sched_yield();
+}
+
+static int setup(void **state)
+{
+	main_thread = pthread_self();
+	is_clock_fake = true;
+	yield_cnt = 0;
+	other_ns = 0;
+	return 0;
+}
+
+/* ---- yield.c alone ---- */
+
+static void one_post_is_the_answer(void **state)
+{
+	struct rnic_yield yield = { 0 };
+
+	assert_false(rnic_yield_take(&yield));
+	rnic_yield_note(&yield);
+	rnic_yield_note(&yield);
+	assert_true(rnic_yield_take(&yield));
+	assert_false(rnic_yield_take(&yield));
+}
+
+/* Posts that do not yield until one does. */
+static uint32_t skipped(struct rnic_yield *yield)
+{
+	uint32_t cnt = 0;
+
+	while (!rnic_yield(yield))
+		cnt++;
+	return cnt;
+}
+
+static void short_yields_are_repeated(void **state)
+{
+	struct rnic_yield yield = { 0 };
+
+	other_ns = 100000; /* what a completion thread may take */
+	for (uint32_t i = 1; i <= 100; i++) {
+		assert_int_equal(skipped(&yield), 0);
+		assert_int_equal(yield_cnt, i);
+	}
+}
+
+/* A program that computes has a CPU for milliseconds. */
+static void long_yields_become_rare(void **state)
+{
+	struct rnic_yield yield = { 0 };
+	uint32_t want = 64;
+
+	other_ns = 3 * NS_PER_MS;
+	assert_int_equal(skipped(&yield), 0);
+	for (int i = 0; i < 14; i++) {
+		assert_int_equal(skipped(&yield), want);
+		want = want < 65536 ? 2 * want : 65536;
+	}
+	assert_int_equal(want, 65536);
+}
+
+static void yields_return_when_the_other_program_has_gone(void **state)
+{
+	struct rnic_yield yield = { 0 };
+
+	other_ns = 3 * NS_PER_MS;
+	for (int i = 0; i < 12; i++)
+		(void)skipped(&yield);
+	other_ns = 0;
+	(void)skipped(&yield); /* the last one was long */
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(skipped(&yield), 0);
+	/* ... and a single long one is the first again. */
+	other_ns = 3 * NS_PER_MS;
+	assert_int_equal(skipped(&yield), 0);
+	assert_int_equal(skipped(&yield), 64);
+}
+
+/* ---- posts ---- */
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* An octet of one side's memory to the same place of the other's. */
+static void write_octet(struct rnicpair *p, int from)
+{
+	struct usiw_sge sge = rnicpair_sge(&p->side[from], 0, 1);
+
+	is_clock_fake = true;
+	rnicpair_post_wr(&p->side[from], .opcode = USIW_WR_WRITE, .sge = &sge,
+			 .sge_cnt = 1, .rkey = p->side[!from].stag,
+			 .remote_addr = rnicpair_addr(&p->side[!from], 0));
+	is_clock_fake = false;
+}
+
+static struct rnic_yield *yield_of(struct rnicpair *p, int side)
+{
+	return &p->side[side].ctx->engine->yield;
+}
+
+/* When this READ is done, nothing is on its way to either side. No thread
+ * polls: the completion threads move it. */
+static void settle(struct rnicpair *p)
+{
+	struct rnicpair_side *s = &p->side[1];
+	struct usiw_cqe cqe;
+
+	rnicpair_post_read(p, 1, 1, 1);
+	wait_until(rnicpair_peek(s, s->scq, &cqe));
+	for (int i = 0; i < 2; i++)
+		(void)rnic_yield_take(yield_of(p, i));
+}
+
+static void an_answer_yields(void **state)
+{
+	struct rnicpair p;
+
+	is_clock_fake = false;
+	rnicpair_open(&p, &defaults);
+	for (int i = 0; i < 2; i++) {
+		struct rnic_engine *engine = p.side[i].ctx->engine;
+
+		rnic_engine_unpark(engine);
+		wait_until(!rnic_engine_is_watched(engine));
+	}
+	for (int i = 0; i < 20; i++) {
+		settle(&p);
+		yield_cnt = 0;
+		write_octet(&p, 0);
+		assert_int_equal(yield_cnt, 0); /* there is no question */
+		wait_until(atomic_load(&yield_of(&p, 1)->is_due));
+		write_octet(&p, 1);
+		assert_int_equal(yield_cnt, 1);
+		write_octet(&p, 1);
+		assert_int_equal(yield_cnt, 1); /* the same is not answered twice */
+	}
+	rnicpair_close(&p);
+}
+
+/* The answer of a program that polls needs no completion thread. */
+static void a_poller_does_not_yield(void **state)
+{
+	struct rnic_engine engine = { .is_watching = true };
+
+	rnic_engine_note_arrival(&engine);
+	assert_false(rnic_yield_take(&engine.yield));
+	atomic_store(&engine.is_watching, false);
+	rnic_engine_note_arrival(&engine);
+	assert_true(rnic_yield_take(&engine.yield));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(one_post_is_the_answer, setup),
+		cmocka_unit_test_setup(short_yields_are_repeated, setup),
+		cmocka_unit_test_setup(long_yields_become_rare, setup),
+		cmocka_unit_test_setup(
+			yields_return_when_the_other_program_has_gone, setup),
+		cmocka_unit_test_setup(an_answer_yields, setup),
+		cmocka_unit_test_setup(a_poller_does_not_yield, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
