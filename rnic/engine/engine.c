@@ -134,22 +134,49 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		engine->ops->all_due(engine);
 }
 
-static void engine_serve_ring(struct rnic_engine *engine)
+/* Return: whether this thread could lead; otherwise the leader serves. */
+static bool engine_serve_ring(struct rnic_engine *engine)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
 	if (!engine_try_lead(engine))
-		return;
+		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);
 	rnic_engine_unlead(engine);
+	return true;
+}
+
+/* Waits until the leader has served the bells, and has woken who is to be
+ * woken, for at most so many turns. */
+static void engine_let_serve(const struct rnic_engine *engine, int turns)
+{
+	for (int i = 0;
+	     i < turns &&
+	     (rnic_engine_has_bells(engine) ||
+	      util_lock_is_held(&engine->lead) ||
+	      atomic_load_explicit(&engine->waker_cnt, memory_order_relaxed));
+	     i++)
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* As engine_serve_ring().  If it is an answer to what the completion thread has
+ * placed, it has to reach the peer's completion thread. */
+static void engine_serve_post(struct rnic_engine *engine)
+{
+	bool is_answer = rnic_yield_take(&engine->yield);
+
+	if (!engine_serve_ring(engine) && is_answer)
+		engine_let_serve(engine, ENGINE_SERVE_SPINS);
+	if (is_answer && rnic_yield(&engine->yield))
+		rnic_stat_add(RNIC_STAT_yields, 1);
 }
 
 void rnic_engine_flush(struct rnic_engine *engine)
 {
 	if (rnic_engine_has_bells(engine))
-		engine_serve_ring(engine);
+		(void)engine_serve_ring(engine);
 }
 
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)
@@ -196,7 +223,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 		atomic_store_explicit(&engine->wants_pass, true,
 				      memory_order_relaxed);
 	if (!waits)
-		engine_serve_ring(engine);
+		engine_serve_post(engine);
 }
 
 /* ---- sources ------------------------------------------------------------ */

@@ -52,6 +52,8 @@
 #define ENGINE_PAUSE_NS 200000u
 /* How long a poster waits for the leader to finish, in turns of about 10 ns. */
 #define ENGINE_FINISH_SPINS 64
+/* How long one whose post is an answer waits for the leader to send it. */
+#define ENGINE_SERVE_SPINS 500
 
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine);

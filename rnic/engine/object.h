@@ -17,6 +17,7 @@
 #include "os/clock.h"
 #include "os/stat.h"
 #include "staging.h"
+#include "yield.h"
 
 struct rnic_context;
 struct rnic_engine;
@@ -149,6 +150,7 @@ struct rnic_engine {
 	_Atomic bool is_bursty; /* many posts came between two passes of it */
 	_Atomic bool has_slept; /* one has, and the next poll asks epoll */
 	_Atomic bool is_woken;	/* wake_fd has something for the thread */
+	struct rnic_yield yield;
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds of sources
 					without the lead */

@@ -54,7 +54,7 @@
 #define ENGINE_MOVE_NS (10 * NS_PER_MS)
 /* How long the completion thread waits for a poster, as
  * rnic_engine_let_finish() counts. */
-#define ENGINE_POSTER_SPINS 500
+#define ENGINE_POSTER_SPINS 1500
 
 /* ---- parking ------------------------------------------------------------ */
 

@@ -73,4 +73,12 @@ static inline void rnic_engine_watch(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->is_watching, true, memory_order_relaxed);
 }
 
+/* A stream has octets of its peer.  If the program does not poll, its next post
+ * is probably the answer. */
+static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
+{
+	if (!rnic_engine_is_watched(engine))
+		rnic_yield_note(&engine->yield);
+}
+
 #endif

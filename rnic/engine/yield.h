@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A program that spins on its memory leaves what it receives to the completion
- * thread, and so does its peer.  Where CPUs are few, the octets that one program
- * sends wake the peer's completion thread on the CPU of the sender.  The
+ * thread, and so does its peer.  Where CPUs are few, the octets that one
+ * program sends wake the peer's completion thread on the CPU of the sender. The
  * scheduler lets that thread run at once only if it has had no more than its
  * share of the CPU since it woke up before.  Otherwise it looks again at the
  * next clock tick, up to 4 ms later, and the sender spins until then.
@@ -19,8 +19,8 @@
 
 /* Of an engine; zero at first.  All are hints, so races are harmless. */
 struct rnic_yield {
-	_Atomic bool is_due;	  /* the completion thread has served since */
-	_Atomic uint32_t skip_cnt; /* posts that do not yield */
+	_Atomic bool is_due;	    /* the completion thread has served since */
+	_Atomic uint32_t skip_cnt;  /* posts that do not yield */
 	_Atomic uint32_t skip_next; /* ... after the next long one */
 };
 

@@ -43,6 +43,7 @@
 	X(passes_post)	 /* ... by a posting thread */                         \
 	X(passes_thread) /* ... by the completion thread */                    \
 	X(parks)                                                               \
+	X(yields) /* posters that let other threads of their CPU run */        \
 	X(streams_opened)                                                      \
 	X(streams_ended)                                                       \
 	X(local_opened) /* streams that go through shared memory */            \

@@ -13,6 +13,7 @@
 #include "carrier.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
+#include "engine/wake.h"
 #include "local/local.h"
 #include "nudge.h"
 #include "os/stat.h"
@@ -273,6 +274,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 		return 0;
 	}
 	stream->probe_ns = 0;
+	rnic_engine_note_arrival(stream->engine);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
 			(uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);

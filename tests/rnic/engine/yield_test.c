@@ -180,7 +180,8 @@ static void an_answer_yields(void **state)
 		write_octet(&p, 1);
 		assert_int_equal(yield_cnt, 1);
 		write_octet(&p, 1);
-		assert_int_equal(yield_cnt, 1); /* the same is not answered twice */
+		assert_int_equal(yield_cnt,
+				 1); /* the same is not answered twice */
 	}
 	rnicpair_close(&p);
 }
