@@ -64,8 +64,9 @@
 	  "outbound RDMA READs outstanding per connection, at most")           \
 	X("USIW_ENGINES", NUM, engines, 0, 16, "0..16", "1",                   \
 	  "engines of a context, at most; 0: one for each CPU, up to 8")       \
-	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "0",         \
-	  "time the completion thread spins before it sleeps, microseconds")   \
+	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "30",        \
+	  "time the completion thread looks for more before it sleeps, if a "  \
+	  "CPU is idle, microseconds")                                         \
 	X("USIW_EVENT_SPIN_US", NUM, event_spin_us, 0, 1000000, "0..1000000",  \
 	  "40",                                                                \
 	  "time a thread that waits for a CQ's event polls before it sleeps, " \

@@ -39,7 +39,7 @@ struct util_settings {
 	uint32_t ird;		   /* USIW_IRD, inbound reads, 128 */
 	uint32_t ord;		   /* USIW_ORD, outbound reads, 128 */
 	uint32_t engines;	   /* USIW_ENGINES per context; 0: by CPUs */
-	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 0 */
+	uint32_t spin_us;	   /* USIW_SPIN_US, completion thread, 30 */
 	uint32_t event_spin_us;	   /* USIW_EVENT_SPIN_US, waits, 40 */
 	int32_t nice;		   /* USIW_NICE, completion thread, 0 */
 	uint32_t staging_kib;	   /* USIW_STAGING_KIB, per stream, 256 */

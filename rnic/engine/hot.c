@@ -88,7 +88,7 @@ void rnic_engine_wakes_send(struct rnic_engine *engine,
 	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
 }
 
-/* Return: whether no thread uses wake_fd any more. */
+/* Return: whether no thread uses wake_fd, or words, any more. */
 static bool wakers_wait(struct rnic_engine *engine)
 {
 	uint64_t end_ns = 0;
@@ -170,11 +170,12 @@ void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 	source->is_hot = true;
 }
 
-/* The completion thread comes back from where it is before it sleeps in epoll,
- * and no other thread sleeps there. */
+/* The completion thread looks, or comes back from where it is before it sleeps
+ * in epoll, and no other thread sleeps there. */
 bool rnic_engine_may_stay_awake(const struct rnic_engine *engine)
 {
-	return rnic_engine_is_watched(engine) &&
+	return (rnic_engine_is_watched(engine) ||
+		rnic_engine_is_spinning(engine)) &&
 	       !rnic_engine_has_sleeper(engine);
 }
 
@@ -218,6 +219,46 @@ bool rnic_engine_has_news(const struct rnic_engine *engine)
 			return true;
 	}
 	return false;
+}
+
+uint32_t rnic_engine_hot_words_take(struct rnic_engine *engine,
+				    struct rnic_hot_word *words, uint32_t max)
+{
+	const struct rnic_source *source;
+	uint32_t cnt = 0;
+
+	TAILQ_FOREACH(source, &engine->hot, hot_link)
+	{
+		if (source->in && cnt < max)
+			words[cnt++] =
+				(struct rnic_hot_word){ source->in,
+							source->in_seen };
+		if (source->out && cnt < max)
+			words[cnt++] =
+				(struct rnic_hot_word){ source->out,
+							source->out_seen };
+	}
+	/* relaxed: the lead orders this before a source is removed */
+	if (cnt)
+		atomic_fetch_add_explicit(&engine->waker_cnt, 1,
+					  memory_order_relaxed);
+	return cnt;
+}
+
+bool rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
+				  uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (word_differs(words[i].word, words[i].seen))
+			return true;
+	}
+	return false;
+}
+
+void rnic_engine_hot_words_give(struct rnic_engine *engine)
+{
+	/* release: pairs with wakers_wait(): the words are looked at */
+	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
 }
 
 bool rnic_engine_sleep_hot(struct rnic_engine *engine)

@@ -87,6 +87,24 @@ void rnic_engine_leave_hot(struct rnic_engine *engine);
 /* Is there news?  Nothing is served. */
 bool rnic_engine_has_news(const struct rnic_engine *engine);
 
+/*
+ * The same words, for a thread that looks at them without the lead.  The end of
+ * a source waits until they are given back, for a second at most; after that
+ * they may not exist any more.
+ */
+struct rnic_hot_word {
+	const _Atomic uint64_t *word;
+	uint64_t seen;
+};
+
+/* Return: how many of at most @max; with none, nothing is to be given back. */
+uint32_t rnic_engine_hot_words_take(struct rnic_engine *engine,
+				    struct rnic_hot_word *words, uint32_t max);
+/* Without the lead. */
+bool rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
+				  uint32_t cnt);
+void rnic_engine_hot_words_give(struct rnic_engine *engine);
+
 /* Put all to sleep, and serve those that have news then.  Return: false: news
  * came again and again, and somebody has to look soon. */
 bool rnic_engine_sleep_hot(struct rnic_engine *engine);

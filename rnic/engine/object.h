@@ -147,13 +147,14 @@ struct rnic_engine {
 	_Atomic bool is_attended;
 	/* ... and its posts may wait nevertheless, if it posts in bursts. */
 	_Atomic bool may_gather;
-	_Atomic bool is_bursty; /* many posts came between two passes of it */
-	_Atomic bool has_slept; /* one has, and the next poll asks epoll */
-	_Atomic bool is_woken;	/* wake_fd has something for the thread */
+	_Atomic bool is_bursty;	  /* many posts came between two passes of it */
+	_Atomic bool has_slept;	  /* one has, and the next poll asks epoll */
+	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
+	_Atomic bool is_spinning; /* the thread looks before it sleeps */
 	struct rnic_yield yield;
 	_Atomic uint32_t memory_cnt; /* sources with memory */
-	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds of sources
-					without the lead */
+	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of
+					sources without the lead */
 	/* Threads that wait for events do its work: attend.h, visit.h. */
 	struct rnic_chan_host host;
 	_Atomic uint32_t ref_cnt;     /* of its memory */
@@ -176,6 +177,7 @@ struct rnic_engine {
 	uint32_t hot_cnt;
 	struct rnic_wakes wakes;
 	bool is_restless;  /* not all of them are asleep */
+	bool has_arrival;  /* since the completion thread looked last */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	struct rnic_staging_pool rx_pool, tx_pool;

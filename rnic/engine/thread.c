@@ -19,16 +19,9 @@
 #include "engine.h"
 #include "hot.h"
 #include "os/stat.h"
+#include "spin.h"
 #include "wake.h"
 
-/* A poll so recent that the poller is taken to be still at it. */
-#define ENGINE_LIVE_NS 50000ull
-/* One that sleeps on the sockets is, for longer; a pause of this length costs
- * one wake-up too many, since then the thread sleeps there as well. */
-#define ENGINE_ASLEEP_NS (10 * NS_PER_MS)
-/* Between such a sleep and the next poll lies what the program does with what
- * it has got, which may take longer than a spinning poller is trusted. */
-#define ENGINE_ATTENDED_NS (2 * NS_PER_MS)
 /*
  * A parked thread looks after the poller at growing intervals: a thread that
  * has polled for a while is trusted for as long again.  Each look costs the
@@ -57,24 +50,6 @@
 #define ENGINE_POSTER_SPINS 1500
 
 /* ---- parking ------------------------------------------------------------ */
-
-static uint64_t engine_live_ns(const struct rnic_engine *engine)
-{
-	if (rnic_engine_has_sleeper(engine))
-		return ENGINE_ASLEEP_NS;
-	return rnic_engine_is_attended(engine) ? ENGINE_ATTENDED_NS
-					       : ENGINE_LIVE_NS;
-}
-
-bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
-{
-	/* relaxed: a hint; the octets themselves are handed over by the lead */
-	uint64_t poll_ns =
-		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
-
-	/* It may have polled since the caller looked at the clock. */
-	return poll_ns && now_ns < poll_ns + engine_live_ns(engine);
-}
 
 /* What the completion thread has learnt about the threads that poll. */
 struct engine_trust {
@@ -177,19 +152,6 @@ static int engine_timeout_ms(const struct rnic_engine *engine)
 		return 0;
 	return (int)((engine->deadline_ns - now_ns + NS_PER_MS - 1) /
 		     NS_PER_MS);
-}
-
-/* Spin a while after activity before blocking, where the setting asks. */
-static int engine_spin(struct rnic_engine *engine, struct epoll_event *ev)
-{
-	uint64_t end_ns = rnic_now_ns() + util_settings()->spin_us * 1000ull;
-	int cnt;
-
-	do {
-		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
-					  0);
-	} while (cnt == 0 && rnic_now_ns() < end_ns);
-	return cnt;
 }
 
 /* struct sched_attr of sched_setattr(2), first version. */
@@ -326,10 +288,11 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 				   timeout_ms);
 }
 
-/* The next events.  Return: how many; 0: time-out, or bells; -errno: there is
- * no waiting any more. */
+/* The next events.  Return: how many; 0: time-out, bells, or news in memory;
+ * -errno: there is no waiting any more. */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
-		       int timeout_ms, struct engine_trust *trust)
+		       int timeout_ms, struct engine_trust *trust,
+		       struct rnic_spin *spin)
 {
 	int cnt = 0;
 
@@ -342,8 +305,10 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		else if (rnic_engine_has_bells(engine))
 			trust_pause(trust);
 	}
-	if (cnt <= 0 && util_settings()->spin_us)
-		cnt = engine_spin(engine, ev);
+	if (cnt == 0)
+		cnt = rnic_spin(spin, engine, ev);
+	if (cnt == RNIC_SPIN_NEWS)
+		return 0;
 	if (cnt <= 0)
 		cnt = engine_block(engine, ev, timeout_ms);
 	return cnt > 0 ? cnt : rnic_engine_wait_error(cnt);
@@ -398,6 +363,7 @@ static void *engine_thread(void *arg)
 	struct rnic_engine *engine = arg;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	struct engine_trust trust = { .distrust_ns = ENGINE_DISTRUST_MIN_NS };
+	struct rnic_spin spin = { .has_cpus = false };
 	struct engine_place place;
 	int cnt, timeout_ms = 0;
 
@@ -405,7 +371,7 @@ static void *engine_thread(void *arg)
 	engine_place_init(&place);
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
-		cnt = engine_wait(engine, ev, timeout_ms, &trust);
+		cnt = engine_wait(engine, ev, timeout_ms, &trust, &spin);
 		if (cnt < 0) {
 			rnic_engine_lead(engine);
 			rnic_engine_break(engine, cnt);
@@ -422,6 +388,7 @@ static void *engine_thread(void *arg)
 		rnic_engine_wake_clear(engine, ev, cnt);
 		rnic_engine_serve_events(engine, ev, cnt);
 		timeout_ms = engine_timeout_ms(engine);
+		rnic_spin_begin(&spin, engine);
 		rnic_engine_unlead(engine);
 		engine_place_check(engine, &place);
 		if (engine_shall_park(engine, &trust)) {
@@ -429,6 +396,7 @@ static void *engine_thread(void *arg)
 			trust.was_parked = true;
 		}
 	}
+	rnic_spin_fini(&spin);
 	return NULL;
 }
 

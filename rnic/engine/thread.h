@@ -12,10 +12,6 @@
  */
 int rnic_engine_thread_start(struct rnic_engine *engine);
 
-/* Does another thread poll, or has it polled just now?  @now_ns: the clock when
- * the caller looked at it, before or after the poll. */
-bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns);
-
 /*
  * How long the parked thread sleeps before it looks whether the poller still
  * polls, in ns.  @last_ns: how long it has slept the last time; 0: it parks.

@@ -8,6 +8,14 @@
 
 #include "../../util/cancel.h"
 
+/* A poll so recent that the poller is taken to be still at it. */
+#define ENGINE_LIVE_NS 50000ull
+/* One that sleeps on the sockets is, for longer; a pause of this length costs
+ * one wake-up too many, since then the thread sleeps there as well. */
+#define ENGINE_ASLEEP_NS (10 * NS_PER_MS)
+/* Between such a sleep and the next poll lies what the program does with what
+ * it has got, which may take longer than a spinning poller is trusted. */
+#define ENGINE_ATTENDED_NS (2 * NS_PER_MS)
 /* The least time between two requests that it park. */
 #define ENGINE_ASK_NS (1 * NS_PER_MS)
 /* A thread that sleeps on the sockets, and did not poll for so long, waited for
@@ -58,6 +66,24 @@ void rnic_engine_unpark(struct rnic_engine *engine)
 				     memory_order_seq_cst))
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAKE_PRIVATE, 1,
 			NULL, NULL, 0);
+}
+
+static uint64_t engine_live_ns(const struct rnic_engine *engine)
+{
+	if (rnic_engine_has_sleeper(engine))
+		return ENGINE_ASLEEP_NS;
+	return rnic_engine_is_attended(engine) ? ENGINE_ATTENDED_NS
+					       : ENGINE_LIVE_NS;
+}
+
+bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)
+{
+	/* relaxed: a hint; the octets themselves are handed over by the lead */
+	uint64_t poll_ns =
+		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
+
+	/* It may have polled since the caller looked at the clock. */
+	return poll_ns && now_ns < poll_ns + engine_live_ns(engine);
 }
 
 void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns)

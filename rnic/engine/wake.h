@@ -21,6 +21,10 @@ void rnic_engine_wake_clear(struct rnic_engine *engine,
 /* The application is about to wait for an event: unparks at once. */
 void rnic_engine_unpark(struct rnic_engine *engine);
 
+/* Does a thread poll, or has it polled just now?  @now_ns: the clock when the
+ * caller looked at it, before or after the poll. */
+bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns);
+
 /* A thread posts in bursts, and polls: may the completion thread park? Under
  * the lead. */
 void rnic_engine_ask_park(struct rnic_engine *engine, uint64_t now_ns);
@@ -73,11 +77,19 @@ static inline void rnic_engine_watch(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->is_watching, true, memory_order_relaxed);
 }
 
-/* A stream has octets of its peer.  If the program does not poll, its next post
- * is probably the answer. */
+/* Does the completion thread look for octets all the time?  There is an idle
+ * CPU then. */
+static inline bool rnic_engine_is_spinning(const struct rnic_engine *engine)
+{
+	return atomic_load_explicit(&engine->is_spinning, memory_order_relaxed);
+}
+
+/* Under the lead: a stream has octets of its peer.  If the program does not
+ * poll, its next post is probably the answer. */
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 {
-	if (!rnic_engine_is_watched(engine))
+	engine->has_arrival = true;
+	if (!rnic_engine_is_watched(engine) && !rnic_engine_is_spinning(engine))
 		rnic_yield_note(&engine->yield);
 }
 

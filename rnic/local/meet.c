@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -109,22 +108,6 @@ static int peer_check(int fd)
 	return cred.uid == geteuid() ? 0 : -EACCES;
 }
 
-/* ---- descriptors ---- */
-
-/* Connections work without the local path, and the application needs
- * descriptors for more of them: a quarter is left to it.  Return: @fd;
- * -EMFILE. */
-static int fd_spare(int fd)
-{
-	struct rlimit limit;
-
-	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    (rlim_t)fd < limit.rlim_cur - limit.rlim_cur / 4)
-		return fd;
-	rnic_fd_close(fd);
-	return -EMFILE;
-}
-
 /* ---- the active side, first ---- */
 
 int rnic_meet_listen(int tcp_fd)
@@ -135,7 +118,7 @@ int rnic_meet_listen(int tcp_fd)
 
 	if (rc < 0)
 		return rc;
-	fd = fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
+	fd = rnic_fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
 	if (fd < 0)
 		return fd;
 	if (rnic_tcp()->bind(fd, (struct sockaddr *)&name.sun, name.len) == 0 &&
@@ -230,7 +213,7 @@ int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
 
 	if (rc < 0)
 		return rc;
-	fd = fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
+	fd = rnic_fd_spare(rnic_sock_open(AF_UNIX, SOCK_STREAM));
 	if (fd < 0)
 		return fd;
 	if (rnic_tcp()->connect(fd, (struct sockaddr *)&name.sun, name.len) < 0)
@@ -323,7 +306,7 @@ int rnic_meet_take(int listen_fd, struct rnic_local **ret_local)
 
 		if (fd < 0)
 			return i ? rc : -errno;
-		fd = fd_spare(rnic_fd_own(fd));
+		fd = rnic_fd_spare(rnic_fd_own(fd));
 		rc = fd < 0 ? fd : offer_take(fd, ret_local);
 		if (rc == 0)
 			return 0;

@@ -144,6 +144,17 @@ void rnic_fd_close(int fd)
 	fd_close_raw(fd);
 }
 
+int rnic_fd_spare(int fd)
+{
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    (rlim_t)fd < limit.rlim_cur - limit.rlim_cur / 4)
+		return fd;
+	rnic_fd_close(fd);
+	return -EMFILE;
+}
+
 uint32_t rnic_fd_share(uint32_t max)
 {
 	struct rlimit limit;

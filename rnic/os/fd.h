@@ -36,6 +36,13 @@ void rnic_fd_on_fork(const struct rnic_fork *fork);
  */
 int rnic_fd_own(int fd) __attribute__((warn_unused_result));
 
+/*
+ * For what connections work without: of @fd from rnic_fd_own(), the process
+ * keeps a quarter of its present limit for the application. Return: @fd;
+ * -EMFILE: it was one of these, and is closed. Negative: the same.
+ */
+int rnic_fd_spare(int fd) __attribute__((warn_unused_result));
+
 /* Removes it from the table and closes it. Negative: nothing. */
 void rnic_fd_close(int fd);
 

@@ -45,15 +45,19 @@ static bool is_completion_thread(void)
 	       strcmp(name, "usiw-engine") == 0;
 }
 
-/* A thread that watches lets sources with memory stay awake: what they receive
- * makes no descriptor readable. It goes on to the wait where it does not. */
-static bool is_watched(int epfd)
+/* A thread that watches or spins lets sources with memory stay awake: what they
+ * receive makes no descriptor readable. It goes on to the wait where it does
+ * neither. */
+static bool lets_stay_awake(int epfd)
 {
 	struct rnicpair *p = atomic_load(&gate_pair);
 
 	for (int i = 0; i < 2; i++) {
-		if (p->side[i].ctx->engine->epfd == epfd)
-			return rnic_engine_is_watched(p->side[i].ctx->engine);
+		struct rnic_engine *engine = p->side[i].ctx->engine;
+
+		if (engine->epfd == epfd)
+			return rnic_engine_is_watched(engine) ||
+			       rnic_engine_is_spinning(engine);
 	}
 	return false;
 }
@@ -69,7 +73,7 @@ static int syscall_error(long nr, long first_arg)
 	if (first_arg == atomic_load(&broken_epfd))
 		return EBADF;
 	if (atomic_load(&is_gate_closed) && is_completion_thread() &&
-	    !is_watched((int)first_arg)) {
+	    !lets_stay_awake((int)first_arg)) {
 		atomic_fetch_add(&at_gate_cnt, 1);
 		pthread_rwlock_rdlock(&gate);
 		pthread_rwlock_unlock(&gate);

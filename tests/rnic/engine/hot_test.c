@@ -497,6 +497,46 @@ static void end_waits_for_a_thread_that_wakes(void **state)
 	rnic_engine_unlead(engine);
 }
 
+static void words_tell_of_news(void **state)
+{
+	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+	uint32_t cnt;
+
+	(void)state;
+	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
+	assert_int_equal(cnt, ENGINE_HOT_MAX);
+	assert_false(rnic_engine_hot_words_differ(words, cnt));
+	fake_write(hot, true);
+	assert_true(rnic_engine_hot_words_differ(words, cnt));
+	rnic_engine_hot_words_give(engine);
+	cnt = led(rnic_engine_hot_words_take(engine, words, 1));
+	assert_int_equal(cnt, 1);
+	rnic_engine_hot_words_give(engine);
+}
+
+static void *give_words_back(void *arg)
+{
+	(void)arg;
+	rnic_engine_hot_words_give(engine);
+	return NULL;
+}
+
+static void end_waits_for_a_thread_that_looks(void **state)
+{
+	struct rnic_hot_word word;
+	pthread_t thread;
+
+	(void)state;
+	rnic_engine_lead(engine);
+	assert_int_equal(rnic_engine_hot_words_take(engine, &word, 1), 1);
+	must(!pthread_create(&thread, NULL, give_words_back, NULL));
+	rnic_engine_remove_wake(engine, &fakes[FAKE_CNT - 1].source);
+	assert_int_equal(atomic_load(&engine->waker_cnt), 0);
+	rnic_engine_unlead(engine);
+	must(!pthread_join(thread, NULL));
+}
+
 static void removed_source_is_forgotten(void **state)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
@@ -532,6 +572,8 @@ int main(void)
 		HOT_TEST(says_who_cannot_be_woken),
 		HOT_TEST(wakes_nobody_that_has_gone),
 		HOT_TEST(end_waits_for_a_thread_that_wakes),
+		HOT_TEST(words_tell_of_news),
+		HOT_TEST(end_waits_for_a_thread_that_looks),
 		HOT_TEST(removed_source_is_forgotten),
 	};
 

@@ -270,6 +270,27 @@ static void unexpected_peers_share_a_quarter(void **state)
 	}
 }
 
+static void a_quarter_is_left_to_the_application(void **state)
+{
+	struct rlimit old, now;
+	int fd, spare;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	fd = rnic_fd_own(dup(0));
+	assert_true(fd > 3);
+	now = old;
+	now.rlim_cur = (rlim_t)fd * 2;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	assert_int_equal(rnic_fd_spare(fd), fd);
+	now.rlim_cur = (rlim_t)fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	spare = rnic_fd_spare(fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(spare, -EMFILE);
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it is closed */
+	assert_int_equal(rnic_fd_spare(-ENFILE), -ENFILE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +302,7 @@ int main(void)
 		cmocka_unit_test(child_can_make_channels_of_its_own),
 		cmocka_unit_test(counts_generations),
 		cmocka_unit_test(unexpected_peers_share_a_quarter),
+		cmocka_unit_test(a_quarter_is_left_to_the_application),
 	};
 
 	is_running = true;
