@@ -59,6 +59,15 @@ static int setup(void **state)
 	return 0;
 }
 
+/* The end of the process needs a clock that goes. */
+static int teardown(void **state)
+{
+	is_clock_fake = false;
+	return 0;
+}
+
+#define YIELD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
 /* ---- yield.c alone ---- */
 
 static void one_post_is_the_answer(void **state)
@@ -201,13 +210,12 @@ static void a_poller_does_not_yield(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(one_post_is_the_answer, setup),
-		cmocka_unit_test_setup(short_yields_are_repeated, setup),
-		cmocka_unit_test_setup(long_yields_become_rare, setup),
-		cmocka_unit_test_setup(
-			yields_return_when_the_other_program_has_gone, setup),
-		cmocka_unit_test_setup(an_answer_yields, setup),
-		cmocka_unit_test_setup(a_poller_does_not_yield, setup),
+		YIELD_TEST(one_post_is_the_answer),
+		YIELD_TEST(short_yields_are_repeated),
+		YIELD_TEST(long_yields_become_rare),
+		YIELD_TEST(yields_return_when_the_other_program_has_gone),
+		YIELD_TEST(an_answer_yields),
+		YIELD_TEST(a_poller_does_not_yield),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
