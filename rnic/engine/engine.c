@@ -134,8 +134,13 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		engine->ops->all_due(engine);
 }
 
-/* Return: whether this thread could lead; otherwise the leader serves. */
-static bool engine_serve_ring(struct rnic_engine *engine)
+/*
+ * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
+ * if there is nothing to hand the CPU over for. Return: whether this thread
+ * could lead; otherwise the leader serves.
+ */
+static bool engine_serve_ring(struct rnic_engine *engine,
+			      struct rnic_handover *ret_handover)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
@@ -144,6 +149,8 @@ static bool engine_serve_ring(struct rnic_engine *engine)
 		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);
+	if (ret_handover && !rnic_engine_handover_begin(engine, ret_handover))
+		ret_handover->read = NULL;
 	rnic_engine_unlead(engine);
 	return true;
 }
@@ -161,22 +168,68 @@ static void engine_let_serve(const struct rnic_engine *engine, int turns)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* As engine_serve_ring().  If it is an answer to what the completion thread has
- * placed, it has to reach the peer's completion thread. */
+static void engine_hand_over(struct rnic_engine *engine,
+			     const struct rnic_handover *handover)
+{
+	enum rnic_handover_end end = rnic_handover(handover);
+
+	rnic_engine_handover_end(engine);
+	if (end == RNIC_HANDOVER_READ)
+		return;
+	rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
+	rnic_stat_add(RNIC_STAT_yields, 1);
+}
+
+/* A program that sleeps when it waits, as a server of many connections does,
+ * needs its CPU for the next one, and gives it up soon enough. */
+static bool engine_hands_over(const struct rnic_engine *engine)
+{
+	/* relaxed: hints */
+	return atomic_load_explicit(&engine->is_crowded,
+				    memory_order_relaxed) &&
+	       atomic_load_explicit(&engine->memory_cnt,
+				    memory_order_relaxed) &&
+	       !rnic_engine_has_sleeper(engine) &&
+	       !rnic_engine_is_attended(engine);
+}
+
+/* It has to reach the peer's completion thread, which may need this CPU. */
+static void engine_serve_answer(struct rnic_engine *engine,
+				enum rnic_answer answer)
+{
+	struct rnic_handover handover = { .read = NULL };
+	bool may_yield = rnic_yield_may(&engine->yield);
+	struct rnic_handover *ret_handover =
+		may_yield && engine_hands_over(engine) ? &handover : NULL;
+	bool is_served = engine_serve_ring(engine, ret_handover);
+
+	for (int i = 0; i < ENGINE_SERVE_TRIES && !is_served; i++) {
+		engine_let_serve(engine, ENGINE_SERVE_SPINS);
+		is_served = !ret_handover ||
+			    engine_serve_ring(engine, ret_handover);
+	}
+	if (handover.read) {
+		engine_hand_over(engine, &handover);
+	} else if (may_yield && answer == RNIC_ANSWER_SPINNER) {
+		rnic_yield(&engine->yield);
+		rnic_stat_add(RNIC_STAT_yields, 1);
+	}
+}
+
 static void engine_serve_post(struct rnic_engine *engine)
 {
-	bool is_answer = rnic_yield_take(&engine->yield);
+	enum rnic_answer answer = rnic_yield_take(&engine->yield);
 
-	if (!engine_serve_ring(engine) && is_answer)
-		engine_let_serve(engine, ENGINE_SERVE_SPINS);
-	if (is_answer && rnic_yield(&engine->yield))
-		rnic_stat_add(RNIC_STAT_yields, 1);
+	if (answer)
+		engine_serve_answer(engine, answer);
+	else
+		(void)engine_serve_ring(engine, NULL);
 }
 
 void rnic_engine_flush(struct rnic_engine *engine)
 {
 	if (rnic_engine_has_bells(engine))
-		(void)engine_serve_ring(engine);
+		(void)engine_serve_ring(engine, NULL);
 }
 
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)

@@ -54,6 +54,8 @@
 #define ENGINE_FINISH_SPINS 64
 /* How long one whose post is an answer waits for the leader to send it. */
 #define ENGINE_SERVE_SPINS 500
+/* ... and so often, if it hands its CPU over. */
+#define ENGINE_SERVE_TRIES 4
 
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine);

@@ -60,8 +60,8 @@ static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 
 /* ---- waking the other end ------------------------------------------------ */
 
-bool rnic_engine_wake_later(struct rnic_engine *engine,
-			    struct rnic_source *source)
+static bool wakes_add(struct rnic_engine *engine, struct rnic_source *source,
+		      _Atomic uint32_t *sleeper)
 {
 	struct rnic_wakes *wakes = &engine->wakes;
 
@@ -70,8 +70,33 @@ bool rnic_engine_wake_later(struct rnic_engine *engine,
 		return false;
 	wakes->at[wakes->cnt].fd = source->wake_fd;
 	wakes->at[wakes->cnt].token = wake_token(engine, source->slot);
+	wakes->at[wakes->cnt].sleeper = sleeper;
 	wakes->cnt++;
 	return true;
+}
+
+bool rnic_engine_wake_later(struct rnic_engine *engine,
+			    struct rnic_source *source)
+{
+	return wakes_add(engine, source, NULL);
+}
+
+void rnic_engine_wake_poster(struct rnic_engine *engine,
+			     struct rnic_source *source,
+			     _Atomic uint32_t *sleeper)
+{
+	if (!wakes_add(engine, source, sleeper))
+		rnic_handover_wake(sleeper);
+}
+
+/* Return: false: it is dealt with. */
+static bool wake_fails(const struct rnic_engine *engine, int fd,
+		       _Atomic uint32_t *sleeper)
+{
+	if (!sleeper)
+		return !engine->ops->wake(fd);
+	rnic_handover_wake(sleeper);
+	return false;
 }
 
 void rnic_engine_wakes_send(struct rnic_engine *engine,
@@ -80,11 +105,34 @@ void rnic_engine_wakes_send(struct rnic_engine *engine,
 	uint32_t failed_cnt = 0;
 
 	for (uint32_t i = 0; i < wakes->cnt; i++) {
-		if (!engine->ops->wake(wakes->at[i].fd))
+		if (wake_fails(engine, wakes->at[i].fd, wakes->at[i].sleeper))
 			wakes->at[failed_cnt++] = wakes->at[i];
 	}
 	wakes->cnt = failed_cnt;
 	/* release: pairs with wakers_wait(): the descriptors are used */
+	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
+}
+
+/* Those that had news lately are first, so the one that is answered is. */
+bool rnic_engine_handover_begin(struct rnic_engine *engine,
+				struct rnic_handover *ret_handover)
+{
+	struct rnic_source *source = TAILQ_FIRST(&engine->hot);
+
+	util_lock_assert_held(&engine->lead);
+	if (!source || !engine->ops->handover(source, ret_handover))
+		return false;
+	/* A thread that polls has a peer that polls, if it is awake. */
+	if (!ret_handover->was_asleep && rnic_engine_is_watched(engine))
+		return false;
+	/* relaxed: the lead orders this before the source is removed */
+	atomic_fetch_add_explicit(&engine->waker_cnt, 1, memory_order_relaxed);
+	return true;
+}
+
+void rnic_engine_handover_end(struct rnic_engine *engine)
+{
+	/* release: pairs with wakers_wait() */
 	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
 }
 

@@ -53,6 +53,20 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 bool rnic_engine_wake_later(struct rnic_engine *engine,
 			    struct rnic_source *source);
 
+/* The same for a poster of the other end, which sleeps. */
+void rnic_engine_wake_poster(struct rnic_engine *engine,
+			     struct rnic_source *source,
+			     _Atomic uint32_t *sleeper);
+
+/*
+ * What was written last, and by which the calling thread, which has posted it,
+ * hands over its CPU without the lead.
+ * Return: false: nothing; otherwise rnic_engine_handover_end() has to follow.
+ */
+bool rnic_engine_handover_begin(struct rnic_engine *engine,
+				struct rnic_handover *ret_handover);
+void rnic_engine_handover_end(struct rnic_engine *engine);
+
 /* The lead is given up: those to be woken then, with the lead ... */
 static inline void rnic_engine_wakes_take(struct rnic_engine *engine,
 					  struct rnic_wakes *ret_wakes)

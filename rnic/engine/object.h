@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include "../../util/lock.h"
+#include "local/handover.h"
 #include "os/chan-host.h"
 #include "os/clock.h"
 #include "os/stat.h"
@@ -41,14 +42,16 @@ struct rnic_source {
 	TAILQ_ENTRY(rnic_source) hot_link;
 };
 
-/* Ends of sources to be woken by a thread that has given up the lead. */
+/* Ends of sources, and posters there, to be woken by a thread that has given up
+ * the lead. */
 #define RNIC_WAKES_MAX 4
 
 struct rnic_wakes {
 	uint32_t cnt;
 	struct {
 		int fd;
-		uint64_t token; /* as epoll data */
+		uint64_t token;		   /* as epoll data */
+		_Atomic uint32_t *sleeper; /* a poster; NULL: the end */
 	} at[RNIC_WAKES_MAX];
 };
 
@@ -101,6 +104,9 @@ struct rnic_engine_ops {
 	 */
 	bool (*wake)(int wake_fd);
 	void (*unwakeable)(struct rnic_source *source);
+	/* What was written last.  Return: false: not by its memory. */
+	bool (*handover)(struct rnic_source *source,
+			 struct rnic_handover *ret_handover);
 	/* wake_fd need not tell of news: this end looks. */
 	void (*stay_awake)(struct rnic_source *source);
 	/* deadline_ns has come: does the work that is due, and sets the next
@@ -151,6 +157,7 @@ struct rnic_engine {
 	_Atomic bool has_slept;	  /* one has, and the next poll asks epoll */
 	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
 	_Atomic bool is_spinning; /* the thread looks before it sleeps */
+	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
 	struct rnic_yield yield;
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of

@@ -35,14 +35,22 @@ static bool spin_has_idle_cpu(struct rnic_spin *spin, uint64_t now_ns)
 
 static bool spin_is_due(struct rnic_spin *spin, struct rnic_engine *engine)
 {
-	if (!util_settings()->spin_us || !engine->has_arrival ||
-	    rnic_engine_has_sleeper(engine) || rnic_engine_is_attended(engine))
+	bool has_idle;
+
+	if (!engine->has_arrival || rnic_engine_has_sleeper(engine) ||
+	    rnic_engine_is_attended(engine))
 		return false;
-	if (spin->skip_cnt) {
-		spin->skip_cnt--;
+	has_idle = spin_has_idle_cpu(spin, rnic_engine_now_ns(engine));
+	/* relaxed: a hint */
+	atomic_store_explicit(&engine->is_crowded,
+			      !has_idle && rnic_cpus_are_known(&spin->cpus),
+			      memory_order_relaxed);
+	if (!util_settings()->spin_us || !has_idle)
 		return false;
-	}
-	return spin_has_idle_cpu(spin, rnic_engine_now_ns(engine));
+	if (!spin->skip_cnt)
+		return true;
+	spin->skip_cnt--;
+	return false;
 }
 
 void rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *engine)

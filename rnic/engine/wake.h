@@ -84,13 +84,15 @@ static inline bool rnic_engine_is_spinning(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->is_spinning, memory_order_relaxed);
 }
 
-/* Under the lead: a stream has octets of its peer.  If the program does not
- * poll, its next post is probably the answer. */
+/* Under the lead: a stream has octets of its peer.  The next post is probably
+ * the answer.  With an idle CPU, it does not matter. */
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 {
 	engine->has_arrival = true;
-	if (!rnic_engine_is_watched(engine) && !rnic_engine_is_spinning(engine))
-		rnic_yield_note(&engine->yield);
+	if (!rnic_engine_is_spinning(engine))
+		rnic_yield_note(&engine->yield, rnic_engine_is_watched(engine)
+							? RNIC_ANSWER_POLLER
+							: RNIC_ANSWER_SPINNER);
 }
 
 #endif

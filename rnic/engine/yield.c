@@ -34,20 +34,27 @@ static void yield_was_long(struct rnic_yield *yield)
 		  skip < YIELD_SKIP_MAX ? 2 * skip : YIELD_SKIP_MAX);
 }
 
-bool rnic_yield(struct rnic_yield *yield)
+bool rnic_yield_may(struct rnic_yield *yield)
 {
 	uint32_t skip = yield_get(&yield->skip_cnt);
-	uint64_t begin_ns;
 
-	if (skip) {
+	if (skip)
 		yield_set(&yield->skip_cnt, skip - 1);
-		return false;
-	}
-	begin_ns = rnic_now_ns();
-	sched_yield();
-	if (rnic_now_ns() - begin_ns >= YIELD_LONG_NS)
+	return !skip;
+}
+
+void rnic_yield_done(struct rnic_yield *yield, bool was_long)
+{
+	if (was_long)
 		yield_was_long(yield);
 	else
 		yield_set(&yield->skip_next, yield_get(&yield->skip_next) / 2);
-	return true;
+}
+
+void rnic_yield(struct rnic_yield *yield)
+{
+	uint64_t begin_ns = rnic_now_ns();
+
+	sched_yield();
+	rnic_yield_done(yield, rnic_now_ns() - begin_ns >= YIELD_LONG_NS);
 }

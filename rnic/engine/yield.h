@@ -7,8 +7,10 @@
  * share of the CPU since it woke up before.  Otherwise it looks again at the
  * next clock tick, up to 4 ms later, and the sender spins until then.
  *
- * So the sender yields the CPU once after such a post.  That costs a system
- * call if no other thread waits for the CPU.
+ * So the sender gives up the CPU once after such a post: by a handover
+ * (local/handover.h) if it has written to memory, otherwise by sched_yield(),
+ * which costs a system call if no other thread waits for the CPU, and does not
+ * help a thread of another group of the scheduler.
  */
 #ifndef RNIC_ENGINE_YIELD_H
 #define RNIC_ENGINE_YIELD_H
@@ -17,34 +19,50 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of an engine; zero at first.  All are hints, so races are harmless. */
-struct rnic_yield {
-	_Atomic bool is_due;	    /* the completion thread has served since */
-	_Atomic uint32_t skip_cnt;  /* posts that do not yield */
-	_Atomic uint32_t skip_next; /* ... after the next long one */
+/* What a post is the answer of. */
+enum rnic_answer {
+	RNIC_ANSWER_NONE,
+	RNIC_ANSWER_POLLER,  /* a program that polls */
+	RNIC_ANSWER_SPINNER, /* one that spins on its memory */
 };
 
-/* The completion thread is about to serve what the peer has sent. */
-static inline void rnic_yield_note(struct rnic_yield *yield)
+/* Of an engine; zero at first.  All are hints, so races are harmless. */
+struct rnic_yield {
+	_Atomic enum rnic_answer due; /* octets have come since the last post */
+	_Atomic uint32_t skip_cnt;    /* answers that do not yield */
+	_Atomic uint32_t skip_next;   /* ... after the next long one */
+};
+
+/* What the peer has sent is about to be served. */
+static inline void rnic_yield_note(struct rnic_yield *yield,
+				   enum rnic_answer answer)
 {
-	atomic_store_explicit(&yield->is_due, true, memory_order_relaxed);
+	atomic_store_explicit(&yield->due, answer, memory_order_relaxed);
 }
 
-/* Is this the first post since then?  It is probably the answer. */
-static inline bool rnic_yield_take(struct rnic_yield *yield)
+/* The first post since then is probably the answer. */
+static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
 {
-	if (!atomic_load_explicit(&yield->is_due, memory_order_relaxed))
-		return false;
-	atomic_store_explicit(&yield->is_due, false, memory_order_relaxed);
-	return true;
+	enum rnic_answer due =
+		atomic_load_explicit(&yield->due, memory_order_relaxed);
+
+	if (due)
+		atomic_store_explicit(&yield->due, RNIC_ANSWER_NONE,
+				      memory_order_relaxed);
+	return due;
 }
 
 /*
- * Lets other threads of this CPU run.  If a thread of another program takes it
- * for long, the next posts do not yield: the more of them, the more often that
+ * May this answer give up the CPU?  If a thread of another program has taken it
+ * for long, the next ones do not: the more of them, the more often that
  * happens.
- * Return: whether it has yielded.
  */
-bool rnic_yield(struct rnic_yield *yield);
+bool rnic_yield_may(struct rnic_yield *yield);
+
+/* It has. */
+void rnic_yield_done(struct rnic_yield *yield, bool was_long);
+
+/* Lets other threads of this CPU run. */
+void rnic_yield(struct rnic_yield *yield);
 
 #endif

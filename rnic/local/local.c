@@ -83,6 +83,7 @@ static void local_written(struct rnic_local *local, bool is_short)
 	struct rnic_ring_shared *shared = local->tx.shared;
 	uint32_t asleep = RNIC_RING_ASLEEP;
 
+	local->has_woken = false;
 	/* Pairs with the fence in rnic_local_sleep(): a reader that has not
 	 * seen the octets is seen asleep. */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -95,6 +96,7 @@ static void local_written(struct rnic_local *local, bool is_short)
 			    &shared->reader, &asleep, RNIC_RING_AWAKE,
 			    memory_order_relaxed, memory_order_relaxed))
 			return;
+		local->has_woken = true;
 		local->is_wake_due = is_short && local->wakes_later &&
 				     local->wake_fd >= 0;
 		if (!local->is_wake_due)
@@ -166,6 +168,7 @@ bool rnic_local_woken(struct rnic_local *local)
 	uint8_t octets[64];
 	long len;
 
+	local->is_wake_served = true;
 	/* Not for each pass until the next sleep. */
 	if (rnic_local_is_called(local))
 		local->is_asleep = false;
@@ -184,6 +187,31 @@ void rnic_local_leave_rx(struct rnic_local *local)
 	atomic_thread_fence(memory_order_seq_cst);
 	rnic_fd_close(local->wake_fd);
 	local->wake_fd = -1;
+}
+
+/* ---- the CPU of a poster ---- */
+
+bool rnic_local_handover(const struct rnic_local *local,
+			 struct rnic_handover *ret_handover)
+{
+	if (!rnic_local_sends(local))
+		return false;
+	*ret_handover = (struct rnic_handover){
+		.read = &local->tx.shared->tail,
+		.written = local->tx.own,
+		.sleeper = &local->tx.shared->poster_sleeps,
+		.was_asleep = local->has_woken,
+	};
+	return true;
+}
+
+_Atomic uint32_t *rnic_local_take_sleeper(struct rnic_local *local)
+{
+	_Atomic uint32_t *sleeper = &local->rx.shared->poster_sleeps;
+	bool is_due = local->is_wake_served;
+
+	local->is_wake_served = false;
+	return is_due && rnic_handover_has_sleeper(sleeper) ? sleeper : NULL;
 }
 
 /* ---- from TCP to the rings ---- */

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "handover.h"
 #include "object.h"
 
 /*
@@ -73,6 +74,21 @@ void rnic_local_wake(struct rnic_local *local);
 /* The same for the socket alone, without the object.  Return: false: the other
  * end cannot be woken. */
 bool rnic_local_wake_fd(int wake_fd);
+
+/* ---- the CPU of a poster ---- */
+
+/* What this end has written last.  Return: false: not by the ring. */
+bool rnic_local_handover(const struct rnic_local *local,
+			 struct rnic_handover *ret_handover);
+
+/*
+ * The end of a pass: is a poster of the other end to be woken, because its
+ * wake-up has been served?  A pass by a thread that has found the octets by
+ * itself does not wake it: the poster would take the CPU from the completion
+ * thread, which has been woken and wants it.
+ * Return: NULL: no.
+ */
+_Atomic uint32_t *rnic_local_take_sleeper(struct rnic_local *local);
 
 /* ---- sleep ---- */
 

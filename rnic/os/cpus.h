@@ -29,6 +29,12 @@ void rnic_cpus_fini(struct rnic_cpus *cpus);
  */
 bool rnic_cpus_have_idle(struct rnic_cpus *cpus, uint64_t now_ns);
 
+/* Does that say anything?  Not where it cannot be read, or is not free. */
+static inline bool rnic_cpus_are_known(const struct rnic_cpus *cpus)
+{
+	return cpus->fd >= 0;
+}
+
 /* Threads that run or want to, from the text of /proc/loadavg.  Return: -1:
  * it is another text. */
 long rnic_cpus_parse_running(const char *text);

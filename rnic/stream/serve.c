@@ -128,6 +128,12 @@ static void serve_unwakeable(struct rnic_source *source)
 	rnic_stream_unwakeable(stream_of(source));
 }
 
+static bool serve_handover(struct rnic_source *source,
+			   struct rnic_handover *ret_handover)
+{
+	return rnic_local_handover(stream_of(source)->local, ret_handover);
+}
+
 static void serve_stay_awake(struct rnic_source *source)
 {
 	rnic_stream_carrier_stay_awake(stream_of(source));
@@ -169,6 +175,7 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.sleep = serve_sleep,
 	.wake = rnic_local_wake_fd,
 	.unwakeable = serve_unwakeable,
+	.handover = serve_handover,
 	.stay_awake = serve_stay_awake,
 	.due = serve_due,
 	.mr_gone = serve_mr_gone,

@@ -22,7 +22,9 @@ struct fake {
 	_Atomic uint64_t word; /* what the other end writes */
 	int peer_fd;
 	int pass_cnt, look_cnt, woken_cnt, sleep_cnt, awake_cnt;
-	bool is_restless; /* has news whenever it is to sleep */
+	bool is_restless;	  /* has news whenever it is to sleep */
+	bool was_asleep;	  /* the other end, when it was written to */
+	_Atomic uint32_t sleeper; /* a poster of the other end */
 };
 
 static struct fake *fake_of(struct rnic_source *source)
@@ -92,6 +94,16 @@ static void fake_unwakeable(struct rnic_source *source)
 	later.unwakeable_cnt++;
 }
 
+static bool fake_handover(struct rnic_source *source,
+			  struct rnic_handover *ret_handover)
+{
+	struct fake *fake = fake_of(source);
+
+	ret_handover->read = &fake->word;
+	ret_handover->was_asleep = fake->was_asleep;
+	return true;
+}
+
 /* Nothing is left to send, so that the end of the engine waits for nothing. */
 static void fake_end(struct rnic_source *source)
 {
@@ -105,6 +117,7 @@ static const struct rnic_engine_ops fake_ops = {
 	.stay_awake = fake_stay_awake,
 	.wake = fake_wake,
 	.unwakeable = fake_unwakeable,
+	.handover = fake_handover,
 	.due = fake_due,
 	.drain = fake_end,
 	.abort = fake_end,
@@ -497,6 +510,56 @@ static void end_waits_for_a_thread_that_wakes(void **state)
 	rnic_engine_unlead(engine);
 }
 
+/* Without the lead, and not if its memory may have gone. */
+static void posters_are_woken_later(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		atomic_store(&fakes[i].sleeper, 1);
+	rnic_engine_lead(engine);
+	for (int i = 0; i < 2; i++)
+		rnic_engine_wake_poster(engine, &fakes[i].source,
+					&fakes[i].sleeper);
+	rnic_engine_remove_wake(engine, &fakes[0].source);
+	assert_int_equal(atomic_load(&fakes[1].sleeper), 1);
+	rnic_engine_unlead(engine);
+	assert_int_equal(atomic_load(&fakes[0].sleeper), 1);
+	assert_int_equal(atomic_load(&fakes[1].sleeper), 0);
+	assert_int_equal(later.wake_cnt, 0);
+}
+
+/* The source that had news last is the one that is answered. */
+static void which_post_hands_over(void **state)
+{
+	static const struct {
+		bool was_asleep, is_watching, hands_over;
+	} cases[] = {
+		{ true, false, true },
+		{ true, true, true },
+		{ false, false, true },
+		{ false, true, false }, /* both poll */
+	};
+	struct rnic_handover handover;
+
+	(void)state;
+	rnic_engine_lead(engine);
+	rnic_engine_heat(engine, &fakes[3].source);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		fakes[3].was_asleep = cases[i].was_asleep;
+		atomic_store(&engine->is_watching, cases[i].is_watching);
+		assert_int_equal(rnic_engine_handover_begin(engine, &handover),
+				 cases[i].hands_over);
+		assert_int_equal(atomic_load(&engine->waker_cnt),
+				 cases[i].hands_over);
+		assert_ptr_equal(handover.read, &fakes[3].word);
+		if (cases[i].hands_over)
+			rnic_engine_handover_end(engine);
+	}
+	atomic_store(&engine->is_watching, false);
+	rnic_engine_unlead(engine);
+	assert_int_equal(atomic_load(&engine->waker_cnt), 0);
+}
+
 static void words_tell_of_news(void **state)
 {
 	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
@@ -572,6 +635,8 @@ int main(void)
 		HOT_TEST(says_who_cannot_be_woken),
 		HOT_TEST(wakes_nobody_that_has_gone),
 		HOT_TEST(end_waits_for_a_thread_that_wakes),
+		HOT_TEST(posters_are_woken_later),
+		HOT_TEST(which_post_hands_over),
 		HOT_TEST(words_tell_of_news),
 		HOT_TEST(end_waits_for_a_thread_that_looks),
 		HOT_TEST(removed_source_is_forgotten),
