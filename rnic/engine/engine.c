@@ -136,8 +136,8 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 
 /*
  * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
- * if there is nothing to hand the CPU over for. Return: whether this thread
- * could lead; otherwise the leader serves.
+ *   if there is nothing to hand the CPU over for.
+ * Return: whether this thread could lead; otherwise the leader serves.
  */
 static bool engine_serve_ring(struct rnic_engine *engine,
 			      struct rnic_handover *ret_handover)
@@ -168,18 +168,6 @@ static void engine_let_serve(const struct rnic_engine *engine, int turns)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
-static void engine_hand_over(struct rnic_engine *engine,
-			     const struct rnic_handover *handover)
-{
-	enum rnic_handover_end end = rnic_handover(handover);
-
-	rnic_engine_handover_end(engine);
-	if (end == RNIC_HANDOVER_READ)
-		return;
-	rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
-	rnic_stat_add(RNIC_STAT_yields, 1);
-}
-
 /* A program that sleeps when it waits, as a server of many connections does,
  * needs its CPU for the next one, and gives it up soon enough. */
 static bool engine_hands_over(const struct rnic_engine *engine)
@@ -193,35 +181,50 @@ static bool engine_hands_over(const struct rnic_engine *engine)
 	       !rnic_engine_is_attended(engine);
 }
 
+/* @handover: what the CPU is handed over for; its read is NULL: nothing. */
+static void engine_give_cpu(struct rnic_engine *engine,
+			    const struct rnic_handover *handover)
+{
+	enum rnic_handover_end end;
+
+	if (!handover->read) {
+		rnic_yield(&engine->yield);
+		rnic_stat_add(RNIC_STAT_yields, 1);
+		return;
+	}
+	end = rnic_handover(handover);
+	rnic_engine_hot_words_give(engine);
+	if (end == RNIC_HANDOVER_READ)
+		return;
+	rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
+	rnic_stat_add(RNIC_STAT_yields, 1);
+}
+
 /* It has to reach the peer's completion thread, which may need this CPU. */
-static void engine_serve_answer(struct rnic_engine *engine,
-				enum rnic_answer answer)
+static void engine_serve_answer(struct rnic_engine *engine, bool is_spinner,
+				bool hands_over)
 {
 	struct rnic_handover handover = { .read = NULL };
-	bool may_yield = rnic_yield_may(&engine->yield);
-	struct rnic_handover *ret_handover =
-		may_yield && engine_hands_over(engine) ? &handover : NULL;
+	struct rnic_handover *ret_handover = hands_over ? &handover : NULL;
 	bool is_served = engine_serve_ring(engine, ret_handover);
 
 	for (int i = 0; i < ENGINE_SERVE_TRIES && !is_served; i++) {
 		engine_let_serve(engine, ENGINE_SERVE_SPINS);
-		is_served = !ret_handover ||
+		is_served = !hands_over ||
 			    engine_serve_ring(engine, ret_handover);
 	}
-	if (handover.read) {
-		engine_hand_over(engine, &handover);
-	} else if (may_yield && answer == RNIC_ANSWER_SPINNER) {
-		rnic_yield(&engine->yield);
-		rnic_stat_add(RNIC_STAT_yields, 1);
-	}
+	if (handover.read || is_spinner)
+		engine_give_cpu(engine, &handover);
 }
 
 static void engine_serve_post(struct rnic_engine *engine)
 {
 	enum rnic_answer answer = rnic_yield_take(&engine->yield);
+	bool is_spinner = answer == RNIC_ANSWER_SPINNER;
+	bool hands_over = answer && engine_hands_over(engine);
 
-	if (answer)
-		engine_serve_answer(engine, answer);
+	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield))
+		engine_serve_answer(engine, is_spinner, hands_over);
 	else
 		(void)engine_serve_ring(engine, NULL);
 }

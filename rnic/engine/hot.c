@@ -130,12 +130,6 @@ bool rnic_engine_handover_begin(struct rnic_engine *engine,
 	return true;
 }
 
-void rnic_engine_handover_end(struct rnic_engine *engine)
-{
-	/* release: pairs with wakers_wait() */
-	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
-}
-
 /* Return: whether no thread uses wake_fd, or words, any more. */
 static bool wakers_wait(struct rnic_engine *engine)
 {

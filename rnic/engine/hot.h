@@ -61,11 +61,10 @@ void rnic_engine_wake_poster(struct rnic_engine *engine,
 /*
  * What was written last, and by which the calling thread, which has posted it,
  * hands over its CPU without the lead.
- * Return: false: nothing; otherwise rnic_engine_handover_end() has to follow.
+ * Return: false: nothing; otherwise rnic_engine_hot_words_give() has to follow.
  */
 bool rnic_engine_handover_begin(struct rnic_engine *engine,
 				struct rnic_handover *ret_handover);
-void rnic_engine_handover_end(struct rnic_engine *engine);
 
 /* The lead is given up: those to be woken then, with the lead ... */
 static inline void rnic_engine_wakes_take(struct rnic_engine *engine,

@@ -553,7 +553,7 @@ static void which_post_hands_over(void **state)
 				 cases[i].hands_over);
 		assert_ptr_equal(handover.read, &fakes[3].word);
 		if (cases[i].hands_over)
-			rnic_engine_handover_end(engine);
+			rnic_engine_hot_words_give(engine);
 	}
 	atomic_store(&engine->is_watching, false);
 	rnic_engine_unlead(engine);
