@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "keep-errno.h"
+
 #define LOCK_SPIN_CNT 100
 
 #ifndef NDEBUG
@@ -80,6 +82,8 @@ bool util_trylock(struct util_lock *lock)
 
 static void lock_wait(struct util_lock *lock)
 {
+	UTIL_KEEP_ERRNO();
+
 	/* Word 2 tells the holder to wake a waiter. */
 	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) !=
 	       0)

@@ -12,6 +12,7 @@
 #include "../../util/alloc.h"
 #include "../../util/cancel.h"
 #include "../../util/env.h"
+#include "../../util/keep-errno.h"
 #include "../../util/log.h"
 #include "bell.h"
 #include "hot.h"
@@ -219,6 +220,7 @@ static void engine_serve_answer(struct rnic_engine *engine, bool is_spinner,
 
 static void engine_serve_post(struct rnic_engine *engine)
 {
+	UTIL_KEEP_ERRNO();
 	enum rnic_answer answer = rnic_yield_take(&engine->yield);
 	bool is_spinner = answer == RNIC_ANSWER_SPINNER;
 	bool hands_over = answer && engine_hands_over(engine);
@@ -576,6 +578,8 @@ static void engine_poll(struct rnic_engine *engine)
 
 void rnic_engine_poll(struct rnic_engine *engine)
 {
+	UTIL_KEEP_ERRNO();
+
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	engine_poll(engine);

@@ -91,7 +91,7 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine);
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns);
 
 /* A queue got entries: serves it here if the lead is free, unless posts wait to
- * be served together: see above. */
+ * be served together: see above.  Leaves errno as it is. */
 void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell);
 
 /* Transmits posts that wait to be transmitted together. */
@@ -116,7 +116,8 @@ static inline bool rnic_engine_has_bells(const struct rnic_engine *engine)
  * on.  Return: false: there is some already, which the next pass serves. */
 bool rnic_engine_rest(struct rnic_engine *engine);
 
-/* One pass in the calling thread, which found its CQ empty. */
+/* One pass in the calling thread, which found its CQ empty.  Leaves errno as it
+ * is. */
 void rnic_engine_poll(struct rnic_engine *engine);
 
 /* The same for a thread that waits for an event; it waits for the lead. */

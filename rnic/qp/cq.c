@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../../util/alloc.h"
+#include "../../util/keep-errno.h"
 #include "../../util/log.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
@@ -326,6 +327,7 @@ static bool cq_is_attended(struct rnic_cq *cq, struct rnic_engine *engine)
 
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
+	UTIL_KEEP_ERRNO();
 	struct rnic_engine *engine;
 
 	cq_arm(cq, solicited_only);

@@ -34,6 +34,13 @@
 		}                                                              \
 	} while (0)
 
+/* A verb of the data path: it succeeds and leaves errno alone. */
+#define MUST_QUIETLY(call)                                                     \
+	do {                                                                   \
+		errno = EXDEV;                                                 \
+		MUST((call) == 0 && errno == EXDEV);                           \
+	} while (0)
+
 /* One CQ, and the maximum number of completions in it. */
 struct queue {
 	struct ibv_cq *cq; /* NULL: none */

@@ -3,10 +3,14 @@
  * order. */
 #include "test.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include "child.h"
 #include "lock.h"
+#include "until.h"
+#include "wrap-syscall.h"
 
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_CHAN);
 static long counter; /* protected by lock; deliberately not atomic */
@@ -68,6 +72,40 @@ static void reports_that_a_lock_is_held(void **state)
 	assert_true(util_lock_is_held(&lock));
 	util_unlock(&lock);
 	assert_false(util_lock_is_held(&lock));
+}
+
+/* The next wait ends at once, as if the lock had just been released. */
+static _Atomic bool is_wait_vain;
+
+static int syscall_error(long nr, long first_arg)
+{
+	(void)first_arg;
+	return nr == SYS_futex && atomic_exchange(&is_wait_vain, false) ? EAGAIN
+									: 0;
+}
+
+static void *lock_with_errno(void *ret_errno)
+{
+	errno = EXDEV;
+	util_lock(&lock);
+	*(int *)ret_errno = errno;
+	util_unlock(&lock);
+	return NULL;
+}
+
+static void a_wait_keeps_errno(void **state)
+{
+	pthread_t thread;
+	int err = 0;
+
+	util_lock(&lock);
+	atomic_store(&is_wait_vain, true);
+	assert_int_equal(pthread_create(&thread, NULL, lock_with_errno, &err),
+			 0);
+	wait_until(!atomic_load(&is_wait_vain));
+	util_unlock(&lock);
+	pthread_join(thread, NULL);
+	assert_int_equal(err, EXDEV);
 }
 
 static void init_forgets_the_owner(void **state)
@@ -177,6 +215,7 @@ int main(void)
 		cmocka_unit_test(excludes_other_threads),
 		cmocka_unit_test(trylock_tells_whether_it_was_free),
 		cmocka_unit_test(reports_that_a_lock_is_held),
+		cmocka_unit_test(a_wait_keeps_errno),
 		cmocka_unit_test(init_forgets_the_owner),
 		cmocka_unit_test(debug_builds_abort_on_a_wrong_order),
 	};

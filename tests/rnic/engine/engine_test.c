@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * engine.c: which thread makes progress when, bells rung by many threads,
- * regions that are deregistered while in use, and the end of an engine.
+ * regions that are deregistered while in use, errno, and the end of an engine.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -65,9 +65,17 @@ static bool lets_stay_awake(int epfd)
 /* Simulates a descriptor that the application has closed. */
 static _Atomic int broken_epfd = -1;
 
+/* The system calls of the thread set errno, and are counted. */
+static __thread bool is_errno_disturbed;
+static __thread uint32_t disturbance_cnt;
+
 /* epoll_wait(2) of the engine is util_sys_epoll_wait(). */
 static int syscall_error(long nr, long first_arg)
 {
+	if (is_errno_disturbed) {
+		disturbance_cnt++;
+		errno = ETIMEDOUT;
+	}
 	if (nr != SYS_epoll_pwait)
 		return 0;
 	if (first_arg == atomic_load(&broken_epfd))
@@ -728,6 +736,56 @@ static void a_burst_of_receives_is_served_together(void **state)
 	}
 }
 
+/* ---- errno ---- */
+
+static void errno_post(struct rnicpair_side *s)
+{
+	burst_post(s, 1);
+}
+
+/* A program may call each of them before it looks at the errno of another
+ * call. */
+static const struct {
+	const char *name;
+	void (*call)(struct rnicpair_side *s);
+	bool has_bell; /* a post that the call serves */
+} errno_calls[] = {
+	{ "post", errno_post, false },
+	{ "poll", burst_poll, false },
+	{ "arm", burst_arm, true },
+};
+
+/* librdmacm's rsockets do so. */
+static void the_data_path_keeps_errno(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(errno_calls); i++) {
+		struct rnicpair p;
+		struct rnicpair_side *peer = &p.side[0], *s = &p.side[1];
+
+		print_message("%s\n", errno_calls[i].name);
+		rnicpair_open(&p, &defaults);
+		gate_close(&p);
+		burst_post(peer, 3);
+		wait_until((burst_poll(s), held_cnt(s) == 1));
+		atomic_store(&s->ctx->engine->is_watching,
+			     errno_calls[i].has_bell);
+		if (errno_calls[i].has_bell) {
+			errno_post(s);
+			errno_post(s);
+		}
+		disturbance_cnt = 0;
+		is_errno_disturbed = true;
+		errno = EXDEV;
+		errno_calls[i].call(s);
+		is_errno_disturbed = false;
+		assert_int_equal(errno, EXDEV);
+		assert_true(disturbance_cnt > 0);
+		atomic_store(&s->ctx->engine->is_watching, false);
+		gate_open();
+		rnicpair_close(&p);
+	}
+}
+
 /* ---- the end of an engine ---- */
 
 /* The error is reported once. All posted work completes, the peer sees an end,
@@ -788,6 +846,7 @@ int main(void)
 		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
 		cmocka_unit_test(deregistering_a_region_leaves_the_other),
 		cmocka_unit_test(a_burst_shares_transmissions),
+		cmocka_unit_test(the_data_path_keeps_errno),
 		cmocka_unit_test(a_burst_of_receives_is_served_together),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
