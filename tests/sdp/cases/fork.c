@@ -688,9 +688,9 @@ static void connect_first(void *arg)
 
 static void beside_first(void)
 {
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < BESIDE_FIRST_CNT; i++)
 		child_end(child_start(connect_first, NULL));
-	say("20 processes have ended");
+	say("%d processes have ended", BESIDE_FIRST_CNT);
 }
 
 const struct sock_case fork_cases[] = {
