@@ -409,6 +409,57 @@ static void both_ends_sleep_and_wake(void **state)
 	pthread_join(thread, NULL);
 }
 
+/* ---- the CPU of a poster ---- */
+
+static void a_poster_waits_for_what_it_has_written(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_handover handover;
+
+	/* By TCP so far. */
+	assert_false(rnic_local_handover(e->end[0], &handover));
+	ends_begin(e);
+	assert_true(rnic_local_handover(e->end[0], &handover));
+	assert_true(rnic_handover_is_over(&handover));
+	assert_int_equal(put(e->end[0], "abc"), 3);
+	assert_true(rnic_local_handover(e->end[0], &handover));
+	assert_true(handover.was_asleep);
+	assert_false(rnic_handover_is_over(&handover));
+	assert_int_equal(get_len(e->end[1], 2), 2);
+	assert_false(rnic_handover_is_over(&handover));
+	assert_int_equal(get_len(e->end[1], 1), 1);
+	assert_true(rnic_handover_is_over(&handover));
+	/* The reader has not slept since. */
+	rnic_local_stay_awake(e->end[1]);
+	assert_int_equal(put(e->end[0], "d"), 1);
+	assert_true(rnic_local_handover(e->end[0], &handover));
+	assert_false(handover.was_asleep);
+	assert_false(rnic_handover_is_over(&handover));
+}
+
+/* Only a pass that serves a wake-up wakes the poster, and once. */
+static void a_poster_is_woken_behind_its_wake_up(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_handover handover;
+
+	assert_int_equal(put(e->end[0], "abc"), 3);
+	assert_true(rnic_local_handover(e->end[0], &handover));
+	/* It does not sleep. */
+	assert_true(rnic_local_woken(e->end[1]));
+	assert_null(rnic_local_take_sleeper(e->end[1]));
+	/* It sleeps, and the octets have been found without a wake-up. */
+	atomic_store(handover.sleeper, 1);
+	assert_null(rnic_local_take_sleeper(e->end[1]));
+	assert_true(rnic_local_woken(e->end[1]));
+	/* Another mapping of the same memory. */
+	assert_int_equal(atomic_load(rnic_local_take_sleeper(e->end[1])), 1);
+	assert_null(rnic_local_take_sleeper(e->end[1]));
+	/* The poster of the other direction is another one. */
+	assert_true(rnic_local_woken(e->end[0]));
+	assert_null(rnic_local_take_sleeper(e->end[0]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +474,8 @@ int main(void)
 		ENDS_TEST(reader_asks_for_tcp),
 		ENDS_TEST(leaves_where_nobody_can_be_woken),
 		ENDS_TEST(survives_a_full_wake_socket),
+		FRESH_TEST(a_poster_waits_for_what_it_has_written),
+		ENDS_TEST(a_poster_is_woken_behind_its_wake_up),
 		cmocka_unit_test(other_end_may_write_anything),
 		ENDS_TEST(both_ends_sleep_and_wake),
 	};

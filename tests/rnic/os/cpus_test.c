@@ -63,6 +63,7 @@ static void answers_age(void **state)
 
 	must(cpus.fd >= 0);
 	write_running(cpus.fd, "0.0 0.0 0.0 2/9 9\n");
+	assert_true(rnic_cpus_are_known(&cpus));
 	assert_true(rnic_cpus_have_idle(&cpus, now_ns));
 	write_running(cpus.fd, "0.0 0.0 0.0 3/9 9\n");
 	assert_true(rnic_cpus_have_idle(&cpus, now_ns + NS_PER_MS - 1));
@@ -87,6 +88,7 @@ static void begins_and_ends(void **state)
 	rnic_cpus_init(&cpus);
 	(void)rnic_cpus_have_idle(&cpus, rnic_now_ns());
 	rnic_cpus_fini(&cpus);
+	assert_false(rnic_cpus_are_known(&cpus));
 	assert_false(rnic_cpus_have_idle(&cpus, UINT64_MAX));
 	rnic_cpus_fini(&cpus);
 }
