@@ -779,7 +779,8 @@ static void the_data_path_keeps_errno(void **state)
 		errno_calls[i].call(s);
 		is_errno_disturbed = false;
 		assert_int_equal(errno, EXDEV);
-		assert_true(disturbance_cnt > 0);
+		/* Over the local path there may be none. */
+		assert_true(disturbance_cnt > 0 || s->qp->stream->local);
 		atomic_store(&s->ctx->engine->is_watching, false);
 		gate_open();
 		rnicpair_close(&p);
