@@ -221,11 +221,13 @@ static void engine_serve_answer(struct rnic_engine *engine, bool is_spinner,
 static void engine_serve_post(struct rnic_engine *engine)
 {
 	UTIL_KEEP_ERRNO();
+	bool is_poller = rnic_yield_note_post(&engine->yield);
 	enum rnic_answer answer = rnic_yield_take(&engine->yield);
 	bool is_spinner = answer == RNIC_ANSWER_SPINNER;
 	bool hands_over = answer && engine_hands_over(engine);
 
-	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield))
+	if (!is_poller && (is_spinner || hands_over) &&
+	    rnic_yield_may(&engine->yield))
 		engine_serve_answer(engine, is_spinner, hands_over);
 	else
 		(void)engine_serve_ring(engine, NULL);
@@ -582,6 +584,7 @@ void rnic_engine_poll(struct rnic_engine *engine)
 
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
+	rnic_yield_note_poll(&engine->yield);
 	engine_poll(engine);
 	rnic_engine_unlead(engine);
 }

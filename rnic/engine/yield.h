@@ -26,9 +26,24 @@ enum rnic_answer {
 	RNIC_ANSWER_SPINNER, /* one that spins on its memory */
 };
 
+/*
+ * A program that polls for what it receives needs no completion thread, and
+ * neither does its peer.  It is one that polls about once or more between two
+ * posts, on average over some posts.  One that spins on its memory polls for
+ * the completions of its posts only, and mostly they are there already.  If a
+ * poller gave up the CPU, its completion thread would find that nobody polls.
+ */
+#define RNIC_YIELD_POLLER 56u
+#define RNIC_YIELD_POLL 64u /* one poll before each post, after many posts */
+#define RNIC_YIELD_POSTS 8u /* that the average is of */
+/* More polls between two posts count as so many. */
+#define RNIC_YIELD_POLLS_MAX 4u
+
 /* Of an engine; zero at first.  All are hints, so races are harmless. */
 struct rnic_yield {
 	_Atomic enum rnic_answer due; /* octets have come since the last post */
+	_Atomic uint32_t poll_cnt;    /* polls since then */
+	_Atomic uint32_t poll_mean;   /* ... per post, times RNIC_YIELD_POLL */
 	_Atomic uint32_t skip_cnt;    /* answers that do not yield */
 	_Atomic uint32_t skip_next;   /* ... after the next long one */
 };
@@ -40,7 +55,33 @@ static inline void rnic_yield_note(struct rnic_yield *yield,
 	atomic_store_explicit(&yield->due, answer, memory_order_relaxed);
 }
 
-/* The first post since then is probably the answer. */
+/* A poll runs the engine, as it has found no completion. */
+static inline void rnic_yield_note_poll(struct rnic_yield *yield)
+{
+	uint32_t cnt =
+		atomic_load_explicit(&yield->poll_cnt, memory_order_relaxed);
+
+	if (cnt < RNIC_YIELD_POLLS_MAX)
+		atomic_store_explicit(&yield->poll_cnt, cnt + 1,
+				      memory_order_relaxed);
+}
+
+/* A post.  Return: whether it is that of a poller. */
+static inline bool rnic_yield_note_post(struct rnic_yield *yield)
+{
+	uint32_t cnt =
+		atomic_load_explicit(&yield->poll_cnt, memory_order_relaxed);
+	uint32_t mean =
+		atomic_load_explicit(&yield->poll_mean, memory_order_relaxed);
+
+	mean -= mean / RNIC_YIELD_POSTS;
+	mean += cnt * (RNIC_YIELD_POLL / RNIC_YIELD_POSTS);
+	atomic_store_explicit(&yield->poll_cnt, 0, memory_order_relaxed);
+	atomic_store_explicit(&yield->poll_mean, mean, memory_order_relaxed);
+	return mean >= RNIC_YIELD_POLLER;
+}
+
+/* A post.  The first one since then is probably the answer. */
 static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
 {
 	enum rnic_answer due =

@@ -80,6 +80,45 @@ static void one_post_is_the_answer(void **state)
 	assert_int_equal(rnic_yield_take(&yield), RNIC_ANSWER_NONE);
 }
 
+/* The last of some posts, with so many polls before each. */
+static void a_poller_polls_between_its_posts(void **state)
+{
+	static const struct {
+		uint32_t posts, polls, then_posts, then_polls;
+		bool is_poller;
+	} table[] = {
+		{ 1, 0, 0, 0, false },
+		{ 100, 0, 0, 0, false },
+		{ 1, 1, 0, 0, false },
+		{ 100, 1, 0, 0, true },
+		{ 1, 1000, 0, 0, false },
+		{ 3, 1000, 0, 0, true },
+		/* Now and then it waits for a completion. */
+		{ 100, 0, 1, 1000, false },
+		/* It does something else now. */
+		{ 100, 1000, 1, 0, true },
+		{ 100, 1000, 20, 0, false },
+		{ 100, 1000, 100, 0, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		struct rnic_yield yield = { 0 };
+		uint32_t posts = table[i].posts + table[i].then_posts;
+		bool is_poller = false;
+
+		for (uint32_t j = 0; j < posts; j++) {
+			uint32_t polls = j < table[i].posts
+						 ? table[i].polls
+						 : table[i].then_polls;
+
+			for (uint32_t k = 0; k < polls; k++)
+				rnic_yield_note_poll(&yield);
+			is_poller = rnic_yield_note_post(&yield);
+		}
+		assert_int_equal(is_poller, table[i].is_poller);
+	}
+}
+
 /* Answers that may not yield until one does. */
 static uint32_t skipped(struct rnic_yield *yield)
 {
@@ -203,6 +242,43 @@ static void an_answer_yields(void **state)
 	rnicpair_close(&p);
 }
 
+static void an_answer_of_a_poller_does_not_yield(void **state)
+{
+	struct rnicpair p;
+	int cnt = 0;
+
+	is_clock_fake = false;
+	rnicpair_open(&p, &defaults);
+	for (int i = 0; i < 2; i++)
+		rnic_engine_unpark(p.side[i].ctx->engine);
+	for (int i = 0; i < 1000 && cnt < 20; i++) {
+		if (!has_come_to_a_spinner(&p))
+			continue;
+		/* The polls of a program that has waited. */
+		atomic_store(&yield_of(&p, 1)->poll_mean,
+			     2 * RNIC_YIELD_POLLER);
+		write_octet(&p, 1);
+		assert_int_equal(yield_cnt, 0);
+		cnt++;
+	}
+	assert_int_equal(cnt, 20);
+	rnicpair_close(&p);
+}
+
+/* A poll that finds a completion at once does not count, see poll.c. */
+static void polls_of_the_engine_count(void **state)
+{
+	struct rnicpair p;
+	struct rnic_yield *yield;
+
+	is_clock_fake = false;
+	rnicpair_open_idle(&p, &defaults);
+	yield = yield_of(&p, 1);
+	wait_until((rnic_cq_progress(p.side[1].scq),
+		    atomic_load(&yield->poll_cnt) == RNIC_YIELD_POLLS_MAX));
+	rnicpair_close(&p);
+}
+
 /* A program that polls needs no completion thread for what it receives. */
 static void a_poller_is_told_from_a_spinner(void **state)
 {
@@ -225,10 +301,13 @@ int main(void)
 	main_thread = pthread_self();
 	const struct CMUnitTest tests[] = {
 		YIELD_TEST(one_post_is_the_answer),
+		YIELD_TEST(a_poller_polls_between_its_posts),
 		YIELD_TEST(short_yields_are_repeated),
 		YIELD_TEST(long_yields_become_rare),
 		YIELD_TEST(yields_return_when_the_other_program_has_gone),
 		YIELD_TEST(an_answer_yields),
+		YIELD_TEST(an_answer_of_a_poller_does_not_yield),
+		YIELD_TEST(polls_of_the_engine_count),
 		YIELD_TEST(a_poller_is_told_from_a_spinner),
 	};
 
