@@ -538,6 +538,7 @@ static void a_peer_with_all_octets_may_leave(void **state)
 		b->qp = NULL;
 		expect(a, a->scq, 3, USIW_WC_SUCCESS);
 		assert_true(rnicpair_is_quiet(&p, a->rcq));
+		wait_orphan(a);
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
 		/* The next send fails. */
 		post(&p, 0, USIW_WR_SEND, SIGNALED, 4, 0, 64, 0);
