@@ -9,8 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "must.h"
+
+/* From this size on memory is mapped: AddressSanitizer's calloc() clears all of
+ * it, however little of it a test uses. */
+#define MEM_MAP_MIN (1u << 20)
+#define MEM_GUARD 65536u /* at least a page on any machine */
 
 void test_fill(uint8_t *buf, size_t len, uint64_t seed)
 {
@@ -46,6 +52,30 @@ static void *test_alloc(size_t size)
 	return p;
 }
 
+static uint8_t *mem_alloc(size_t size)
+{
+	uint8_t *mem;
+
+	if (size < MEM_MAP_MIN) {
+		mem = calloc(1, size);
+		must(mem);
+		return mem;
+	}
+	mem = mmap(NULL, size + MEM_GUARD, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(mem != MAP_FAILED);
+	must(!mprotect(mem + size, MEM_GUARD, PROT_NONE));
+	return mem;
+}
+
+static void mem_free(uint8_t *mem, size_t size)
+{
+	if (size < MEM_MAP_MIN)
+		free(mem);
+	else if (mem)
+		must(!munmap(mem, size + MEM_GUARD));
+}
+
 void end_init(struct end *e, const struct smpa_options *opt)
 {
 	memset(e, 0, sizeof(*e));
@@ -53,9 +83,8 @@ void end_init(struct end *e, const struct smpa_options *opt)
 	e->ird = opt->ird;
 	e->ord = opt->ord;
 	e->refuse_type = SMPA_EV_NONE;
-	e->mem = calloc(1, END_MEM_SIZE);
-	e->recv = calloc(1, END_MEM_SIZE);
-	must(e->mem && e->recv);
+	e->mem = mem_alloc(END_MEM_SIZE);
+	e->recv = mem_alloc(END_MEM_SIZE);
 	e->rx_staging = test_alloc(END_RX_STAGING);
 	must(posix_memalign((void **)&e->tx_staging, 16, END_TX_STAGING) == 0);
 	must(smpa_conn_rx_lend(e->conn, e->rx_staging, END_RX_STAGING) == 0);
@@ -65,8 +94,8 @@ void end_init(struct end *e, const struct smpa_options *opt)
 void end_fini(struct end *e)
 {
 	smpa_conn_free(e->conn);
-	free(e->mem);
-	free(e->recv);
+	mem_free(e->mem, END_MEM_SIZE);
+	mem_free(e->recv, END_MEM_SIZE);
 	free(e->rx_staging);
 	free(e->tx_staging);
 	free(e->events);
