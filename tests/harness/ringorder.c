@@ -34,6 +34,7 @@ static char order_ring[ORDER_RING_MAX];
 static _Thread_local char *order_written;
 
 int __real_rnic_guard(void (*access)(void *arg), void *arg);
+int __real_rnic_local_memory_check(int fd);
 int __real_rnic_local_memory_map(int fd, void **ret_mem);
 void __real_rnic_local_memory_unmap(void *mem);
 ssize_t __real_rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
@@ -41,6 +42,7 @@ ssize_t __real_rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 ssize_t __real_rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov,
 			      int cnt, size_t off, size_t max);
 int __wrap_rnic_guard(void (*access)(void *arg), void *arg);
+int __wrap_rnic_local_memory_check(int fd);
 int __wrap_rnic_local_memory_map(int fd, void **ret_mem);
 void __wrap_rnic_local_memory_unmap(void *mem);
 ssize_t __wrap_rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
@@ -52,9 +54,30 @@ ssize_t __wrap_rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov,
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 
-/* The sanitizer takes mmap() for an access to the descriptor.  It knows neither
- * memfd_create() nor a close() by syscall(), so the number may still belong to
- * a file that another thread has opened and closed. */
+/* The sanitizer takes mmap() and fstat() for accesses to the descriptor.  It
+ * knows neither memfd_create() nor a close() by syscall(), so the number may
+ * still belong to a file that another thread has opened and closed. */
+int __wrap_rnic_local_memory_check(int fd)
+{
+	int rc;
+
+	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+	rc = __real_rnic_local_memory_check(fd);
+	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+	return rc;
+}
+
+/* The same for fstat(). */
+static int stat_unseen(int fd, struct stat *ret_file)
+{
+	int rc;
+
+	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+	rc = fstat(fd, ret_file);
+	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+	return rc;
+}
+
 static int map_unseen(int fd, void **ret_mem)
 {
 	int rc;
@@ -70,7 +93,7 @@ int __wrap_rnic_local_memory_map(int fd, void **ret_mem)
 	int rc = map_unseen(fd, ret_mem);
 	struct stat file;
 
-	if (rc < 0 || fstat(fd, &file) < 0)
+	if (rc < 0 || stat_unseen(fd, &file) < 0)
 		return rc;
 	for (int i = 0; i < ORDER_MAP_MAX; i++) {
 		uintptr_t is_free = 0;
