@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "../util/cancel.h"
+#include "../util/keep-errno.h"
 #include "../util/log.h"
 #include "node-fd.h"
 #include "real.h"
@@ -258,27 +259,25 @@ static bool is_live(const struct kabi_node *node)
 void kabi_node_refresh(const struct kabi_node *node, int fd)
 {
 	UTIL_CANCEL_OFF();
+	UTIL_KEEP_ERRNO();
 	char now[KABI_CONTENT_MAX], old[KABI_CONTENT_MAX];
-	int saved_errno = errno;
 	int len, fresh, flags;
 	ssize_t had;
 
 	if (!is_live(node) || lseek(fd, 0, SEEK_CUR) != 0)
-		goto restore_errno;
+		return;
 	len = kabi_node_content(node, now);
 	had = kabi_real()->read(fd, old, sizeof(old));
 	if (had < 0 || lseek(fd, 0, SEEK_SET) != 0 || len < 0 ||
 	    (had == len && memcmp(now, old, (size_t)len) == 0))
-		goto restore_errno;
+		return;
 	flags = kabi_real()->fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0;
 	flags |= kabi_real()->fcntl(fd, F_GETFL) & O_NONBLOCK;
 	fresh = file_open(node, flags);
 	if (fresh < 0)
-		goto restore_errno;
+		return;
 	(void)kabi_real()->dup3(fresh, fd, flags & O_CLOEXEC);
 	kabi_real()->close(fresh);
-restore_errno:
-	errno = saved_errno;
 }
 
 /* ---- stdio -------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 
 #include "../util/cancel.h"
 #include "../util/env.h"
+#include "../util/keep-errno.h"
 #include "../util/log.h"
 #include "node-fd.h"
 #include "process.h"
@@ -43,7 +44,7 @@ static void touch(void)
 
 bool kabi_touch(void)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 
 	if (atomic_load_explicit(&kabi_fds, memory_order_acquire))
 		return true;
@@ -52,6 +53,5 @@ bool kabi_touch(void)
 	is_touching = true;
 	pthread_once(&touch_once, touch);
 	is_touching = false;
-	errno = saved_errno;
 	return atomic_load_explicit(&kabi_fds, memory_order_acquire) != NULL;
 }

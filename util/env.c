@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cancel.h"
+#include "keep-errno.h"
 #include "log-spec.h"
 
 #ifndef UTIL_CONF_PATH
@@ -350,7 +351,7 @@ static const char *environment_log_get(void)
 static void settings_load(void)
 {
 	UTIL_CANCEL_OFF();
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	const char *value;
 
 	for (size_t i = 0; i < SETTING_CNT; i++)
@@ -365,7 +366,6 @@ static void settings_load(void)
 			setting_take(i, value, "environment");
 	}
 	environment_log = NULL; /* the program may change it */
-	errno = saved_errno;
 }
 
 void util_settings_set_quiet(void)

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "keep-errno.h"
+
 /* Old stat entry points have lost their default version in newer glibcs. */
 static const char *const old_versions[] = {
 	"GLIBC_2.2.5",
@@ -27,7 +29,7 @@ static void *real_find(const char *name)
 
 void util_reals_fill(struct util_reals *reals)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	char *slot = reals->pointers;
 
 	/* Constructors run in one thread.  If two threads came here, they would
@@ -39,7 +41,6 @@ void util_reals_fill(struct util_reals *reals)
 	}
 	/* release: pairs with util_reals_get() */
 	atomic_store_explicit(&reals->is_ready, 1, memory_order_release);
-	errno = saved_errno;
 }
 
 long util_result(long ret, int saved_errno)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * errno is the application's.  On a device of hardware a post or a poll makes
- * no system call, so programs look at the errno of an earlier call after one:
- * librdmacm's rsockets do.  POSIX lets a call that succeeds change errno; the
- * calls of the data path do not.
+ * A scope that leaves errno as it was.
+ *
+ * POSIX lets a call that succeeds change errno.  But on RDMA hardware a post or
+ * a poll makes no system call, and programs rely on that: librdmacm's rsockets
+ * post between a call that sets errno and their look at it.
  */
 #ifndef UTIL_KEEP_ERRNO_H
 #define UTIL_KEEP_ERRNO_H

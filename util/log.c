@@ -17,6 +17,7 @@
 
 #include "cancel.h"
 #include "env.h"
+#include "keep-errno.h"
 
 #define LOG_LINE_MAX 512
 
@@ -148,7 +149,7 @@ static void line_write(enum util_log_level level, bool has_route, char *line,
 void util_log_print(enum util_log_level level, const char *part,
 		    const char *fmt, ...)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	char line[LOG_LINE_MAX];
 	size_t room = sizeof(line) - 1; /* for the newline */
 	size_t len;
@@ -169,5 +170,4 @@ void util_log_print(enum util_log_level level, const char *part,
 		len = room - 1;
 	line[len++] = '\n';
 	line_write(level, is_routed(util_log_part(part)), line, len);
-	errno = saved_errno;
 }

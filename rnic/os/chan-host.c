@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../util/keep-errno.h"
 #include "../../util/thread.h"
 
 /* Comes from the program's own instructions, not to a thread that sleeps. */
@@ -63,7 +64,8 @@ int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
 			  const sigset_t *app_signals,
 			  rnic_chan_serve_fn *serve, void *arg)
 {
-	int saved_errno = errno, ret, fd;
+	UTIL_KEEP_ERRNO();
+	int ret, fd;
 
 	ret = fd = host->ops->rest(host);
 	if (fd >= 0)
@@ -72,6 +74,5 @@ int rnic_chan_host_attend(struct rnic_chan_host *host, int chan_fd,
 		ret = serve(host, arg);
 	if (ret == -EINTR && do_handlers_restart())
 		ret = 0;
-	errno = saved_errno;
 	return ret;
 }

@@ -4,6 +4,7 @@
 #include "evfd.h"
 
 #include "../../util/cancel.h"
+#include "../../util/keep-errno.h"
 #include "../../util/lock.h"
 #include "fd.h"
 
@@ -90,17 +91,15 @@ static int token_take_nowait(int fd)
 
 bool rnic_evfd_take(int fd)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	int ret = token_take_nowait(fd);
-	bool has_token = ret < 0 ? token_take_old(fd) : ret;
 
-	errno = saved_errno;
-	return has_token;
+	return ret < 0 ? token_take_old(fd) : ret;
 }
 
 bool rnic_evfd_take_unlocked(int fd, struct util_lock *lock)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	int ret = token_take_nowait(fd);
 	bool has_token = ret > 0;
 
@@ -109,7 +108,6 @@ bool rnic_evfd_take_unlocked(int fd, struct util_lock *lock)
 		has_token = token_take_old(fd);
 		util_unlock(lock);
 	}
-	errno = saved_errno;
 	return has_token;
 }
 

@@ -17,6 +17,7 @@
 
 #include "cancel.h"
 #include "env.h"
+#include "keep-errno.h"
 #include "lock.h"
 #include "pm/pm-cache.h"
 #include "pm/pm-msg.h"
@@ -396,10 +397,11 @@ int sdp_pm_query(const struct sockaddr *peer_addr,
 		 struct sdp_pm_result *ret_result)
 {
 	UTIL_CANCEL_OFF();
+	UTIL_KEEP_ERRNO();
 	struct sdp_pm_cache_entry entry;
 	struct sdp_pm_options filled;
 	struct place peer, local;
-	int saved_errno = errno, ret;
+	int ret;
 
 	ret = places_take(peer_addr, local_addr, &peer, &local);
 	if (ret < 0)
@@ -410,7 +412,6 @@ int sdp_pm_query(const struct sockaddr *peer_addr,
 			  util_old_cancel_state, &entry);
 	if (ret == 0)
 		result_make(&peer, &local, &entry, ret_result);
-	errno = saved_errno;
 	return ret;
 }
 

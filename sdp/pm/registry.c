@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "keep-errno.h"
 #include "lock.h"
 #include "pm/sock-diag.h"
 
@@ -90,7 +91,7 @@ static int name_bind(int fd, uint32_t inode, uint16_t sdp_port, bool is_cm)
 
 int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 {
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	struct stat st;
 	int fd = -1, flags, ret;
 
@@ -99,9 +100,8 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 	flags = fcntl(listen_fd, F_GETFD);
 	if (flags < 0 || fstat(listen_fd, &st) < 0)
 		goto fail;
-	ret = -ENOTSOCK;
 	if (!S_ISSOCK(st.st_mode))
-		goto out;
+		return -ENOTSOCK;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
@@ -111,18 +111,14 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 	if (!(flags & FD_CLOEXEC) && fcntl(fd, F_SETFD, 0) < 0)
 		goto fail;
 	ret = name_bind(fd, (uint32_t)st.st_ino, sdp_port, is_cm);
-	if (ret == 0) {
-		ret = fd;
-		goto out;
-	}
+	if (ret == 0)
+		return fd;
 	close(fd);
-	goto out;
+	return ret;
 fail:
 	ret = -errno;
 	if (fd >= 0)
 		close(fd);
-out:
-	errno = saved_errno;
 	return ret;
 }
 
@@ -263,11 +259,12 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 		      bool *ret_is_cm)
 {
 	UTIL_CANCEL_OFF();
+	UTIL_KEEP_ERRNO();
 	struct sdp_diag_listener listener;
 	struct cache_entry entry;
 	struct sockaddr_storage plain;
 	const struct sockaddr *addr = (const struct sockaddr *)&plain;
-	int saved_errno = errno, ret;
+	int ret;
 
 	ret = dst_plain(dst, &plain);
 	if (ret == 0)
@@ -275,7 +272,7 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 	if (ret == 0)
 		ret = sdp_diag_listener(addr, &listener);
 	if (ret < 0)
-		goto out;
+		return ret;
 	if (!cache_get(listener.inode, &entry)) {
 		entry = (struct cache_entry){
 			.inode = listener.inode,
@@ -291,8 +288,6 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 		*ret_sdp_port = (uint16_t)entry.port;
 		*ret_is_cm = entry.is_cm;
 	}
-out:
-	errno = saved_errno;
 	return ret;
 }
 

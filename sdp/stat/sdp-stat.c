@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "keep-errno.h"
 #include "lock.h"
 #include "log.h"
 #include "page.h"
@@ -126,13 +127,12 @@ static struct sdp_stat_page *page_get(void)
 void sdp_stat_init(void)
 {
 	UTIL_CANCEL_OFF();
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 
 	util_lock(&stat.lock);
 	if (!atomic_load_explicit(&stat.is_made, memory_order_relaxed))
 		make_locked();
 	util_unlock(&stat.lock);
-	errno = saved_errno;
 }
 
 int sdp_stat_fd_take(void)
@@ -238,7 +238,7 @@ struct sdp_stat_sock *sdp_stat_sock_add(void)
 {
 	struct sdp_stat_page *page = page_get();
 	struct sdp_stat_sock *sock = &page->overflow;
-	int saved_errno = errno;
+	UTIL_KEEP_ERRNO();
 	uint32_t idx = NO_SLOT;
 
 	util_lock(&stat.lock);
@@ -251,7 +251,6 @@ struct sdp_stat_sock *sdp_stat_sock_add(void)
 	util_unlock(&stat.lock);
 	if (idx == NO_SLOT)
 		sdp_stat_count(SDP_STAT_overflows);
-	errno = saved_errno;
 	return sock;
 }
 
