@@ -188,16 +188,15 @@ static void engine_give_cpu(struct rnic_engine *engine,
 {
 	enum rnic_handover_end end;
 
-	if (!handover->read) {
+	if (handover->read) {
+		end = rnic_handover(handover);
+		rnic_engine_hot_words_give(engine);
+		if (end == RNIC_HANDOVER_READ)
+			return;
+		rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
+	} else {
 		rnic_yield(&engine->yield);
-		rnic_stat_add(RNIC_STAT_yields, 1);
-		return;
 	}
-	end = rnic_handover(handover);
-	rnic_engine_hot_words_give(engine);
-	if (end == RNIC_HANDOVER_READ)
-		return;
-	rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
 	rnic_stat_add(RNIC_STAT_yields, 1);
 }
 
@@ -221,13 +220,11 @@ static void engine_serve_answer(struct rnic_engine *engine, bool is_spinner,
 static void engine_serve_post(struct rnic_engine *engine)
 {
 	UTIL_KEEP_ERRNO();
-	bool is_poller = rnic_yield_note_post(&engine->yield);
 	enum rnic_answer answer = rnic_yield_take(&engine->yield);
 	bool is_spinner = answer == RNIC_ANSWER_SPINNER;
 	bool hands_over = answer && engine_hands_over(engine);
 
-	if (!is_poller && (is_spinner || hands_over) &&
-	    rnic_yield_may(&engine->yield))
+	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield))
 		engine_serve_answer(engine, is_spinner, hands_over);
 	else
 		(void)engine_serve_ring(engine, NULL);

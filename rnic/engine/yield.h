@@ -33,9 +33,9 @@ enum rnic_answer {
  * the completions of its posts only, and mostly they are there already.  If a
  * poller gave up the CPU, its completion thread would find that nobody polls.
  */
-#define RNIC_YIELD_POLLER 56u
-#define RNIC_YIELD_POLL 64u /* one poll before each post, after many posts */
 #define RNIC_YIELD_POSTS 8u /* that the average is of */
+#define RNIC_YIELD_POLL 64u /* the average of one poll per post */
+#define RNIC_YIELD_POLLER (7 * RNIC_YIELD_POLL / 8)
 /* More polls between two posts count as so many. */
 #define RNIC_YIELD_POLLS_MAX 4u
 
@@ -81,7 +81,8 @@ static inline bool rnic_yield_note_post(struct rnic_yield *yield)
 	return mean >= RNIC_YIELD_POLLER;
 }
 
-/* A post.  The first one since then is probably the answer. */
+/* A post.  The first one since then is probably the answer; a poller's does not
+ * count. */
 static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
 {
 	enum rnic_answer due =
@@ -90,7 +91,7 @@ static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
 	if (due)
 		atomic_store_explicit(&yield->due, RNIC_ANSWER_NONE,
 				      memory_order_relaxed);
-	return due;
+	return rnic_yield_note_post(yield) ? RNIC_ANSWER_NONE : due;
 }
 
 /*
