@@ -67,33 +67,25 @@ int __wrap_rnic_local_memory_check(int fd)
 	return rc;
 }
 
-/* The same for fstat(). */
-static int stat_unseen(int fd, struct stat *ret_file)
+/* @ret_file: of what is mapped, if it is; 0: not known. */
+static int map_unseen(int fd, void **ret_mem, uint64_t *ret_file)
 {
-	int rc;
-
-	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-	rc = fstat(fd, ret_file);
-	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-	return rc;
-}
-
-static int map_unseen(int fd, void **ret_mem)
-{
+	struct stat st;
 	int rc;
 
 	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
 	rc = __real_rnic_local_memory_map(fd, ret_mem);
+	*ret_file = rc == 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
 	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 	return rc;
 }
 
 int __wrap_rnic_local_memory_map(int fd, void **ret_mem)
 {
-	int rc = map_unseen(fd, ret_mem);
-	struct stat file;
+	uint64_t file;
+	int rc = map_unseen(fd, ret_mem, &file);
 
-	if (rc < 0 || stat_unseen(fd, &file) < 0)
+	if (!file)
 		return rc;
 	for (int i = 0; i < ORDER_MAP_MAX; i++) {
 		uintptr_t is_free = 0;
@@ -102,7 +94,7 @@ int __wrap_rnic_local_memory_map(int fd, void **ret_mem)
 			    &order_map[i].mem, &is_free, (uintptr_t)*ret_mem,
 			    memory_order_relaxed, memory_order_relaxed))
 			continue;
-		atomic_store_explicit(&order_map[i].file, file.st_ino,
+		atomic_store_explicit(&order_map[i].file, file,
 				      memory_order_relaxed);
 		break;
 	}
