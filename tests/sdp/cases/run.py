@@ -121,8 +121,12 @@ def wait_for(program, names):
 
 
 def bad_lines(text):
-    return [f"{name}: {line}" for name, lines in text.items()
-            for line in lines if BAD.fullmatch(line)]
+    """The lines that say that a case is bad, each with the one before it, which
+    tells how far the case has come."""
+    return [f"{name}: {line} (after: {before})"
+            for name, lines in text.items()
+            for before, line in zip(["its begin", *lines], lines)
+            if BAD.fullmatch(line)]
 
 
 def show_difference(name, one, other, of_one, of_other):

@@ -121,29 +121,38 @@ static void in(void)
 	     splice(pipes[0], NULL, pair.client, NULL, 100, 0));
 }
 
-/* A non-blocking socket: what it has no space for stays in the pipe. */
+/*
+ * A non-blocking socket: what it has no space for stays in the pipe.  TCP that
+ * has refused a send() may take some octets of a pipe in its last segment.
+ * Others take their place in the pipe, so that six are left in any case.
+ */
 static void in_nonblocking(void)
 {
 	struct pair pair = pair_used();
-	char text[20] = "";
-	size_t count;
+	char octet = 0;
+	size_t count, taken = 0;
 	int pipes[2];
 	ssize_t got;
 
 	NEED(pipe(pipes) == 0);
-	NEED(write(pipes[1], "0123456789", 10) == 10);
+	NEED(write(pipes[1], "0123xxxxxx", 10) == 10);
 	set_nonblocking(pair.client, true);
 	SHOW("with space", splice(pipes[0], NULL, pair.client, NULL, 4, 0));
 	show_recv("recv", pair.server, 20, 0);
 	count = fill(pair.client);
-	got = splice(pipes[0], NULL, pair.client, NULL, 100, 0);
-	say("without space: %s", got < 0 ? error_name(errno) : "it goes");
+	while ((got = splice(pipes[0], NULL, pair.client, NULL, 100, 0)) > 0) {
+		NEED(write(pipes[1], "xxxxxx", (size_t)got) == got);
+		taken += (size_t)got;
+	}
+	say("without space: %s", error_name(errno));
 	recv_pattern(pair.server, count, 0);
 	wait_poll(pair.client, POLLOUT);
 	SHOW("with space again",
 	     splice(pipes[0], NULL, pair.client, NULL, 100, 0));
-	NEED(recv(pair.server, text, 6, MSG_WAITALL) == 6);
-	say("%s", text);
+	for (size_t i = 0; i < taken + 6; i++)
+		NEED(recv(pair.server, &octet, 1, 0) == 1 && octet == 'x');
+	set_nonblocking(pair.server, true);
+	show_recv("no octet too many", pair.server, 10, 0);
 }
 
 static void out(void)
