@@ -213,7 +213,8 @@ static int provider_set(const struct layout *layout, const char *dir)
 	return environment_put("RDMAV_DRIVERS", path, false);
 }
 
-/* In a build with sanitizers their runtime precedes the RNIC's library. */
+/* In a build with sanitizers their runtime precedes the RNIC's library.  That
+ * of TSan would wait a second at the end of each process. */
 static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
@@ -221,7 +222,9 @@ static int sanitizer_set(void)
 	if (environment_put("ASAN_OPTIONS",
 			    "verify_asan_link_order=0:detect_leaks=0",
 			    false) < 0 ||
-	    environment_put("TSAN_OPTIONS", "ignore_noninstrumented_modules=1",
+	    environment_put("TSAN_OPTIONS",
+			    "ignore_noninstrumented_modules=1:"
+			    "atexit_sleep_ms=0",
 			    false) < 0)
 		return -1;
 	return preload_prepend(USIW_SANITIZER_RUNTIME);
