@@ -480,13 +480,8 @@ def devinfo():
 # Programs that behave differently with persona ca: rdma_cm's handshake is
 # InfiniBand's, some programs (rping -q) move their QPs themselves, and
 # perftest treats it as InfiniBand.
-CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
+CA_SHORT = RPING[:2] + RPING_OWN_QP + RDMACM + [
     ("devinfo", devinfo),
-] + [
-    row(f"ib_{verb}_{what}", *options) for row in (perf_row, hand_row)
-    for verb in ("write", "read", "send") for what in ("bw", "lat")
-    for options in ((), ("-e",)) if verb != "write" or not options
-] + [
     perf_row("ib_write_bw", "-b", "-q", 4), hand_row("ib_send_bw", "-q", 4),
     perf_row("ib_send_bw", "-q", 4), hand_row("ib_send_bw", "-b"),
     pingpong("ibv_rc_pingpong"), pingpong("ibv_rc_pingpong", "-e", gid=1),
@@ -496,6 +491,12 @@ CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
     pingpong("ibv_srq_pingpong"), pingpong("ibv_srq_pingpong", "-e", gid=1),
     atomic_row("ib_atomic_bw"), atomic_row("ib_atomic_lat"),
     all_to_all(), all_to_all("kill"),
+]
+CA = CA_SHORT + [
+    row(f"ib_{verb}_{what}", *options) for row in (perf_row, hand_row)
+    for verb in ("write", "read", "send") for what in ("bw", "lat")
+    for options in ((), ("-e",)) if verb != "write" or not options
+] + [
     ucx("put_lat"), ucx("put_bw"), ucx("am_lat"), ucx("am_bw"),
 ] + [ucx(what) for what in UCX_ATOMICS] + [
     ("many", atomic_many),
@@ -505,6 +506,7 @@ CA = RPING[:2] + RPING_OWN_QP + RDMACM + [
 
 GROUPS = {
     "ca": CA,
+    "ca-short": CA_SHORT,
     "rping": RPING + RPING_OWN_QP,
     "rdmacm": RDMACM,
     "rsockets": RSOCKETS,

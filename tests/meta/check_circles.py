@@ -5,10 +5,10 @@ includes and by the symbols of their object files in BUILD. No module of rnic/
 needs one above it."""
 import os
 import re
-import subprocess
 import sys
 
 import circles
+import nm
 import rules
 import tree
 
@@ -19,9 +19,8 @@ OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|kabi|sdp|cm
                  r"environment|program|setting|rnic|cm|oob|loop)(_\w+)?")
 
 
-def symbols(path):
-    out = subprocess.run(["nm", path], check=True, capture_output=True,
-                         text=True).stdout
+def symbols(out):
+    """@out: what nm prints."""
     defined = set(re.findall(r"^[0-9a-f]+ [TDBRC] (\S+)", out, re.M))
     undefined = set(re.findall(r"^\s+U (\S+)", out, re.M))
     return ({n for n in defined if OWN.fullmatch(n)},
@@ -31,7 +30,7 @@ def symbols(path):
 def objects_of(build, layer, nouns):
     """Noun -> symbols. The first object is taken of a source that is built
     twice."""
-    found = {}
+    paths = {}
     for where, _, names in os.walk(os.path.join(build, layer)):
         for name in sorted(names):
             path = os.path.join(where, name)
@@ -40,9 +39,10 @@ def objects_of(build, layer, nouns):
                 continue
             noun = os.path.normpath(
                 os.path.join(match.group(1) or "", match.group(2)))
-            if noun in nouns and noun not in found:
-                found[noun] = symbols(path)
-    return found
+            if noun in nouns:
+                paths.setdefault(noun, path)
+    texts = nm.texts(paths.values())
+    return {noun: symbols(texts[path]) for noun, path in paths.items()}
 
 
 def main():

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import nm
+
 SOCKETS = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|"
            r"send(to|msg|mmsg)?|recv(from|msg|mmsg)?|[sg]etsockopt|"
            r"getsockname|getpeername")
@@ -97,10 +99,9 @@ def run(*command):
                           text=True).stdout
 
 
-def undefined(path):
+def undefined(out):
     """Undefined symbols without their versions; of an archive, member by
-    member, without those that another member defines."""
-    out = run("nm", path)
+    member, without those that another member defines. @out: what nm prints."""
     defined = set(re.findall(r"^[0-9a-f]+ [A-TV-Zuvw] (\S+)", out, re.M))
     names = re.findall(r"^\s+[Uw] (\S+)", out, re.M)
     return {n.split("@")[0] for n in names} - defined
@@ -113,14 +114,15 @@ def exported(path):
 
 
 def check_layer(layer, path):
-    names = undefined(path)
+    out = run("nm", path)
+    names = undefined(out)
     if layer in ENGINES:
         found = [f"{layer}: {path} uses {n}()" for n in sorted(names)
                  if not re.fullmatch(ENGINES[layer], n)]
         if layer == "sdp":
             found += [f"sdp: {n} has not the prefix sdp_" for n in sorted(
-                set(re.findall(r"^[0-9a-f]+ [TDBR] (\S+)", run("nm", path),
-                               re.M))) if not n.startswith("sdp_")]
+                set(re.findall(r"^[0-9a-f]+ [TDBR] (\S+)", out, re.M)))
+                      if not n.startswith("sdp_")]
         return found
     found = [f"{layer}: {path} uses {n}" for n in sorted(names)
              if re.fullmatch(FORBIDDEN[layer], n)]
@@ -128,7 +130,7 @@ def check_layer(layer, path):
     found += [f"{layer}: {path} is linked to {lib}" for lib in needed
               if not re.fullmatch(NEEDED[layer], lib)]
     if layer in ("provider", "kabi"):
-        found += cancellation(layer, path)
+        found += cancellation(layer, names)
     if layer in EXPORTED:
         found += [f"{layer}: {path} exports {n}" for n in sorted(exported(path))
                   if not re.fullmatch(EXPORTED[layer], n)]
@@ -141,9 +143,9 @@ def check_layer(layer, path):
     return found
 
 
-def cancellation(where, path):
+def cancellation(where, names):
     return [f"{where} calls {n}(), which is a cancellation point"
-            for n in sorted(undefined(path))
+            for n in sorted(names)
             if re.fullmatch(CANCELLATION, n)
             and not re.fullmatch(MAY_CANCEL.get(where, ""), n)]
 
@@ -157,7 +159,7 @@ def check_runpath(path):
 
 
 def check_objects(directory):
-    found, seen = [], 0
+    found, sources = [], {}
     for where, _, files in os.walk(directory):
         for name in files:
             if not name.endswith(".c.o"):
@@ -167,14 +169,15 @@ def check_objects(directory):
             # directory.
             if not os.path.exists(os.path.join(RNIC, source)):
                 continue
-            seen += 1
-            found += cancellation(source, os.path.join(where, name))
-            if re.fullmatch(SOCKET_FILES, source):
-                continue
-            found += [f"rnic/{source} calls {n}()"
-                      for n in sorted(undefined(os.path.join(where, name)))
-                      if re.fullmatch(SOCKETS, n)]
-    return found if seen else [f"{directory} holds no object file"]
+            sources[os.path.join(where, name)] = source
+    for path, out in nm.texts(sources).items():
+        source, names = sources[path], undefined(out)
+        found += cancellation(source, names)
+        if re.fullmatch(SOCKET_FILES, source):
+            continue
+        found += [f"rnic/{source} calls {n}()" for n in sorted(names)
+                  if re.fullmatch(SOCKETS, n)]
+    return found if sources else [f"{directory} holds no object file"]
 
 
 def main():

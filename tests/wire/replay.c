@@ -17,6 +17,7 @@
  *   send SIDE               its first FPDU leaves (an empty Write)
  *   data SIDE HEX           octets for that side
  *   fin SIDE                the stream to that side ends
+ *   end                     of the connection; prints "end"; another may follow
  *
  * An empty octet string is "-".
  */
@@ -349,6 +350,15 @@ static void answer(const char *line)
 	side_take(&responder);
 }
 
+static void side_end(struct side *s)
+{
+	smpa_conn_free(s->conn);
+	free(s->rx);
+	free(s->tx);
+	free(s->in);
+	*s = (struct side){ .name = s->name };
+}
+
 static void command(const char *line)
 {
 	struct side *s = strchr(line, ' ') && strchr(line, ' ')[1] == 'R'
@@ -379,17 +389,13 @@ static void command(const char *line)
 			smpa_conn_rx_eof(s->conn);
 			side_pull(s);
 		}
+	} else if (!strcmp(line, "end")) {
+		side_end(&initiator);
+		side_end(&responder);
+		printf("end\n");
 	} else {
 		answer(line);
 	}
-}
-
-static void side_end(struct side *s)
-{
-	smpa_conn_free(s->conn);
-	free(s->rx);
-	free(s->tx);
-	free(s->in);
 }
 
 int main(void)
@@ -404,7 +410,5 @@ int main(void)
 		command(line);
 	}
 	free(line);
-	side_end(&initiator);
-	side_end(&responder);
 	return 0;
 }

@@ -104,7 +104,7 @@ class Script:
             self.lines.append(f"accept {reply.ird} {reply.ord} {pd}")
 
     def text(self, cut):
-        return "\n".join(["cut %d %d %d" % cut, *self.lines]) + "\n"
+        return "\n".join(["cut %d %d %d" % cut, *self.lines, "end"]) + "\n"
 
 
 def without_gso(octets):
@@ -126,13 +126,15 @@ def check_starts(script, is_probe, printed):
     return found
 
 
-def replay(program, text):
-    done = subprocess.run([program], input=text, text=True,
+def replay(program, texts):
+    """The lines of each text, from one process."""
+    done = subprocess.run([program], input="".join(texts), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines = done.stdout.split("\n")
-    if done.returncode:
-        lines.append(f"replay ended with {done.returncode}")
-    return lines
+    parts = [part.split("\n") for part in ("\n" + done.stdout).split("\nend\n")]
+    rest = parts.pop()
+    if done.returncode or rest != [""] or len(parts) != len(texts):
+        parts.append(rest + [f"replay ended with {done.returncode}"])
+    return parts + [["replay has said nothing"]] * (len(texts) - len(parts))
 
 
 def check_connection(program, connection, is_probe):
@@ -140,8 +142,8 @@ def check_connection(program, connection, is_probe):
     story = decode.Story(connection)
     script = Script(connection, story)
     found = []
-    for cut in CUTS:
-        printed = replay(program, script.text(cut))
+    texts = [script.text(cut) for cut in CUTS]
+    for cut, printed in zip(CUTS, replay(program, texts), strict=True):
         for side in ("R", "I"):
             ours = [l[2:] for l in printed if l.startswith(side + " ")]
             if ours != story.lines[side]:
