@@ -137,22 +137,35 @@ def replay(program, texts):
     return parts + [["replay has said nothing"]] * (len(texts) - len(parts))
 
 
-def check_connection(program, connection, is_probe):
-    """Complaints, and the lines that were expected."""
-    story = decode.Story(connection)
-    script = Script(connection, story)
+def check_replay(script, cut, printed, is_probe):
+    """Complaints about one replay of a connection."""
     found = []
-    texts = [script.text(cut) for cut in CUTS]
-    for cut, printed in zip(CUTS, replay(program, texts), strict=True):
-        for side in ("R", "I"):
-            ours = [l[2:] for l in printed if l.startswith(side + " ")]
-            if ours != story.lines[side]:
-                found.append(f"cut {cut}, side {side}:\n" + "\n".join(
-                    difflib.unified_diff(story.lines[side], ours, "decoder",
-                                         "engine", lineterm="")))
-        found += check_starts(script, is_probe, printed)
-        found += [l for l in printed if l.startswith("replay")]
-    return found, story.lines
+    for side in ("R", "I"):
+        wanted = script.story.lines[side]
+        ours = [l[2:] for l in printed if l.startswith(side + " ")]
+        if ours != wanted:
+            found.append(f"cut {cut}, side {side}:\n" + "\n".join(
+                difflib.unified_diff(wanted, ours, "decoder", "engine",
+                                     lineterm="")))
+    found += check_starts(script, is_probe, printed)
+    return found + [l for l in printed if l.startswith("replay")]
+
+
+def check_file(program, path):
+    """Complaints, and the lines that were expected, by side."""
+    name = os.path.basename(path)
+    scripts = [Script(connection, decode.Story(connection))
+               for connection in pcap.connections(path)]
+    runs = [(number, script, cut) for number, script in enumerate(scripts)
+            for cut in CUTS]
+    printed = replay(program, [script.text(cut) for _, script, cut in runs])
+    found = [f"connection {number}: {complaint}"
+             for (number, script, cut), lines in zip(runs, printed, strict=True)
+             for complaint in check_replay(script, cut, lines, name == PROBE)]
+    lines = {side: [line for script in scripts
+                    for line in script.story.lines[side]]
+             for side in ("R", "I")}
+    return found + check_known(name, lines), lines
 
 
 def check_known(name, lines):
@@ -172,16 +185,8 @@ def main():
     failed, total = [], 0
     for path in files:
         name = os.path.basename(path)
-        both = {"R": [], "I": []}
-        found = []
-        for number, connection in enumerate(pcap.connections(path)):
-            complaints, lines = check_connection(program, connection,
-                                                 name == PROBE)
-            found += [f"connection {number}: {c}" for c in complaints]
-            for side, some in lines.items():
-                both[side] += some
-        found += check_known(name, both)
-        count = len(both["R"]) + len(both["I"])
+        found, lines = check_file(program, path)
+        count = len(lines["R"]) + len(lines["I"])
         total += count
         if not count:
             found.append("no line")
