@@ -82,6 +82,8 @@ static uint32_t peer_cnt;
 static int queue[PEERS]; /* waiting to be accepted */
 static uint32_t queue_cnt;
 static bool is_foreign_fd[FDS], is_ours_fd[FDS];
+/* Only this thread has sockets of these; a completion thread has files. */
+static _Thread_local bool has_sockets;
 static bool is_refusing;
 static uint32_t dest_num[2];
 /* The peers from which each QP got a valid Request. A Request may wait until
@@ -129,7 +131,7 @@ int __wrap_rnic_fd_own(int fd)
 	int owned = __real_rnic_fd_own(fd);
 
 	fuzz_assert(owned < FDS);
-	if (owned >= 0 && owned != fd) {
+	if (has_sockets && owned >= 0 && owned != fd) {
 		is_ours_fd[owned] = is_ours_fd[fd];
 		is_foreign_fd[owned] = is_foreign_fd[fd];
 		is_ours_fd[fd] = false;
@@ -508,6 +510,7 @@ static void run_begin(void)
 		peers[i].fd = -1;
 	peer_cnt = queue_cnt = 0;
 	is_refusing = false;
+	has_sockets = true;
 	memset(is_ours_fd, 0, sizeof(is_ours_fd));
 	memset(heard_cnt, 0, sizeof(heard_cnt));
 	memset(dest_num, 0, sizeof(dest_num));
