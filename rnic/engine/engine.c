@@ -474,6 +474,21 @@ static void engine_ask_epoll(struct rnic_engine *engine)
 		engine->poll_gap *= 2;
 }
 
+/*
+ * Shall this poll ask epoll for sources that have a socket only, of which there
+ * are many?  A thread that exchanges messages through memory would pay a system
+ * call for each poll between two of them.
+ */
+static bool engine_asks_for_sockets(struct rnic_engine *engine,
+				    uint32_t memory_cnt, bool has_news)
+{
+	if (!memory_cnt)
+		return true;
+	if (has_news)
+		engine->news_ns = rnic_engine_now_ns(engine);
+	return rnic_engine_now_ns(engine) - engine->news_ns >= ENGINE_NEWS_NS;
+}
+
 /* The sockets of sources with memory say next to nothing. */
 static void engine_pass(struct rnic_engine *engine)
 {
@@ -485,7 +500,8 @@ static void engine_pass(struct rnic_engine *engine)
 
 	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX && has_sockets)
 		engine_pass_sockets(engine);
-	else if (has_sockets && !has_news)
+	else if (has_sockets &&
+		 engine_asks_for_sockets(engine, memory_cnt, has_news))
 		is_due = true;
 	if (is_due)
 		engine_ask_epoll(engine);

@@ -27,6 +27,10 @@
  */
 #define ENGINE_SOCKET_POLLS 64u
 
+/* For so long after news in memory, only those polls ask for sources that have
+ * a socket only. */
+#define ENGINE_NEWS_NS 20000u
+
 /* epoll data: the slot's, for the descriptor beside the socket. */
 #define ENGINE_SLOT_WAKE (1u << 31)
 

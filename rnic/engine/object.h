@@ -187,6 +187,7 @@ struct rnic_engine {
 	bool has_arrival;  /* since the completion thread looked last */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
+	uint64_t news_ns; /* a poll found news in memory, beside many sockets */
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t now_ns;    /* rnic_engine_now_ns(); 0: not asked yet */
 	uint32_t clock_cnt; /* polls since one that looked at the clock */

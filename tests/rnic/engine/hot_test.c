@@ -79,6 +79,20 @@ static struct {
 
 static struct rnic_engine *engine;
 
+/* 0: the real time. */
+static uint64_t fake_now_ns;
+
+int __real_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (!fake_now_ns)
+		return __real_clock_gettime(id, ts);
+	ts->tv_sec = (time_t)(fake_now_ns / 1000000000);
+	ts->tv_nsec = (long)(fake_now_ns % 1000000000);
+	return 0;
+}
+
 static bool fake_wake(int wake_fd)
 {
 	(void)wake_fd;
@@ -127,7 +141,8 @@ static const struct rnic_engine_ops fake_ops = {
 
 static struct fake fakes[FAKE_CNT];
 
-static void fake_open(struct fake *fake)
+/* One that has a socket only. */
+static void fake_open_socket(struct fake *fake)
 {
 	int fd[2];
 
@@ -137,6 +152,22 @@ static void fake_open(struct fake *fake)
 	fake->peer_fd = fd[1];
 	rnic_engine_lead(engine);
 	must(!rnic_engine_add(engine, &fake->source));
+	rnic_engine_unlead(engine);
+}
+
+static void fake_close_socket(struct fake *fake)
+{
+	rnic_engine_lead(engine);
+	rnic_engine_remove(engine, &fake->source);
+	rnic_engine_unlead(engine);
+	close(fake->source.fd);
+	close(fake->peer_fd);
+}
+
+static void fake_open(struct fake *fake)
+{
+	fake_open_socket(fake);
+	rnic_engine_lead(engine);
 	must(!rnic_engine_add_wake(engine, &fake->source,
 				   eventfd(0, EFD_NONBLOCK)));
 	fake->source.in = &fake->word;
@@ -164,6 +195,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	fake_now_ns = 0; /* the end of the engine needs a clock that goes */
 	rnic_engine_free(engine);
 	for (int i = 0; i < FAKE_CNT; i++) {
 		close(fakes[i].source.wake_fd);
@@ -271,6 +303,31 @@ static void polls_that_find_the_woken_ask_again(void **state)
 		rnic_engine_poll(engine);
 		assert_int_equal(fakes[i].look_cnt, 1);
 	}
+}
+
+/* After news in memory, polls do not pay for a system call each. */
+static void news_puts_off_the_question_for_sockets(void **state)
+{
+	static struct fake plain[RNIC_ENGINE_HOT_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		fake_open_socket(&plain[i]);
+	poll_in_vain();
+	fake_now_ns = 1000 * NS_PER_MS;
+	fake_write(&fakes[FAKE_CNT - 1], false);
+	rnic_engine_poll(engine);
+	must(write(plain[0].peer_fd, "x", 1) == 1);
+	rnic_engine_poll(engine);
+	fake_now_ns += ENGINE_NEWS_NS - 1;
+	rnic_engine_poll(engine);
+	assert_int_equal(plain[0].pass_cnt, 0);
+	fake_now_ns += 1;
+	rnic_engine_poll(engine);
+	assert_int_equal(plain[0].pass_cnt, 1);
+	fake_now_ns = 0;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		fake_close_socket(&plain[i]);
 }
 
 /* A million sources would cost a poll no more than these. */
@@ -623,6 +680,7 @@ int main(void)
 		HOT_TEST(wakeup_makes_a_source_hot),
 		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
 		HOT_TEST(polls_that_find_the_woken_ask_again),
+		HOT_TEST(news_puts_off_the_question_for_sockets),
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),
