@@ -113,6 +113,23 @@ int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size)
 
 /* ---- prepare, commit ------------------------------------------------- */
 
+/* Programs spin on the last octets of a Write, and take it that the others are
+ * there as well.  So these are placed last. */
+#define RX_LAST 8u
+
+/* memcpy() places octets in any order, also the last ones first. */
+static void octets_put(uint8_t *to, const uint8_t *from, size_t len)
+{
+	if (len > RX_LAST) {
+		len -= RX_LAST;
+		memcpy(to, from, len);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		memcpy(to + len, from + len, RX_LAST);
+	} else if (len > 0) {
+		memcpy(to, from, len);
+	}
+}
+
 struct sink_put {
 	struct conn_rx *rx;
 	const uint8_t *from;
@@ -131,8 +148,7 @@ static void sink_put(void *arg)
 		struct iovec *v = &rx->sink[rx->sink_idx];
 		size_t piece = len < v->iov_len ? len : v->iov_len;
 
-		if (piece > 0)
-			memcpy(v->iov_base, from, piece);
+		octets_put(v->iov_base, from, piece);
 		from += piece;
 		len -= piece;
 		v->iov_base = (uint8_t *)v->iov_base + piece;
@@ -225,15 +241,24 @@ static void rx_compact(struct conn_rx *rx, size_t least)
 	}
 }
 
+/* What fills the iovecs does so one after the other, and each in any order. */
 static int rx_offer_sink(struct conn_rx *rx, struct iovec *iov, int max)
 {
+	struct iovec *last = iov;
 	int n = 0;
 
 	for (int i = rx->sink_idx; i < rx->sink_cnt && n < max; i++) {
 		if (rx->sink[i].iov_len == 0)
 			continue;
+		last = &iov[n];
 		iov[n++] = rx->sink[i];
 		rx->offered_direct += rx->sink[i].iov_len;
+	}
+	if (n > 0 && n < max && last->iov_len > RX_LAST) {
+		last->iov_len -= RX_LAST;
+		iov[n].iov_base = (uint8_t *)last->iov_base + last->iov_len;
+		iov[n].iov_len = RX_LAST;
+		n++;
 	}
 	return n;
 }

@@ -271,7 +271,9 @@ bool smpa_conn_rx_is_midway(const struct smpa_conn *conn);
  * smpa_conn_rx_prepare - get memory for the next stream octets
  * @iov: array to fill, of @max elements (>= SMPA_IOV_MAX + 1).
  *
- * When a direct sink is open, the first iovecs are the rest of its memory.
+ * When a direct sink is open, the first iovecs are the rest of its memory, in
+ * their order.  Its last octets, up to eight, have an iovec of their own: fill
+ * one iovec after the other, for programs that spin on the last octets.
  * The last iovec is staging.  In the start phase the iovecs have exactly the
  * length that the current start frame lacks, so that nothing after the frame
  * is read.

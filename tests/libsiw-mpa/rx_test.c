@@ -170,9 +170,12 @@ static void places_long_payload_directly(void **state)
 			0);
 		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 2), 2);
 		assert_ptr_equal(iov[0].iov_base, sink + 100 - hdr);
-		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 3);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 4);
 		assert_ptr_equal(iov[1].iov_base, sink + 20050);
-		assert_true(iov[2].iov_len <= 2048 + 8);
+		/* Filled last. */
+		assert_ptr_equal(iov[2].iov_base, sink + len - 8);
+		assert_int_equal(iov[2].iov_len, 8);
+		assert_true(iov[3].iov_len <= 2048 + 8);
 		/* one octet, then the rest and the first of the next FPDU */
 		*(uint8_t *)iov[0].iov_base = fpdu[100];
 		assert_int_equal(smpa_conn_rx_commit(e.conn, 1), 0);

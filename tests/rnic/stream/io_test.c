@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -436,6 +437,84 @@ static void probes_only_behind_what_it_sent(void **state)
 	}
 }
 
+/* ---- the order in which octets are seen ---- */
+
+struct spin {
+	const volatile uint32_t *word;
+	size_t cnt;
+	_Atomic bool is_over;
+	_Atomic uint32_t seen; /* the last value at the end */
+	uint32_t bad_cnt;      /* ... with an older one in front of it */
+};
+
+static void *spin_run(void *arg)
+{
+	struct spin *spin = arg;
+	uint32_t last = 0, now;
+
+	while (!atomic_load(&spin->is_over)) {
+		now = spin->word[spin->cnt - 1];
+		if (now == last)
+			continue;
+		for (size_t i = 0; i + 1 < spin->cnt; i++) {
+			if ((int32_t)(spin->word[i] - now) < 0) {
+				spin->bad_cnt++;
+				break;
+			}
+		}
+		last = now;
+		atomic_store(&spin->seen, now);
+	}
+	return NULL;
+}
+
+static const struct {
+	size_t len;
+	bool has_crc;
+} spins[] = {
+	{ 256, true },	 { 1024, true },   { 4096, true },
+	{ 1024, false }, { 20000, false },
+};
+
+/* A program that spins on the last octets of a Write finds all others there. */
+static void the_last_octets_are_seen_last(void **state)
+{
+	for (size_t i = 0; i < sizeof(spins) / sizeof(*spins); i++) {
+		struct rnicpair_options opt = defaults;
+		struct rnicpair_side *a, *b;
+		struct rnicpair p;
+		struct spin spin = { .cnt = spins[i].len / 4 };
+		pthread_t thread;
+
+		opt.has_crc = spins[i].has_crc;
+		rnicpair_open(&p, &opt);
+		a = &p.side[0];
+		b = &p.side[1];
+		spin.word = (const volatile uint32_t *)(const void *)b->buf;
+		must(pthread_create(&thread, NULL, spin_run, &spin) == 0);
+		for (uint32_t value = 1; value <= 4000; value++) {
+			struct usiw_sge sge = rnicpair_sge(a, 0, spins[i].len);
+			uint32_t *word = (uint32_t *)(void *)a->buf;
+
+			for (size_t j = 0; j < spin.cnt; j++)
+				word[j] = value;
+			rnicpair_post_wr(a, .opcode = USIW_WR_WRITE,
+					 .flags = USIW_SQE_SIGNALED,
+					 .sge = &sge, .sge_cnt = 1,
+					 .rkey = b->stag,
+					 .remote_addr = rnicpair_addr(b, 0));
+			must(rnicpair_take(a, a->scq).status ==
+			     USIW_WC_SUCCESS);
+			while (atomic_load(&spin.seen) != value)
+				sched_yield();
+		}
+		atomic_store(&spin.is_over, true);
+		must(pthread_join(thread, NULL) == 0);
+		assert_int_equal(spin.bad_cnt, 0);
+		rnicpair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +528,7 @@ int main(void)
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
 		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
 		cmocka_unit_test(probes_only_behind_what_it_sent),
+		cmocka_unit_test(the_last_octets_are_seen_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
