@@ -14,6 +14,7 @@
 #include "../../util/env.h"
 #include "../../util/keep-errno.h"
 #include "../../util/log.h"
+#include "alone.h"
 #include "bell.h"
 #include "hot.h"
 #include "os/fd.h"
@@ -265,6 +266,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
 	bool waits = burst % ENGINE_BURST_MAX;
 
+	rnic_alone_enter(&engine->alone);
 	if (!waits || !rnic_engine_is_watched(engine))
 		rnic_engine_let_finish(engine, ENGINE_FINISH_SPINS);
 	atomic_store_explicit(&engine->burst_cnt, burst + 1,
@@ -281,6 +283,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 				      memory_order_relaxed);
 	if (!waits)
 		engine_serve_post(engine);
+	rnic_alone_leave(&engine->alone);
 }
 
 /* ---- sources ------------------------------------------------------------ */
@@ -569,9 +572,11 @@ static void engine_begin_poll(struct rnic_engine *engine)
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
 
 	engine_note_poll(engine);
-	if (!burst)
+	/* A post that was placed directly ends the burst that asked for it. */
+	if (!burst &&
+	    !atomic_load_explicit(&engine->wants_pass, memory_order_relaxed))
 		return;
-	if (rnic_engine_is_attended(engine))
+	if (burst && rnic_engine_is_attended(engine))
 		atomic_store_explicit(&engine->is_bursty,
 				      burst >= ENGINE_BURST_MANY,
 				      memory_order_relaxed);

@@ -126,6 +126,13 @@ struct rnic_engine_ops {
 	void (*all_due)(struct rnic_engine *engine);
 };
 
+/* alone.h.  Zero at first. */
+struct rnic_alone {
+	_Atomic uint64_t left_ns; /* the end of the last post; 0: not noted */
+	_Atomic bool is_asked;	  /* it is to be noted */
+	_Atomic bool is_alone;	  /* this post came some time after it */
+};
+
 struct rnic_engine {
 	struct util_lock lead;
 	int epfd;
@@ -159,6 +166,7 @@ struct rnic_engine {
 	_Atomic bool is_spinning; /* the thread looks before it sleeps */
 	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
 	struct rnic_yield yield;
+	struct rnic_alone alone;
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of
 					sources without the lead */

@@ -84,6 +84,14 @@ static inline bool rnic_engine_is_spinning(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->is_spinning, memory_order_relaxed);
 }
 
+/* Under the lead: a post needed no other thread, here or at the peer.  So it
+ * begins no burst. */
+static inline void rnic_engine_note_direct(struct rnic_engine *engine)
+{
+	/* relaxed: a hint */
+	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
+}
+
 /* Under the lead: a stream has octets of its peer.  The next post is probably
  * the answer.  With an idle CPU, it does not matter. */
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
