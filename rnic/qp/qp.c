@@ -340,15 +340,6 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	return 0;
 }
 
-int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
-{
-	rnic_engine_lead(qp->engine);
-	qp->access = access;
-	qp->has_access = true;
-	rnic_engine_unlead(qp->engine);
-	return 0;
-}
-
 int rnic_qp_error(const struct rnic_qp *qp)
 {
 	/* acquire: pairs with stream_note_error() */

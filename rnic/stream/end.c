@@ -15,6 +15,7 @@
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "carrier.h"
+#include "direct.h"
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
@@ -122,6 +123,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	rnic_stream_flush(stream);
 	if (!stream->qp)
 		return; /* a completion overran its CQ: detached already */
+	rnic_stream_direct_revoke(stream);
 	stream->qp->stream = NULL;
 	stream->qp->conn = NULL;
 	stream->qp->rnr_end_ns = 0;
@@ -396,6 +398,7 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 {
 	struct rnic_qp *qp = stream->qp;
 
+	rnic_stream_direct_region_gone(stream, stag);
 	/* Without a QP nothing is sent from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;

@@ -11,6 +11,7 @@
 
 #include "../../util/log.h"
 #include "carrier.h"
+#include "direct.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "engine/wake.h"
@@ -196,8 +197,10 @@ static void stream_sent(struct rnic_qp *qp, uint64_t cookie)
 static void stream_message(struct rnic_stream *stream,
 			   const struct smpa_event *ev)
 {
-	if (ev->type == SMPA_EV_MESSAGE && ev->msg.opcode == SMPA_OP_WRITE)
-		rnic_nudge_written(stream, stream->qp->arrival.written_len);
+	if (ev->type != SMPA_EV_MESSAGE || ev->msg.opcode != SMPA_OP_WRITE)
+		return;
+	rnic_nudge_written(stream, stream->qp->arrival.written_len);
+	rnic_stream_direct_written(stream, ev);
 }
 
 /* Once the QP is over, only SENT counts. */
@@ -349,6 +352,8 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 
 	if (stream->is_fin_sent)
 		return 0;
+	if (rnic_stream_direct_may(stream))
+		rnic_stream_direct_put(stream);
 	while (rc > 0) {
 		if (rnic_stream_has_work(stream)) {
 			rc = rnic_stream_lend_tx(stream);

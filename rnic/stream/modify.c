@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "direct.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
@@ -112,6 +113,17 @@ int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state)
 	rc = qp_modify(qp, state);
 	rnic_engine_unlead(qp->engine);
 	return rc;
+}
+
+int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
+{
+	rnic_engine_lead(qp->engine);
+	qp->access = access;
+	qp->has_access = true;
+	if (qp->stream)
+		rnic_stream_direct_revoke(qp->stream);
+	rnic_engine_unlead(qp->engine);
+	return 0;
 }
 
 /* ---- query and end ------------------------------------------------------- */

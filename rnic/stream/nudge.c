@@ -25,14 +25,23 @@
 #define NUDGE_LOOKS 8
 #define NUDGE_CREDIT_LEN 4u
 
+uint32_t rnic_nudge_len(const struct rnic_stream *stream)
+{
+	const struct rnic_qp *qp = stream->qp;
+
+	return qp->send_cq->chan && rnic_device_persona(qp->ctx->dev) ==
+					    RNIC_PERSONA_RNIC
+		       ? NUDGE_CREDIT_LEN
+		       : 0;
+}
+
 /* Sends, Writes beside them, and nothing else. */
 static bool qp_sends(const struct rnic_qp *qp)
 {
 	const uint32_t sends = 1u << USIW_WR_SEND;
 	const uint32_t all = sends | 1u << USIW_WR_WRITE;
 
-	return qp->sq.used_ops & sends && !(qp->sq.used_ops & ~all) &&
-	       rnic_device_persona(qp->ctx->dev) == RNIC_PERSONA_RNIC;
+	return qp->sq.used_ops & sends && !(qp->sq.used_ops & ~all);
 }
 
 static void nudge_set(struct rnic_stream *stream)
@@ -43,8 +52,7 @@ static void nudge_set(struct rnic_stream *stream)
 
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)
 {
-	if (len != NUDGE_CREDIT_LEN || !stream->qp->send_cq->chan ||
-	    !qp_sends(stream->qp))
+	if (!len || len != rnic_nudge_len(stream) || !qp_sends(stream->qp))
 		return;
 	stream->nudge_cnt = 0;
 	if (!stream->nudge_ns)
