@@ -478,9 +478,9 @@ static void engine_ask_epoll(struct rnic_engine *engine)
 }
 
 /*
- * Shall this poll ask epoll for sources that have a socket only, of which there
- * are many?  A thread that exchanges messages through memory would pay a system
- * call for each poll between two of them.
+ * Shall this poll look at sources that have a socket only?  A thread that
+ * exchanges messages through memory would pay a system call for each poll
+ * between two of them.
  */
 static bool engine_asks_for_sockets(struct rnic_engine *engine,
 				    uint32_t memory_cnt, bool has_news)
@@ -501,11 +501,13 @@ static void engine_pass(struct rnic_engine *engine)
 	bool is_due = memory_cnt && engine_asks_epoll(engine);
 	bool has_news = memory_cnt && rnic_engine_look_hot(engine);
 
-	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX && has_sockets)
-		engine_pass_sockets(engine);
-	else if (has_sockets &&
-		 engine_asks_for_sockets(engine, memory_cnt, has_news))
-		is_due = true;
+	if (has_sockets &&
+	    engine_asks_for_sockets(engine, memory_cnt, has_news)) {
+		if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX)
+			engine_pass_sockets(engine);
+		else
+			is_due = true;
+	}
 	if (is_due)
 		engine_ask_epoll(engine);
 	rnic_engine_serve_bells(engine);

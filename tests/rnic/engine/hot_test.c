@@ -182,14 +182,27 @@ static void fake_write(struct fake *fake, bool wakes)
 		must(!eventfd_write(fake->source.wake_fd, 1));
 }
 
+static int fake_cnt; /* of fakes that are open */
+
+static int setup_some(int cnt)
+{
+	memset(&later, 0, sizeof(later));
+	must(!rnic_engine_new(&fake_ops, NULL, &engine));
+	for (fake_cnt = 0; fake_cnt < cnt; fake_cnt++)
+		fake_open(&fakes[fake_cnt]);
+	return 0;
+}
+
 static int setup(void **state)
 {
 	(void)state;
-	memset(&later, 0, sizeof(later));
-	must(!rnic_engine_new(&fake_ops, NULL, &engine));
-	for (int i = 0; i < FAKE_CNT; i++)
-		fake_open(&fakes[i]);
-	return 0;
+	return setup_some(FAKE_CNT);
+}
+
+static int setup_one(void **state)
+{
+	(void)state;
+	return setup_some(1);
 }
 
 static int teardown(void **state)
@@ -197,7 +210,7 @@ static int teardown(void **state)
 	(void)state;
 	fake_now_ns = 0; /* the end of the engine needs a clock that goes */
 	rnic_engine_free(engine);
-	for (int i = 0; i < FAKE_CNT; i++) {
+	for (int i = 0; i < fake_cnt; i++) {
 		close(fakes[i].source.wake_fd);
 		close(fakes[i].source.fd);
 		close(fakes[i].peer_fd);
@@ -206,6 +219,8 @@ static int teardown(void **state)
 }
 
 #define HOT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ONE_TEST(test)                                                         \
+	cmocka_unit_test_setup_teardown(test, setup_one, teardown)
 
 #define led(expr)                                                              \
 	({                                                                     \
@@ -305,29 +320,42 @@ static void polls_that_find_the_woken_ask_again(void **state)
 	}
 }
 
-/* After news in memory, polls do not pay for a system call each. */
-static void news_puts_off_the_question_for_sockets(void **state)
+/* After news in memory, polls do not pay for a system call each, whether they
+ * read @cnt sockets or ask epoll for them. */
+static void put_off_the_question_for_sockets(size_t cnt)
 {
 	static struct fake plain[RNIC_ENGINE_HOT_MAX + 1];
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+	for (size_t i = 0; i < cnt; i++)
 		fake_open_socket(&plain[i]);
 	poll_in_vain();
 	fake_now_ns = 1000 * NS_PER_MS;
-	fake_write(&fakes[FAKE_CNT - 1], false);
+	fake_write(&fakes[fake_cnt - 1], false);
 	rnic_engine_poll(engine);
 	must(write(plain[0].peer_fd, "x", 1) == 1);
 	rnic_engine_poll(engine);
 	fake_now_ns += ENGINE_NEWS_NS - 1;
+	plain[0].pass_cnt = 0;
 	rnic_engine_poll(engine);
 	assert_int_equal(plain[0].pass_cnt, 0);
 	fake_now_ns += 1;
 	rnic_engine_poll(engine);
 	assert_int_equal(plain[0].pass_cnt, 1);
 	fake_now_ns = 0;
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+	for (size_t i = 0; i < cnt; i++)
 		fake_close_socket(&plain[i]);
+}
+
+static void news_puts_off_the_question_for_many_sockets(void **state)
+{
+	(void)state;
+	put_off_the_question_for_sockets(RNIC_ENGINE_HOT_MAX + 1);
+}
+
+static void news_puts_off_the_look_at_one_socket(void **state)
+{
+	(void)state;
+	put_off_the_question_for_sockets(1);
 }
 
 /* A million sources would cost a poll no more than these. */
@@ -680,7 +708,8 @@ int main(void)
 		HOT_TEST(wakeup_makes_a_source_hot),
 		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
 		HOT_TEST(polls_that_find_the_woken_ask_again),
-		HOT_TEST(news_puts_off_the_question_for_sockets),
+		HOT_TEST(news_puts_off_the_question_for_many_sockets),
+		ONE_TEST(news_puts_off_the_look_at_one_socket),
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),
