@@ -445,15 +445,43 @@ static bool engine_pass_epoll(struct rnic_engine *engine)
 	return has_any;
 }
 
-/* The sources that have a socket only; there are few. */
+/* Has the peer sent nothing for long, and is there nothing to be sent? */
+static bool source_is_quiet(const struct rnic_source *source)
+{
+	return source->quiet_cnt >= ENGINE_QUIET_POLLS &&
+	       !(source->events & EPOLLOUT);
+}
+
+static bool engine_has_busy_socket(const struct rnic_engine *engine)
+{
+	const struct rnic_source *source;
+
+	LIST_FOREACH(source, &engine->sources, link)
+	{
+		if (!source->has_wake && !source_is_quiet(source))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The sources that have a socket only; there are few.  To read one takes a
+ * system call.  So quiet ones are read by some polls only, while there are
+ * others.
+ */
 static void engine_pass_sockets(struct rnic_engine *engine)
 {
+	bool skips = engine_has_busy_socket(engine) &&
+		     ++engine->turn_cnt % ENGINE_QUIET_TURNS;
 	struct rnic_source *source, *next;
 
 	for (source = LIST_FIRST(&engine->sources); source; source = next) {
 		next = LIST_NEXT(source, link);
-		if (!source->has_wake)
-			engine->ops->pass(source, EPOLLIN | EPOLLOUT);
+		if (source->has_wake || (skips && source_is_quiet(source)))
+			continue;
+		if (source->quiet_cnt < ENGINE_QUIET_POLLS)
+			source->quiet_cnt++;
+		engine->ops->pass(source, EPOLLIN | EPOLLOUT);
 	}
 }
 

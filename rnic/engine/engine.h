@@ -37,6 +37,11 @@
 /* Sockets that a polling thread reads without asking epoll first. */
 #define RNIC_ENGINE_HOT_MAX 4
 
+/* One that has been read so often in vain is read by one poll in some turns,
+ * while another one is not quiet. */
+#define ENGINE_QUIET_POLLS 256u
+#define ENGINE_QUIET_TURNS 8u
+
 #define ENGINE_EVENT_MAX 64
 /* At most this many posts in a row may share one transmission. */
 #define ENGINE_BURST_MAX 16

@@ -28,7 +28,8 @@ struct rnic_engines;
 struct rnic_source {
 	int fd;
 	uint32_t slot;
-	uint32_t events; /* of epoll, registered at present */
+	uint32_t events;    /* of epoll, registered at present */
+	uint32_t quiet_cnt; /* polls that have read it since octets came */
 	LIST_ENTRY(rnic_source) link;
 
 	/* Memory beside the socket: hot.h.  News is a word that has changed;
@@ -193,6 +194,7 @@ struct rnic_engine {
 	struct rnic_wakes wakes;
 	bool is_restless;  /* not all of them are asleep */
 	bool has_arrival;  /* since the completion thread looked last */
+	uint32_t turn_cnt; /* polls while a socket was busy */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	uint64_t news_ns; /* a poll found news in memory, beside many sockets */
