@@ -5,7 +5,8 @@
  * gain if other threads share its work; one that posts without a pause does.
  *
  * Only the program's own time counts, from the end of one post to the beginning
- * of the next.  All is hints: posts of several threads at once may be confused.
+ * of the next.  The values are hints: posts of several threads at once may be
+ * taken for those of one.
  */
 #ifndef RNIC_ENGINE_ALONE_H
 #define RNIC_ENGINE_ALONE_H

@@ -27,8 +27,8 @@
  */
 #define ENGINE_SOCKET_POLLS 64u
 
-/* For so long after news in memory, polls do not ask more often than that, even
- * if many sources have a socket only. */
+/* For so long after news in memory, polls look at sources that have a socket
+ * only no more often than that. */
 #define ENGINE_NEWS_NS 20000u
 
 /* epoll data: the slot's, for the descriptor beside the socket. */

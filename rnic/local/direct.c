@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A Write goes directly into the peer's memory, by the thread that posts it. */
-#define _GNU_SOURCE /* struct ucred */
 #include "direct.h"
 
 #include <errno.h>
@@ -9,7 +8,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,9 +16,9 @@
 #include "../../util/env.h"
 #include "../../util/log.h"
 #include "memory.h"
+#include "os/addr.h"
 #include "os/clock.h"
 #include "os/fd.h"
-#include "os/tcp.h"
 #include "os/write-if.h"
 
 /* So many Writes, one by one, have had to wake the reader before it is worth
@@ -64,14 +62,10 @@ void rnic_direct_fini(struct rnic_direct *direct)
  * process's name space. */
 static pid_t peer_pid(const struct rnic_direct *direct)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
+	uid_t uid;
+	pid_t pid = rnic_sock_peer(*direct->wake_fd, &uid);
 
-	if (rnic_tcp()->getsockopt(*direct->wake_fd, SOL_SOCKET, SO_PEERCRED,
-				   &cred, &len) < 0 ||
-	    cred.uid != geteuid() || cred.pid <= 0)
-		return -EACCES;
-	return cred.pid;
+	return pid > 0 && uid == geteuid() ? pid : -EACCES;
 }
 
 /* ---- the placer ---------------------------------------------------------- */
@@ -257,7 +251,6 @@ static bool direct_answer(struct rnic_direct *direct, uint32_t excluded_len)
 	/* release: pairs with direct_take_answer() */
 	atomic_store_explicit(&shared->answer.is_given, 1,
 			      memory_order_release);
-	direct->is_answered = true;
 	return true;
 }
 
@@ -337,7 +330,8 @@ static void slots_settle(struct rnic_direct *direct)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (call_wait(direct))
 		return;
-	/* What the placer grants itself from here on is its own affair. */
+	/* The kernel lets such a placer write here; no rule of ours stops it.
+	 */
 	util_warn("rnic",
 		  "process %d has been writing to this one for a second; "
 		  "its messages go through the rings from now on",
@@ -370,7 +364,7 @@ void rnic_direct_grant(struct rnic_direct *direct,
 
 	if (rnic_direct_is_granted(direct, region->stag))
 		return;
-	if (!direct->is_answered && !direct_answer(direct, excluded_len))
+	if (!direct->pid && !direct_answer(direct, excluded_len))
 		return;
 	if (slot_empty(direct, (int)at))
 		slots_settle(direct);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* How the two ends of a TCP connection on one host come to share memory. */
-#define _GNU_SOURCE /* accept4, struct ucred */
+#define _GNU_SOURCE /* accept4 */
 #include "meet.h"
 
 #include <errno.h>
@@ -97,15 +97,13 @@ static int meet_name(int tcp_fd, bool is_active, struct meet_name *ret_name)
 /* Return: 0; -EACCES. */
 static int peer_check(int fd)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
+	uid_t uid;
 
-	if (rnic_tcp()->getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) <
-	    0)
+	if (rnic_sock_peer(fd, &uid) < 0)
 		return -EACCES;
 	if (util_settings()->local == UTIL_LOCAL_ANY)
 		return 0;
-	return cred.uid == geteuid() ? 0 : -EACCES;
+	return uid == geteuid() ? 0 : -EACCES;
 }
 
 /* ---- the active side, first ---- */

@@ -104,8 +104,7 @@ struct rnic_direct {
 	uint64_t number[2];
 
 	/* the target */
-	bool is_answered;
-	int pid;	  /* the placer's process, if so */
+	int pid;	  /* the placer's process; 0: it has no answer yet */
 	bool is_closed;	  /* grants nothing any more */
 	uint64_t kept[2]; /* the placer's number; it looks for it here */
 	uint32_t gen;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* IPv4 and IPv6 addresses of sockets, and plain TCP sockets. */
+#define _GNU_SOURCE /* struct ucred */
 #include "addr.h"
 
 #include "clock.h"
@@ -140,6 +141,18 @@ int rnic_sock_open(int family, int type)
 {
 	return rnic_fd_own(rnic_tcp()->socket(
 		family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+pid_t rnic_sock_peer(int fd, uid_t *ret_uid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (rnic_tcp()->getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) <
+	    0)
+		return -errno;
+	*ret_uid = cred.uid;
+	return cred.pid;
 }
 
 /* Only for options that cannot fail on a socket of ours, or whose failure

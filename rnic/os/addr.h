@@ -25,6 +25,9 @@ void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 			 struct sockaddr_storage *ret_peer);
 /* A non-blocking socket, in the fd table; or negative errno. */
 int rnic_sock_open(int family, int type);
+/* The process at the other end of a connected AF_UNIX socket.  Return: its PID;
+ * 0: it has none in this name space; -errno. */
+pid_t rnic_sock_peer(int fd, uid_t *ret_uid);
 void rnic_sock_set_flag(int fd, int level, int name, int value);
 void rnic_sock_set_tos(int fd, int family, uint8_t tos);
 void rnic_sock_set_ack_timeout(int fd, uint8_t timeout);

@@ -37,7 +37,7 @@ static bool direct_put(void *arg, const struct rnic_sq_write *sq_write)
 
 void rnic_stream_direct_put(struct rnic_stream *stream)
 {
-	/* First what a peer that is awake fails. */
+	/* Most peers are awake, so that is checked first. */
 	if (stream->qp && rnic_local_is_drained(stream->local) &&
 	    smpa_conn_tx_is_idle(stream->conn))
 		(void)rnic_sq_put(stream->qp, direct_put, stream);
