@@ -121,8 +121,8 @@ void util_lock_beside(struct util_lock *lock)
 void util_unlock(struct util_lock *lock)
 {
 	rank_leave(lock);
-	/* release: pairs with the acquires above */
-	if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
+	/* release: pairs with the acquires above; seq_cst: util_unlock() */
+	if (atomic_exchange_explicit(&lock->word, 0, memory_order_seq_cst) == 2)
 		syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL,
 			NULL, 0);
 }

@@ -58,6 +58,8 @@ void util_lock_beside(struct util_lock *lock);
 /* Return: true: the lock was taken.  The rank is not checked. */
 bool util_trylock(struct util_lock *lock);
 
+/* A seq_cst operation: a thread that does not get the lock after a fence is
+ * followed by what the caller loads in the same order. */
 void util_unlock(struct util_lock *lock);
 
 /* Return: true: a thread holds the lock, or held it a moment ago. */

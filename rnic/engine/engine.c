@@ -19,6 +19,7 @@
 #include "hot.h"
 #include "os/fd.h"
 #include "os/guard.h"
+#include "os/relax.h"
 #include "os/stat.h"
 #include "siw-mpa.h"
 #include "visit.h"
@@ -109,11 +110,11 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 		if (wakes.cnt)
 			engine_wake(engine, &wakes);
 		/*
-		 * Pairs with the fence in rnic_engine_post(): a bell pushed
-		 * by a thread that failed to get the lead is seen here.
+		 * seq_cst, as util_unlock() is; pairs with the fence in
+		 * engine_lead_or_bell(): a bell pushed by a thread that failed
+		 * to get the lead is seen here.
 		 */
-		atomic_thread_fence(memory_order_seq_cst);
-		if (!rnic_engine_has_bells(engine))
+		if (!atomic_load_explicit(&engine->bells, memory_order_seq_cst))
 			return;
 		if (!engine_try_lead(engine))
 			return; /* the next leader looks, too */
@@ -136,21 +137,40 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		engine->ops->all_due(engine);
 }
 
+/* Return: whether this thread leads, and shall serve @bell.  Otherwise the bell
+ * is rung: the leader serves it. */
+static bool engine_lead_or_bell(struct rnic_engine *engine,
+				struct rnic_bell *bell)
+{
+	if (engine_try_lead(engine))
+		return true;
+	rnic_engine_bell(engine, bell);
+	/* Pairs with rnic_engine_unlead_beside(), and with the fence in
+	 * engine_is_unserved(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	return engine_try_lead(engine);
+}
+
 /*
+ * @bell: to be served; NULL: it has been rung.
  * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
  *   if there is nothing to hand the CPU over for.
  * Return: whether this thread could lead; otherwise the leader serves.
  */
 static bool engine_serve_ring(struct rnic_engine *engine,
+			      struct rnic_bell *bell,
 			      struct rnic_handover *ret_handover)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
-	if (!engine_try_lead(engine))
+	if (bell ? !engine_lead_or_bell(engine, bell)
+		 : !engine_try_lead(engine))
 		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);
+	if (bell)
+		bell->serve(bell);
 	if (ret_handover && !rnic_engine_handover_begin(engine, ret_handover))
 		ret_handover->read = NULL;
 	rnic_engine_unlead(engine);
@@ -202,23 +222,26 @@ static void engine_give_cpu(struct rnic_engine *engine,
 }
 
 /* It has to reach the peer's completion thread, which may need this CPU. */
-static void engine_serve_answer(struct rnic_engine *engine, bool is_spinner,
+static void engine_serve_answer(struct rnic_engine *engine,
+				struct rnic_bell *bell, bool is_spinner,
 				bool hands_over)
 {
 	struct rnic_handover handover = { .read = NULL };
 	struct rnic_handover *ret_handover = hands_over ? &handover : NULL;
-	bool is_served = engine_serve_ring(engine, ret_handover);
+	bool is_served = engine_serve_ring(engine, bell, ret_handover);
 
 	for (int i = 0; i < ENGINE_SERVE_TRIES && !is_served; i++) {
 		engine_let_serve(engine, ENGINE_SERVE_SPINS);
 		is_served = !hands_over ||
-			    engine_serve_ring(engine, ret_handover);
+			    engine_serve_ring(engine, NULL, ret_handover);
 	}
 	if (handover.read || is_spinner)
 		engine_give_cpu(engine, &handover);
 }
 
-static void engine_serve_post(struct rnic_engine *engine)
+/* @bell: as engine_serve_ring(). */
+static void engine_serve_post(struct rnic_engine *engine,
+			      struct rnic_bell *bell)
 {
 	UTIL_KEEP_ERRNO();
 	enum rnic_answer answer = rnic_yield_take(&engine->yield);
@@ -226,15 +249,15 @@ static void engine_serve_post(struct rnic_engine *engine)
 	bool hands_over = answer && engine_hands_over(engine);
 
 	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield))
-		engine_serve_answer(engine, is_spinner, hands_over);
+		engine_serve_answer(engine, bell, is_spinner, hands_over);
 	else
-		(void)engine_serve_ring(engine, NULL);
+		(void)engine_serve_ring(engine, bell, NULL);
 }
 
 void rnic_engine_flush(struct rnic_engine *engine)
 {
 	if (rnic_engine_has_bells(engine))
-		(void)engine_serve_ring(engine, NULL);
+		(void)engine_serve_ring(engine, NULL, NULL);
 }
 
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)
@@ -253,6 +276,19 @@ static bool engine_gathers(const struct rnic_engine *engine)
 	       atomic_load_explicit(&engine->is_bursty, memory_order_relaxed);
 }
 
+/* Rings @bell.  Return: whether it waits for a thread that watches. */
+static bool engine_bell_waits(struct rnic_engine *engine,
+			      struct rnic_bell *bell)
+{
+	rnic_engine_bell(engine, bell);
+	/* Pairs with the fences in rnic_engine_poll() and engine_block(), and
+	 * with rnic_engine_unlead_beside(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	return rnic_engine_is_watched(engine) &&
+	       !rnic_engine_has_sleeper(engine) &&
+	       (!rnic_engine_is_attended(engine) || engine_gathers(engine));
+}
+
 /*
  * A program that spins on its memory posts the moment the octets are there,
  * while the completion thread that has placed them still leads, for some
@@ -264,25 +300,19 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 	/* Posts of several threads at once may count as one. */
 	uint32_t burst =
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
-	bool waits = burst % ENGINE_BURST_MAX;
+	bool may_wait = burst % ENGINE_BURST_MAX, waits;
 
 	rnic_alone_enter(&engine->alone);
-	if (!waits || !rnic_engine_is_watched(engine))
+	if (!may_wait || !rnic_engine_is_watched(engine))
 		rnic_engine_let_finish(engine, ENGINE_FINISH_SPINS);
 	atomic_store_explicit(&engine->burst_cnt, burst + 1,
 			      memory_order_relaxed);
-	rnic_engine_bell(engine, bell);
-	/* Pairs with the fences in rnic_engine_unlead(), rnic_engine_poll()
-	 * and engine_block(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	waits = waits && rnic_engine_is_watched(engine) &&
-		!rnic_engine_has_sleeper(engine) &&
-		(!rnic_engine_is_attended(engine) || engine_gathers(engine));
+	waits = may_wait && engine_bell_waits(engine, bell);
 	if (waits || burst + 1 >= ENGINE_BURST_MANY)
 		atomic_store_explicit(&engine->wants_pass, true,
 				      memory_order_relaxed);
 	if (!waits)
-		engine_serve_post(engine);
+		engine_serve_post(engine, may_wait ? NULL : bell);
 	rnic_alone_leave(&engine->alone);
 }
 
@@ -520,6 +550,36 @@ static bool engine_asks_for_sockets(struct rnic_engine *engine,
 	return rnic_engine_now_ns(engine) - engine->news_ns >= ENGINE_NEWS_NS;
 }
 
+/*
+ * A look takes little of a poll, and a thread that waits for an answer polls
+ * without a pause.  So the poll waits a little itself.  Where both ends run on
+ * one core, the other one is faster meanwhile.
+ */
+static bool engine_look_again(struct rnic_engine *engine)
+{
+	for (int i = 0; i < ENGINE_LOOKS && !rnic_engine_has_bells(engine);
+	     i++) {
+		if (rnic_engine_has_news(engine))
+			return rnic_engine_look_hot(engine);
+		rnic_relax();
+	}
+	return false;
+}
+
+/* Return: whether there was news in memory. */
+static bool engine_look(struct rnic_engine *engine)
+{
+	bool has_news = rnic_engine_look_hot(engine);
+
+	if (!has_news && engine->vain_cnt < ENGINE_LOOK_POLLS)
+		has_news = engine_look_again(engine);
+	if (has_news)
+		engine->vain_cnt = 0;
+	else if (engine->vain_cnt < ENGINE_LOOK_POLLS)
+		engine->vain_cnt++;
+	return has_news;
+}
+
 /* The sockets of sources with memory say next to nothing. */
 static void engine_pass(struct rnic_engine *engine)
 {
@@ -527,7 +587,7 @@ static void engine_pass(struct rnic_engine *engine)
 		atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed);
 	bool has_sockets = engine->source_cnt > memory_cnt;
 	bool is_due = memory_cnt && engine_asks_epoll(engine);
-	bool has_news = memory_cnt && rnic_engine_look_hot(engine);
+	bool has_news = memory_cnt && engine_look(engine);
 
 	if (has_sockets &&
 	    engine_asks_for_sockets(engine, memory_cnt, has_news)) {

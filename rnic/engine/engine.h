@@ -42,6 +42,11 @@
 #define ENGINE_QUIET_POLLS 256u
 #define ENGINE_QUIET_TURNS 8u
 
+/* A poll that finds no news in memory looks so often again, if one of so many
+ * polls before did. */
+#define ENGINE_LOOKS 8
+#define ENGINE_LOOK_POLLS 16u
+
 #define ENGINE_EVENT_MAX 64
 /* At most this many posts in a row may share one transmission. */
 #define ENGINE_BURST_MAX 16

@@ -199,7 +199,7 @@ static void hot_trim(struct rnic_engine *engine)
 
 void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 {
-	if (!source->has_wake)
+	if (!source->has_wake || TAILQ_FIRST(&engine->hot) == source)
 		return;
 	/* One that is hot only changes its place: loops over the list go on
 	 * with the next one, which must not have left. */

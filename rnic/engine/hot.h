@@ -25,7 +25,7 @@
  * that there is none the gap doubles up to this.  So no source waits for long
  * if more are active than hot.
  */
-#define ENGINE_SOCKET_POLLS 64u
+#define ENGINE_SOCKET_POLLS 256u
 
 /* For so long after news in memory, polls look at sources that have a socket
  * only no more often than that. */

@@ -195,6 +195,7 @@ struct rnic_engine {
 	bool is_restless;  /* not all of them are asleep */
 	bool has_arrival;  /* since the completion thread looked last */
 	uint32_t turn_cnt; /* polls while a socket was busy */
+	uint32_t vain_cnt; /* polls since news in memory, up to a limit */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	uint64_t news_ns; /* a poll found news in memory, beside many sockets */

@@ -270,6 +270,24 @@ static void poll_finds_news_of_a_hot_source(void **state)
 	assert_int_equal(hot->look_cnt, 1);
 }
 
+/* A program that does something else between its polls does not wait long in
+ * any. */
+static void polls_in_vain_cease_to_look_again(void **state)
+{
+	(void)state;
+	fake_write(&fakes[FAKE_CNT - 1], false);
+	rnic_engine_poll(engine);
+	assert_int_equal(engine->vain_cnt, 0);
+	for (uint32_t i = 1; i <= 2 * ENGINE_LOOK_POLLS; i++) {
+		rnic_engine_poll(engine);
+		assert_int_equal(engine->vain_cnt,
+				 i < ENGINE_LOOK_POLLS ? i : ENGINE_LOOK_POLLS);
+	}
+	fake_write(&fakes[FAKE_CNT - 1], false);
+	rnic_engine_poll(engine);
+	assert_int_equal(engine->vain_cnt, 0);
+}
+
 /* What no poll looks at says so by its descriptor, which is asked rarely. */
 static void wakeup_makes_a_source_hot(void **state)
 {
@@ -690,6 +708,36 @@ static void which_post_hands_over(void **state)
 	assert_int_equal(atomic_load(&engine->waker_cnt), 0);
 }
 
+static int served_cnt;
+
+static void serve_count(struct rnic_bell *bell)
+{
+	(void)bell;
+	served_cnt++;
+}
+
+/* The one that is rung after another one knows that. */
+static void a_post_that_leads_rings_no_bell(void **state)
+{
+	struct rnic_bell first = { .serve = serve_count };
+	struct rnic_bell bell = { .serve = serve_count };
+
+	(void)state;
+	served_cnt = 0;
+	rnic_engine_bell(engine, &first);
+	rnic_engine_post(engine, &bell);
+	assert_int_equal(served_cnt, 2);
+	assert_null(atomic_load(&bell.next));
+	rnic_engine_poll(engine); /* the next post is the first again */
+	rnic_engine_lead(engine);
+	rnic_engine_bell(engine, &first);
+	rnic_engine_post(engine, &bell);
+	assert_int_equal(served_cnt, 2);
+	rnic_engine_unlead(engine);
+	assert_int_equal(served_cnt, 4);
+	assert_ptr_equal(atomic_load(&bell.next), &first);
+}
+
 static void words_tell_of_news(void **state)
 {
 	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
@@ -750,6 +798,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HOT_TEST(keeps_only_the_latest_hot),
 		HOT_TEST(poll_finds_news_of_a_hot_source),
+		HOT_TEST(polls_in_vain_cease_to_look_again),
 		HOT_TEST(wakeup_makes_a_source_hot),
 		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
 		HOT_TEST(polls_that_find_the_woken_ask_again),
@@ -770,6 +819,7 @@ int main(void)
 		HOT_TEST(end_waits_for_a_thread_that_wakes),
 		HOT_TEST(posters_are_woken_later),
 		HOT_TEST(which_post_hands_over),
+		NONE_TEST(a_post_that_leads_rings_no_bell),
 		HOT_TEST(words_tell_of_news),
 		HOT_TEST(end_waits_for_a_thread_that_looks),
 		HOT_TEST(removed_source_is_forgotten),
