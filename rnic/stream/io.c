@@ -73,7 +73,7 @@ int rnic_stream_lend_tx(struct rnic_stream *stream)
 	return smpa_conn_tx_lend(stream->conn, stream->tx_staging, pool->size);
 }
 
-static void stream_return_staging(struct rnic_stream *stream)
+void rnic_stream_return_staging(struct rnic_stream *stream)
 {
 	if (stream->rx_staging && smpa_conn_rx_is_idle(stream->conn)) {
 		smpa_conn_rx_lend(stream->conn, NULL, 0);
@@ -387,7 +387,9 @@ void rnic_stream_watch(struct rnic_stream *stream)
 void rnic_stream_settle(struct rnic_stream *stream)
 {
 	rnic_stall_begin(stream);
-	stream_return_staging(stream);
+	/* One that is looked at needs it again soon. */
+	if (!stream->source.is_hot || stream->source.is_asleep)
+		rnic_stream_return_staging(stream);
 	rnic_stream_watch(stream);
 }
 

@@ -120,7 +120,12 @@ static void serve_look(struct rnic_source *source, bool is_woken)
 
 static bool serve_sleep(struct rnic_source *source)
 {
-	return rnic_stream_carrier_sleep(stream_of(source));
+	struct rnic_stream *stream = stream_of(source);
+
+	if (!rnic_stream_carrier_sleep(stream))
+		return false;
+	rnic_stream_return_staging(stream);
+	return true;
 }
 
 static void serve_unwakeable(struct rnic_source *source)

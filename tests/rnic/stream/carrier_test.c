@@ -169,6 +169,28 @@ static void carries_everything_past_tcp(void **state)
 	}
 }
 
+static bool has_staging(const struct rnic_stream *stream)
+{
+	return stream->rx_staging || stream->tx_staging;
+}
+
+/* While octets come one after the other a stream keeps its staging. */
+static void sleeping_streams_hold_no_staging(void **state)
+{
+	struct rnicpair p;
+
+	(void)state;
+	rnicpair_open(&p, &usual);
+	assert_true(change(&p));
+	for (uint32_t i = 0; i < 20; i++)
+		echo(&p, (int)(i & 1), 8, i);
+	for (int side = 0; side < 2; side++)
+		wait_until(with_lead(engine_of(&p, side),
+				     !has_staging(stream_of(&p, side))));
+	echo(&p, 0, 8, 77);
+	rnicpair_close(&p);
+}
+
 /* A connection with few messages costs no more than over TCP. */
 static void stays_on_tcp_until_it_is_used(void **state)
 {
@@ -827,6 +849,7 @@ int main(void)
 		cmocka_unit_test(needs_no_file_system),
 		cmocka_unit_test(works_with_few_descriptors),
 		cmocka_unit_test(carries_everything_past_tcp),
+		cmocka_unit_test(sleeping_streams_hold_no_staging),
 		cmocka_unit_test(stays_on_tcp_where_one_end_is_absent),
 		cmocka_unit_test(stays_on_tcp_until_it_is_used),
 		cmocka_unit_test(changes_while_octets_move),
