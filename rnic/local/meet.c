@@ -22,7 +22,7 @@
 #include "os/tcp.h"
 
 /* Of the name, and of the offer: both change with the layout of the memory. */
-#define MEET_VERSION 2u
+#define MEET_VERSION 3u
 #define MEET_MAGIC 0x7573774cu
 /* Any process may connect to the name: so many connections are looked at. */
 #define MEET_BACKLOG 8

@@ -28,6 +28,10 @@ enum rnic_ring_reader {
 	RNIC_RING_LEAVES, /* it cannot be woken: send by TCP instead */
 };
 
+/* The line of the writer's index holds so many octets, too. */
+#define RNIC_RING_INLINE_WORDS 6
+#define RNIC_RING_INLINE (8u * RNIC_RING_INLINE_WORDS)
+
 /*
  * What the two ends of one ring share.  Both indices run freely.  What one end
  * writes for each message is on another line than what it only reads.
@@ -35,13 +39,23 @@ enum rnic_ring_reader {
 struct rnic_ring_shared {
 	/* The writer's; release, the octets before it. */
 	_Alignas(RNIC_RING_LINE) _Atomic uint64_t head;
+	/* A copy of the last octets of the ring, if the writer has added few:
+	 * the reader needs no other line then.  Their index, and 1 more; 0:
+	 * there is no copy.  The writer takes it back before it writes another
+	 * one. */
+	_Atomic uint64_t inline_from;
+	_Atomic uint64_t inline_octets[RNIC_RING_INLINE_WORDS];
+	/* The reader's; release, the octets are copied. */
+	_Alignas(RNIC_RING_LINE) _Atomic uint64_t tail;
+	/* Seldom written to. */
+	_Alignas(RNIC_RING_LINE) _Atomic uint32_t reader;
 	_Atomic uint32_t has_left;	/* what follows comes by TCP */
 	_Atomic uint32_t writer_waits;	/* for room; the reader takes it back */
 	_Atomic uint32_t poster_sleeps; /* handover.h; as that */
-	/* The reader's; release, the octets are copied. */
-	_Alignas(RNIC_RING_LINE) _Atomic uint64_t tail;
-	_Alignas(RNIC_RING_LINE) _Atomic uint32_t reader;
 };
+
+_Static_assert(offsetof(struct rnic_ring_shared, tail) == RNIC_RING_LINE,
+	       "the copy is on the line of the index");
 
 /* The first octets of a ring: a line, so that others are aligned as before. */
 struct rnic_ring_start {
@@ -119,8 +133,9 @@ struct rnic_direct {
 struct rnic_ring {
 	struct rnic_ring_shared *shared;
 	uint8_t *data;
-	uint64_t own;  /* this end's index */
-	uint64_t peer; /* the other end's, when it was last looked at */
+	uint64_t own;	 /* this end's index */
+	uint64_t peer;	 /* the other end's, when it was last looked at */
+	bool is_inlined; /* the writer's last octets are on the index's line */
 };
 
 struct rnic_local {

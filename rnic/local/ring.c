@@ -20,7 +20,8 @@ void rnic_ring_init(struct rnic_ring *ring, struct rnic_ring_shared *shared,
 /* ---- copies ---- */
 
 struct ring_copy {
-	const struct rnic_ring *ring;
+	uint8_t *data; /* of a ring, or octets from its front on */
+	uint64_t at;
 	const struct iovec *iov; /* the elements that have octets left */
 	size_t off;		 /* in the first of them */
 	size_t len;
@@ -35,7 +36,7 @@ static void ring_move(const struct ring_copy *copy, uint64_t at, uint8_t *mem,
 	size_t slot = at & RING_MASK;
 	size_t first = RNIC_RING_SIZE - slot < len ? RNIC_RING_SIZE - slot
 						   : len;
-	uint8_t *data = copy->ring->data;
+	uint8_t *data = copy->data;
 
 	if (copy->is_write) {
 		memcpy(data + slot, mem, first);
@@ -52,7 +53,7 @@ static void ring_access(void *arg)
 {
 	const struct ring_copy *copy = arg;
 	const struct iovec *v = copy->iov;
-	uint64_t at = copy->ring->own;
+	uint64_t at = copy->at;
 	size_t off = copy->off;
 	size_t len = copy->len;
 
@@ -83,6 +84,58 @@ static size_t iov_seek(const struct iovec *iov, int cnt, size_t off, size_t max,
 	return left < max ? left : max;
 }
 
+/* ---- few octets, on the line of the index ---- */
+
+struct inline_copy {
+	uint64_t words[RNIC_RING_INLINE_WORDS];
+};
+
+/* Before the index moves on.  @few: the octets that it moves over; NULL: they
+ * are too many. */
+static void inline_put(struct rnic_ring *ring, const struct inline_copy *few,
+		       size_t len)
+{
+	struct rnic_ring_shared *shared = ring->shared;
+
+	if (ring->is_inlined) {
+		atomic_store_explicit(&shared->inline_from, 0,
+				      memory_order_relaxed);
+		/* Before the words; pairs with the fence in inline_take(). */
+		atomic_thread_fence(memory_order_release);
+	}
+	ring->is_inlined = few != NULL;
+	if (!few)
+		return;
+	for (size_t i = 0; 8 * i < len; i++)
+		atomic_store_explicit(&shared->inline_octets[i], few->words[i],
+				      memory_order_relaxed);
+	/* relaxed, as the words: the index behind them is released */
+	atomic_store_explicit(&shared->inline_from, ring->own + 1,
+			      memory_order_relaxed);
+}
+
+/* @have: octets from the reader's index on.  Return: whether they are copied,
+ * and are what the writer meant. */
+static bool inline_take(const struct rnic_ring *ring, size_t have,
+			struct inline_copy *ret_few)
+{
+	struct rnic_ring_shared *shared = ring->shared;
+	uint64_t from = ring->own + 1;
+
+	if (have > RNIC_RING_INLINE ||
+	    atomic_load_explicit(&shared->inline_from, memory_order_relaxed) !=
+		    from)
+		return false;
+	for (size_t i = 0; 8 * i < have; i++)
+		ret_few->words[i] = atomic_load_explicit(
+			&shared->inline_octets[i], memory_order_relaxed);
+	/* Behind the words; pairs with the fence in inline_put(): if one of
+	 * them is newer, this is seen to be taken back. */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&shared->inline_from,
+				    memory_order_relaxed) == from;
+}
+
 /* ---- the writer ---- */
 
 /* Return: 0; -EPROTO.  The reader's index is looked at only if what is known to
@@ -106,11 +159,25 @@ static int ring_find_room(struct rnic_ring *ring, size_t want, size_t *ret_room)
 	return 0;
 }
 
+static void ring_put(const struct rnic_ring *ring, struct inline_copy *few,
+		     size_t len)
+{
+	const struct ring_copy copy = { .data = ring->data, .is_write = true };
+
+	ring_move(&copy, ring->own, (uint8_t *)few->words, len);
+}
+
 ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 			int cnt, size_t off, size_t max)
 {
-	struct ring_copy copy = { .ring = ring, .is_write = true };
+	struct ring_copy copy = {
+		.data = ring->data,
+		.at = ring->own,
+		.is_write = true,
+	};
 	size_t want = iov_seek(iov, cnt, off, max, &copy);
+	struct inline_copy few;
+	bool is_few;
 	size_t room;
 	int rc;
 
@@ -120,9 +187,19 @@ ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 	copy.len = want < room ? want : room;
 	if (copy.len == 0)
 		return 0;
+	is_few = copy.len <= RNIC_RING_INLINE;
+	if (is_few) {
+		copy.data = (uint8_t *)few.words;
+		copy.at = 0;
+		/* Whole words are copied. */
+		few.words[(copy.len - 1) / 8] = 0;
+	}
 	rc = rnic_guard(ring_access, &copy);
 	if (rc < 0)
 		return rc;
+	if (is_few)
+		ring_put(ring, &few, copy.len);
+	inline_put(ring, is_few ? &few : NULL, copy.len);
 	ring->own += copy.len;
 	/* release: the octets before their index; pairs with the acquire of
 	 * ring_find_octets() */
@@ -165,7 +242,8 @@ static void ring_consume(struct rnic_ring *ring, size_t len)
 ssize_t rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov, int cnt,
 		       size_t off, size_t max)
 {
-	struct ring_copy copy = { .ring = ring };
+	struct ring_copy copy = { .data = ring->data, .at = ring->own };
+	struct inline_copy few;
 	size_t want = iov_seek(iov, cnt, off, max, &copy);
 	size_t have;
 	int rc;
@@ -176,6 +254,10 @@ ssize_t rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov, int cnt,
 	copy.len = want < have ? want : have;
 	if (copy.len == 0)
 		return 0;
+	if (inline_take(ring, have, &few)) {
+		copy.data = (uint8_t *)few.words;
+		copy.at = 0;
+	}
 	rc = rnic_guard(ring_access, &copy);
 	if (rc < 0)
 		return rc;

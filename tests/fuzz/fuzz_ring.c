@@ -57,7 +57,7 @@ static void hostile_word(struct input *in, struct rnic_local *local)
 	struct rnic_ring_shared *rx = local->rx.shared;
 	struct rnic_ring_shared *tx = local->tx.shared;
 
-	switch (take(in, 1) % 8) {
+	switch (take(in, 1) % 10) {
 	case 0:
 		rx->head = take_index(in, local->rx.own);
 		break;
@@ -81,6 +81,13 @@ static void hostile_word(struct input *in, struct rnic_local *local)
 		break;
 	case 7:
 		rx->reader = (uint32_t)take(in, 4);
+		break;
+	case 8:
+		rx->inline_from = take_index(in, local->rx.own) + 1;
+		break;
+	case 9:
+		rx->inline_octets[take(in, 1) % RNIC_RING_INLINE_WORDS] =
+			take(in, 8);
 		break;
 	}
 }

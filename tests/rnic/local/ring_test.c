@@ -105,6 +105,83 @@ static void carries_octets_in_order(void **state)
 	free(out);
 }
 
+/* The line of the index has few octets, too: the reader takes no other. */
+static void few_octets_are_beside_the_index(void **state)
+{
+	static const size_t sizes[] = { 1,
+					8,
+					28,
+					RNIC_RING_INLINE - 1,
+					RNIC_RING_INLINE,
+					RNIC_RING_INLINE + 1,
+					1000 };
+	uint8_t in[1000], out[1000];
+	uint64_t at = SIZE - 100; /* some are at both ends of the ring */
+	struct ends e;
+
+	(void)state;
+	ends_open(&e);
+	e.writer.own = e.writer.peer = at;
+	e.reader.own = e.reader.peer = at;
+	for (size_t i = 0; i < 4 * ARRAY_LEN(sizes); i++) {
+		size_t size = sizes[i % ARRAY_LEN(sizes)];
+
+		fill(in, at, size);
+		assert_int_equal(put(&e.writer, in, size), size);
+		memset(e.data, 0xee, SIZE);
+		assert_int_equal(get(&e.reader, out, sizeof(out)), size);
+		assert_int_equal(is_filled(out, at, size),
+				 size <= RNIC_RING_INLINE);
+		at += size;
+	}
+	ends_close(&e);
+}
+
+/* ... and only while they are the last ones, from the reader's index on. */
+static const struct {
+	const char *name;
+	size_t put[4], get[4]; /* in turns; 0: not this time */
+} turns[] = {
+	{ "few behind few", { 10, 10 }, { 0, 20 } },
+	{ "many behind few", { 10, 100 }, { 0, 110 } },
+	{ "few behind many", { 100, 10 }, { 0, 110 } },
+	{ "few in pieces", { 40, 0, 0 }, { 8, 8, 24 } },
+	{ "few behind few that are read", { 10, 20, 30 }, { 10, 20, 30 } },
+	{ "few behind few that are read in part",
+	  { 20, 20, 20 },
+	  { 5, 30, 25 } },
+	{ "few again behind many", { 20, 200, 20 }, { 20, 200, 20 } },
+	{ "one behind many that are read in part", { 200, 1 }, { 160, 41 } },
+};
+
+static void a_copy_is_of_the_last_octets(void **state)
+{
+	uint8_t in[200], out[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+		uint64_t put_at = 0, get_at = 0;
+		struct ends e;
+
+		ends_open(&e);
+		for (size_t j = 0; j < ARRAY_LEN(turns[i].put); j++) {
+			size_t len = turns[i].put[j];
+
+			fill(in, put_at, len);
+			assert_row(turns[i].name,
+				   put(&e.writer, in, len) == (ssize_t)len);
+			put_at += len;
+			len = turns[i].get[j];
+			assert_row(turns[i].name,
+				   get(&e.reader, out, len) == (ssize_t)len);
+			assert_row(turns[i].name, is_filled(out, get_at, len));
+			get_at += len;
+		}
+		assert_row(turns[i].name, put_at == get_at);
+		ends_close(&e);
+	}
+}
+
 static void takes_what_fits(void **state)
 {
 	uint8_t *mem = malloc(2 * SIZE);
@@ -278,22 +355,26 @@ static void trusts_its_own_index_only(void **state)
 
 /* ---- at once ---- */
 
-#define TOTAL ((uint64_t)32 << 20)
+struct writing {
+	struct ends *ends;
+	uint64_t total;
+	size_t max; /* octets at a time */
+};
 
 static void *write_all(void *arg)
 {
 	static uint8_t mem[70000];
-	struct ends *e = arg;
+	const struct writing *w = arg;
 	uint64_t at = 0, seed = 5;
 
-	while (at < TOTAL) {
-		size_t len = 1 + test_random(&seed) % sizeof(mem);
+	while (at < w->total) {
+		size_t len = 1 + test_random(&seed) % w->max;
 		ssize_t done;
 
-		if (len > TOTAL - at)
-			len = TOTAL - at;
+		if (len > w->total - at)
+			len = w->total - at;
 		fill(mem, at, len);
-		done = put(&e->writer, mem, len);
+		done = put(&w->ends->writer, mem, len);
 		if (done < 0)
 			return (void *)"an error";
 		if (done == 0)
@@ -303,19 +384,19 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-static void serves_both_ends_at_once(void **state)
+static void write_and_read(uint64_t total, size_t write_max, size_t read_max)
 {
 	static uint8_t mem[50000];
+	struct ends e;
+	struct writing w = { &e, total, write_max };
 	uint64_t at = 0, seed = 9;
 	pthread_t thread;
-	struct ends e;
 	void *bad;
 
-	(void)state;
 	ends_open(&e);
-	assert_int_equal(pthread_create(&thread, NULL, write_all, &e), 0);
-	while (at < TOTAL) {
-		size_t len = 1 + test_random(&seed) % sizeof(mem);
+	assert_int_equal(pthread_create(&thread, NULL, write_all, &w), 0);
+	while (at < total) {
+		size_t len = 1 + test_random(&seed) % read_max;
 		ssize_t done = get(&e.reader, mem, len);
 
 		assert_true(done >= 0);
@@ -329,10 +410,21 @@ static void serves_both_ends_at_once(void **state)
 	ends_close(&e);
 }
 
+static void serves_both_ends_at_once(void **state)
+{
+	(void)state;
+	write_and_read((uint64_t)32 << 20, 70000, 50000);
+	/* The copy beside the index is replaced while it is read. */
+	write_and_read((uint64_t)4 << 20, RNIC_RING_INLINE, 1000);
+	write_and_read((uint64_t)4 << 20, 2 * RNIC_RING_INLINE, 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carries_octets_in_order),
+		cmocka_unit_test(few_octets_are_beside_the_index),
+		cmocka_unit_test(a_copy_is_of_the_last_octets),
 		cmocka_unit_test(takes_what_fits),
 		cmocka_unit_test(walks_iovecs),
 		cmocka_unit_test(throws_away_what_is_there),
