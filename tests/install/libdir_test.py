@@ -5,12 +5,14 @@ libraries in lib64, as on rpm distributions. make install and make uninstall
 accept paths with spaces, and name a directory that cannot be written."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 CMAKE = sys.argv[1]
 SOURCE = os.environ["USIW_SOURCE_DIR"]
+BUILD = os.environ["USIW_BUILD_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -31,11 +33,28 @@ def check(condition, text):
 
 def make(target, build, prefix, destdir="", code=0):
     # The settings of the make that runs the tests do not apply to this one.
-    # Nothing runs long enough to be worth the time of the optimiser.
     return run("make", "-s", "-C", SOURCE, target, f"BUILD={build}",
                f"PREFIX={prefix}", f"DESTDIR={destdir}",
-               "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64 "
-               "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0", code=code, MAKEFLAGS="")
+               f"WERROR={cached('USIW_WERROR')}",
+               "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64", code=code, MAKEFLAGS="")
+
+
+def cached(name):
+    with open(os.path.join(BUILD, "CMakeCache.txt"),
+              encoding="utf-8") as stream:
+        return re.search(rf"^{name}:\w+=(.*)$", stream.read(), re.M).group(1)
+
+
+def take_objects(build):
+    """Objects of the build under test. Ninja compiles anew what its log says
+    has another command."""
+    def ignore(where, names):
+        return [name for name in names
+                if not os.path.isdir(os.path.join(where, name))
+                and not name.endswith(".o")
+                and name not in (".ninja_log", ".ninja_deps")]
+    if os.path.exists(os.path.join(BUILD, ".ninja_log")):
+        shutil.copytree(BUILD, build, ignore=ignore, symlinks=True)
 
 
 def files_below(top):
@@ -91,6 +110,7 @@ def main():
         build = os.path.join(scratch, "build")
         prefix_that_cannot_be_written(build)
         check(not os.path.exists(build), "it was built nevertheless")
+        take_objects(build)
         prefix_with_a_space(build, scratch)
         files_stand_in_lib64(build, os.path.join(scratch, "a top"))
         print(run(sys.executable, "-B", os.path.join(HERE, "prefix_test.py"),

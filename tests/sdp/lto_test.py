@@ -21,7 +21,7 @@ SOURCE = os.path.join(here, "..", "..")
 EXCHANGE = os.path.join(SOURCE, "tests", "install", "package",
                         "sdp-exchange")
 CMAKE, CC = sys.argv.pop(1), sys.argv.pop(1)
-CFLAGS = "-O2 -g -flto=auto -Wp,-U_FORTIFY_SOURCE,-D_FORTIFY_SOURCE=2"
+CFLAGS = "-O2 -flto=auto -Wp,-U_FORTIFY_SOURCE,-D_FORTIFY_SOURCE=2"
 
 
 def run(*words):
@@ -35,7 +35,7 @@ def build(directory):
     """The path of the library."""
     run(CMAKE, "-S", SOURCE, "-B", directory, "-G", "Ninja",
         f"-DCMAKE_C_COMPILER={CC}", f"-DCMAKE_C_FLAGS={CFLAGS}",
-        "-DUSIW_TESTS=OFF")
+        "-DUSIW_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release")
     run(CMAKE, "--build", directory, "--target", "usiw-sdp")
     return os.path.join(directory, "lib", "libsdp.so")
 

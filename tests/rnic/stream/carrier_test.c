@@ -357,7 +357,9 @@ static void changes_while_octets_move(void **state)
 
 	(void)state;
 	for (uint32_t at = 0; at < 300; at = at * 3 + 1) {
-		for (int i = 0; i < 4; i++) {
+		/* With a buffer this small, TCP takes 40 ms for each message
+		 * that still goes by it. */
+		for (int i = 0; i < (at < 40 ? 4 : 2); i++) {
 			struct rnicpair_options opt = usual;
 			struct rnicpair p;
 			uint64_t before;
