@@ -22,6 +22,7 @@
 #include "os/relax.h"
 #include "os/stat.h"
 #include "siw-mpa.h"
+#include "sockets.h"
 #include "visit.h"
 #include "wake.h"
 
@@ -375,6 +376,7 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 
 	util_lock_assert_held(&engine->lead);
 	rnic_engine_remove_wake(engine, source);
+	rnic_engine_forget_busy(engine, source);
 	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->fd, NULL);
 	slot->source = NULL;
 	slot->gen++;
@@ -460,70 +462,33 @@ void rnic_engine_serve_events(struct rnic_engine *engine,
 	engine_due(engine);
 }
 
+/* Return: whether it is a socket that no poll has read lately. */
+static bool engine_note_named(struct rnic_engine *engine, uint64_t token)
+{
+	struct rnic_source *source = source_find(engine, token);
+
+	return source && !source->has_wake &&
+	       engine->source_cnt > RNIC_ENGINE_HOT_MAX &&
+	       rnic_engine_note_busy(engine, source);
+}
+
 /* What epoll knows now.  Return: whether it was anything. */
 static bool engine_pass_epoll(struct rnic_engine *engine)
 {
 	struct epoll_event ev[ENGINE_EVENT_MAX];
-	bool has_any = false;
+	bool has_any = false, has_others = false;
 	int cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX, 0);
 
 	if (rnic_engine_wait_error(cnt))
 		rnic_engine_break(engine, rnic_engine_wait_error(cnt));
-	for (int i = 0; i < cnt; i++)
-		has_any |= engine_serve_event(engine, ev[i].data.u64,
-					      ev[i].events);
-	return has_any;
-}
-
-/* Has the peer sent nothing for long, and is there nothing to be sent? */
-static bool source_is_quiet(const struct rnic_source *source)
-{
-	return source->quiet_cnt >= ENGINE_QUIET_POLLS &&
-	       !(source->events & EPOLLOUT);
-}
-
-static bool engine_has_busy_socket(const struct rnic_engine *engine)
-{
-	const struct rnic_source *source;
-
-	LIST_FOREACH(source, &engine->sources, link)
-	{
-		if (!source->has_wake && !source_is_quiet(source))
-			return true;
-	}
-	return false;
-}
-
-/*
- * The sources that have a socket only; there are few.  To read one takes a
- * system call.  So quiet ones are read by some polls only, while there are
- * others.
- */
-static void engine_pass_sockets(struct rnic_engine *engine)
-{
-	bool skips = engine_has_busy_socket(engine) &&
-		     ++engine->turn_cnt % ENGINE_QUIET_TURNS;
-	struct rnic_source *source, *next;
-
-	for (source = LIST_FIRST(&engine->sources); source; source = next) {
-		next = LIST_NEXT(source, link);
-		if (source->has_wake || (skips && source_is_quiet(source)))
+	for (int i = 0; i < cnt; i++) {
+		if (!engine_serve_event(engine, ev[i].data.u64, ev[i].events))
 			continue;
-		if (source->quiet_cnt < ENGINE_QUIET_POLLS)
-			source->quiet_cnt++;
-		engine->ops->pass(source, EPOLLIN | EPOLLOUT);
+		has_any = true;
+		has_others |= engine_note_named(engine, ev[i].data.u64);
 	}
-}
-
-/* Shall this poll ask epoll for sources with memory?  A thread that has slept
- * on the sockets may poll once and sleep again. */
-static bool engine_asks_epoll(struct rnic_engine *engine)
-{
-	/* relaxed: the thread that set it, or a hint */
-	if (!atomic_load_explicit(&engine->has_slept, memory_order_relaxed))
-		return ++engine->poll_cnt >= engine->poll_gap;
-	atomic_store_explicit(&engine->has_slept, false, memory_order_relaxed);
-	return true;
+	rnic_engine_note_asked(engine, rnic_engine_now_ns(engine), has_others);
+	return has_any;
 }
 
 static void engine_ask_epoll(struct rnic_engine *engine)
@@ -586,16 +551,15 @@ static void engine_pass(struct rnic_engine *engine)
 	uint32_t memory_cnt =
 		atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed);
 	bool has_sockets = engine->source_cnt > memory_cnt;
-	bool is_due = memory_cnt && engine_asks_epoll(engine);
+	bool is_due = memory_cnt && (rnic_engine_take_slept(engine) ||
+				     rnic_engine_is_asked_late(engine) ||
+				     ++engine->poll_cnt >= engine->poll_gap);
 	bool has_news = memory_cnt && engine_look(engine);
 
 	if (has_sockets &&
-	    engine_asks_for_sockets(engine, memory_cnt, has_news)) {
-		if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX)
-			engine_pass_sockets(engine);
-		else
-			is_due = true;
-	}
+	    engine_asks_for_sockets(engine, memory_cnt, has_news) &&
+	    rnic_engine_pass_sockets(engine))
+		is_due = true;
 	if (is_due)
 		engine_ask_epoll(engine);
 	rnic_engine_serve_bells(engine);
@@ -756,6 +720,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	TAILQ_INIT(&engine->hot);
 	engine->slot_free = UINT32_MAX;
 	engine->poll_gap = 1;
+	engine->turn_gap = 1;
 	atomic_init(&engine->post_cpu, -1);
 	atomic_init(&engine->ref_cnt, 1);
 	engine->rx_pool.size =

@@ -34,14 +34,6 @@
 
 #include "object.h"
 
-/* Sockets that a polling thread reads without asking epoll first. */
-#define RNIC_ENGINE_HOT_MAX 4
-
-/* One that has been read so often in vain is read by one poll in some turns,
- * while another one is not quiet. */
-#define ENGINE_QUIET_POLLS 256u
-#define ENGINE_QUIET_TURNS 8u
-
 /* A poll that finds no news in memory looks so often again, if one of so many
  * polls before did. */
 #define ENGINE_LOOKS 8

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
+#include "sockets.h"
 #include "wake.h"
 
 /* Rounds in which a source that cannot be put to sleep is served again. */
@@ -42,6 +43,7 @@ int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 	ev.data.u64 = wake_token(engine, slot);
 	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, wake_fd, &ev) < 0)
 		return -errno;
+	rnic_engine_forget_busy(engine, source);
 	source->wake_fd = wake_fd;
 	source->has_wake = true;
 	source->is_asleep = true;

@@ -134,6 +134,8 @@ struct rnic_alone {
 	_Atomic bool is_alone;	  /* this post came some time after it */
 };
 
+#define RNIC_ENGINE_BUSY_MAX 4
+
 struct rnic_engine {
 	struct util_lock lead;
 	int epfd;
@@ -192,9 +194,15 @@ struct rnic_engine {
 	struct rnic_hot_list hot; /* latest first */
 	uint32_t hot_cnt;
 	struct rnic_wakes wakes;
-	bool is_restless;  /* not all of them are asleep */
-	bool has_arrival;  /* since the completion thread looked last */
+	bool is_restless; /* not all of them are asleep */
+	bool has_arrival; /* since the completion thread looked last */
+	/* Of many sources with a socket only, those that had octets lately, the
+	 * latest first: sockets.h. */
+	struct rnic_source *busy[RNIC_ENGINE_BUSY_MAX];
+	uint32_t busy_cnt;
 	uint32_t turn_cnt; /* polls while a socket was busy */
+	uint32_t turn_gap; /* so many until one asks epoll for others */
+	uint64_t asked_ns; /* when a poll asked epoll last */
 	uint32_t vain_cnt; /* polls since news in memory, up to a limit */
 	uint32_t poll_cnt; /* polls since one asked epoll */
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */

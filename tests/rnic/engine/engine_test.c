@@ -19,6 +19,7 @@
 
 #include "mem/context.h"
 #include "engine/engine.h"
+#include "engine/sockets.h"
 #include "engine/wake.h"
 #include "qp/qp.h"
 #include "rawpeer.h"

@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "engine/hot.h"
+#include "engine/sockets.h"
 #include "engine/thread.h"
 #include "engine/wake.h"
 #include "until.h"
@@ -382,43 +383,6 @@ static void news_puts_off_the_look_at_one_socket(void **state)
 {
 	(void)state;
 	put_off_the_question_for_sockets(1);
-}
-
-static void poll_times(struct fake *fake, uint32_t cnt, bool has_octets)
-{
-	for (uint32_t i = 0; i < cnt; i++) {
-		rnic_engine_poll(engine);
-		if (has_octets)
-			fake->source.quiet_cnt = 0;
-	}
-}
-
-/* A quiet socket is read by few polls while another one is busy, and by all
- * when that is quiet, too, or if it has something to send. */
-static void quiet_sockets_are_read_seldom(void **state)
-{
-	static struct fake plain[2];
-	struct fake *busy = &plain[0], *quiet = &plain[1];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		fake_open_socket(&plain[i]);
-	poll_times(busy, ENGINE_QUIET_POLLS, true);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS);
-	poll_times(busy, 10 * ENGINE_QUIET_TURNS, true);
-	assert_int_equal(busy->pass_cnt,
-			 ENGINE_QUIET_POLLS + 10 * ENGINE_QUIET_TURNS);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS + 10);
-	quiet->source.events |= EPOLLOUT;
-	poll_times(busy, 10, true);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS + 20);
-	quiet->source.events &= ~(uint32_t)EPOLLOUT;
-	poll_times(busy, ENGINE_QUIET_POLLS, false);
-	quiet->pass_cnt = 0;
-	poll_times(busy, 10, false);
-	assert_int_equal(quiet->pass_cnt, 10);
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		fake_close_socket(&plain[i]);
 }
 
 /* A million sources would cost a poll no more than these. */
@@ -804,7 +768,6 @@ int main(void)
 		HOT_TEST(polls_that_find_the_woken_ask_again),
 		HOT_TEST(news_puts_off_the_question_for_many_sockets),
 		ONE_TEST(news_puts_off_the_look_at_one_socket),
-		NONE_TEST(quiet_sockets_are_read_seldom),
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Sources that have a socket only: which of them a poll reads.
+ *
+ * To read one takes a system call, and so does epoll, which knows all of them.
+ * If there are few, a poll reads each, and quiet ones seldom.  If there are
+ * many, it reads those that epoll has named lately, and asks epoll seldom, as
+ * long as it names no other.  So a busy connection costs the same among many
+ * idle ones as alone.
+ *
+ * All under the lead.
+ */
+#ifndef RNIC_ENGINE_SOCKETS_H
+#define RNIC_ENGINE_SOCKETS_H
+
+#include "object.h"
+
+/* So many are few. */
+#define RNIC_ENGINE_HOT_MAX 4
+
+/* One that has been read so often in vain is quiet. */
+#define ENGINE_QUIET_POLLS 256u
+/* So many polls pass between two that read quiet ones, while a source is not
+ * quiet. */
+#define ENGINE_QUIET_TURNS 8u
+/* ... and, if there are many, between two that ask epoll: at most.  The number
+ * doubles with each that is told of none but those that are read anyway. */
+#define ENGINE_BUSY_TURNS 32u
+/* For at most so long, polls that know the time do not ask epoll. */
+#define ENGINE_UNASKED_NS 50000u
+
+/*
+ * Polls that do not ask epoll are counted, and a thread may do other things in
+ * between.  Is it long since epoll was asked, as far as this poll knows the
+ * time?  Polls that come slowly do.
+ */
+static inline bool rnic_engine_is_asked_late(const struct rnic_engine *engine)
+{
+	/* The clock of a test may be set back. */
+	return engine->now_ns && (int64_t)(engine->now_ns - engine->asked_ns) >=
+					 (int64_t)ENGINE_UNASKED_NS;
+}
+
+/* Has a thread slept on epfd since the last poll that asked?  It may poll once,
+ * and sleep again. */
+static inline bool rnic_engine_take_slept(struct rnic_engine *engine)
+{
+	/* relaxed: the thread that set it, or a hint */
+	if (!atomic_load_explicit(&engine->has_slept, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&engine->has_slept, false, memory_order_relaxed);
+	return true;
+}
+
+/* Reads.  Return: whether epoll has to be asked for others. */
+bool rnic_engine_pass_sockets(struct rnic_engine *engine);
+
+/* Epoll has named this one.  Return: whether no poll has read it lately. */
+bool rnic_engine_note_busy(struct rnic_engine *engine,
+			   struct rnic_source *source);
+
+/* Epoll has been asked at that time. */
+void rnic_engine_note_asked(struct rnic_engine *engine, uint64_t now_ns,
+			    bool has_named_others);
+
+/* It goes, or has memory now. */
+void rnic_engine_forget_busy(struct rnic_engine *engine,
+			     const struct rnic_source *source);
+
+#endif
