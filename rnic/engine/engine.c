@@ -468,7 +468,7 @@ static bool engine_note_named(struct rnic_engine *engine, uint64_t token)
 	struct rnic_source *source = source_find(engine, token);
 
 	return source && !source->has_wake &&
-	       engine->source_cnt > RNIC_ENGINE_HOT_MAX &&
+	       engine->source_cnt > ENGINE_FEW_SOCKETS &&
 	       rnic_engine_note_busy(engine, source);
 }
 
@@ -552,7 +552,7 @@ static void engine_pass(struct rnic_engine *engine)
 		atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed);
 	bool has_sockets = engine->source_cnt > memory_cnt;
 	bool is_due = memory_cnt && (rnic_engine_take_slept(engine) ||
-				     rnic_engine_is_asked_late(engine) ||
+				     rnic_engine_is_question_due(engine) ||
 				     ++engine->poll_cnt >= engine->poll_gap);
 	bool has_news = memory_cnt && engine_look(engine);
 

@@ -120,13 +120,13 @@ void rnic_engine_note_asked(struct rnic_engine *engine, uint64_t now_ns,
 
 bool rnic_engine_pass_sockets(struct rnic_engine *engine)
 {
-	if (engine->source_cnt <= RNIC_ENGINE_HOT_MAX) {
+	if (engine->source_cnt <= ENGINE_FEW_SOCKETS) {
 		pass_all(engine);
 		return false;
 	}
 	/* Epoll names those as well that would be read. */
 	if (!engine->busy_cnt || rnic_engine_take_slept(engine) ||
-	    rnic_engine_is_asked_late(engine) ||
+	    rnic_engine_is_question_due(engine) ||
 	    ++engine->turn_cnt >= engine->turn_gap)
 		return true;
 	pass_busy(engine);

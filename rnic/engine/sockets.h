@@ -15,8 +15,8 @@
 
 #include "object.h"
 
-/* So many are few. */
-#define RNIC_ENGINE_HOT_MAX 4
+/* So many sources are few. */
+#define ENGINE_FEW_SOCKETS 4
 
 /* One that has been read so often in vain is quiet. */
 #define ENGINE_QUIET_POLLS 256u
@@ -30,11 +30,11 @@
 #define ENGINE_UNASKED_NS 50000u
 
 /*
- * Polls that do not ask epoll are counted, and a thread may do other things in
- * between.  Is it long since epoll was asked, as far as this poll knows the
- * time?  Polls that come slowly do.
+ * Gaps are counted in polls, and a thread may do other things between two.  So
+ * one that knows the time asks epoll if that was long ago.  Polls that come
+ * slowly know it.
  */
-static inline bool rnic_engine_is_asked_late(const struct rnic_engine *engine)
+static inline bool rnic_engine_is_question_due(const struct rnic_engine *engine)
 {
 	/* The clock of a test may be set back. */
 	return engine->now_ns && (int64_t)(engine->now_ns - engine->asked_ns) >=

@@ -295,7 +295,7 @@ static void a_poll_before_the_sleep_may_be_the_only_one(void **state)
 
 static void polls_many_streams(void **state)
 {
-	enum { CNT = RNIC_ENGINE_HOT_MAX * 3 };
+	enum { CNT = ENGINE_FEW_SOCKETS * 3 };
 	struct rnic_qp *qp[CNT][2];
 	struct rnicpair *p = *state;
 	uint32_t async;

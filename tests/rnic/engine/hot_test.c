@@ -351,7 +351,7 @@ static void polls_that_find_the_woken_ask_again(void **state)
  * read @cnt sockets or ask epoll for them. */
 static void put_off_the_question_for_sockets(size_t cnt)
 {
-	static struct fake plain[RNIC_ENGINE_HOT_MAX + 1];
+	static struct fake plain[ENGINE_FEW_SOCKETS + 1];
 
 	for (size_t i = 0; i < cnt; i++)
 		fake_open_socket(&plain[i]);
@@ -376,7 +376,7 @@ static void put_off_the_question_for_sockets(size_t cnt)
 static void news_puts_off_the_question_for_many_sockets(void **state)
 {
 	(void)state;
-	put_off_the_question_for_sockets(RNIC_ENGINE_HOT_MAX + 1);
+	put_off_the_question_for_sockets(ENGINE_FEW_SOCKETS + 1);
 }
 
 static void news_puts_off_the_look_at_one_socket(void **state)
