@@ -58,8 +58,11 @@ void util_lock_beside(struct util_lock *lock);
 /* Return: true: the lock was taken.  The rank is not checked. */
 bool util_trylock(struct util_lock *lock);
 
-/* A seq_cst operation: a thread that does not get the lock after a fence is
- * followed by what the caller loads in the same order. */
+/*
+ * This is a seq_cst operation.  Another thread may store a note, execute a
+ * seq_cst fence, and then fail to get the lock.  The holder sees that note if
+ * it loads it by a seq_cst operation after this call.
+ */
 void util_unlock(struct util_lock *lock);
 
 /* Return: true: a thread holds the lock, or held it a moment ago. */

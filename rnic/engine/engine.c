@@ -111,9 +111,9 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 		if (wakes.cnt)
 			engine_wake(engine, &wakes);
 		/*
-		 * seq_cst, as util_unlock() is; pairs with the fence in
-		 * engine_lead_or_bell(): a bell pushed by a thread that failed
-		 * to get the lead is seen here.
+		 * seq_cst, as util_unlock() asks for; pairs with the fences in
+		 * engine_lead_or_bell() and engine_bell_waits(): a bell pushed
+		 * by a thread that failed to get the lead is seen here.
 		 */
 		if (!atomic_load_explicit(&engine->bells, memory_order_seq_cst))
 			return;

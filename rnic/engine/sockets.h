@@ -20,11 +20,12 @@
 
 /* One that has been read so often in vain is quiet. */
 #define ENGINE_QUIET_POLLS 256u
-/* So many polls pass between two that read quiet ones, while a source is not
- * quiet. */
+/* If there are few: one poll in so many reads quiet ones, while another one is
+ * not quiet. */
 #define ENGINE_QUIET_TURNS 8u
-/* ... and, if there are many, between two that ask epoll: at most.  The number
- * doubles with each that is told of none but those that are read anyway. */
+/* If there are many: at least one poll in so many asks epoll.  After an answer
+ * with a source that was not read anyway the next poll asks again, and each
+ * time that there is none the gap doubles up to this. */
 #define ENGINE_BUSY_TURNS 32u
 /* For at most so long, polls that know the time do not ask epoll. */
 #define ENGINE_UNASKED_NS 50000u
