@@ -389,7 +389,12 @@ def kernel_table():
 
 
 def kernel_peers(tool, **args):
-    return peer("siw", tool, "siw", **args) + peer("rxe", tool, "rxe", **args)
+    """The guest's rxe hangs in a ping-pong with events (Linux 6.1), and its
+    programs cannot be ended then."""
+    siw = peer("siw", tool, "siw", **args)
+    if args.get("is_event"):
+        return siw
+    return siw + peer("rxe", tool, "rxe", **args)
 
 
 # ---- two builds --------------------------------------------------------------------
