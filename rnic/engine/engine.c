@@ -138,13 +138,15 @@ void rnic_engine_unlead(struct rnic_engine *engine)
 		engine->ops->all_due(engine);
 }
 
-/* Return: whether this thread leads, and shall serve @bell.  Otherwise the bell
- * is rung: the leader serves it. */
+/* @bell: NULL: it has been rung.  Return: whether this thread leads, and shall
+ * serve @bell.  Otherwise the bell is rung: the leader serves it. */
 static bool engine_lead_or_bell(struct rnic_engine *engine,
 				struct rnic_bell *bell)
 {
 	if (engine_try_lead(engine))
 		return true;
+	if (!bell)
+		return false;
 	rnic_engine_bell(engine, bell);
 	/* Pairs with rnic_engine_unlead_beside(), and with the fence in
 	 * engine_is_unserved(). */
@@ -153,7 +155,7 @@ static bool engine_lead_or_bell(struct rnic_engine *engine,
 }
 
 /*
- * @bell: to be served; NULL: it has been rung.
+ * @bell: as engine_lead_or_bell().
  * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
  *   if there is nothing to hand the CPU over for.
  * Return: whether this thread could lead; otherwise the leader serves.
@@ -165,8 +167,7 @@ static bool engine_serve_ring(struct rnic_engine *engine,
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
 			      memory_order_relaxed);
-	if (bell ? !engine_lead_or_bell(engine, bell)
-		 : !engine_try_lead(engine))
+	if (!engine_lead_or_bell(engine, bell))
 		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
 	rnic_engine_serve_bells(engine);

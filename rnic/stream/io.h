@@ -39,11 +39,13 @@ void rnic_stream_refuse(struct rnic_stream *stream);
 /* Send what is prepared until TCP is full.  Return: 0; -errno. */
 int rnic_stream_flush(struct rnic_stream *stream);
 
-/* The end of a pass: give idle staging back, and rnic_stream_watch(). */
+/* The end of a pass: rnic_stream_return_staging(), unless the stream needs it
+ * again soon, and rnic_stream_watch(). */
 void rnic_stream_settle(struct rnic_stream *stream);
 
 /* Staging goes back to the engine, if nothing is in it. */
 void rnic_stream_return_staging(struct rnic_stream *stream);
+
 /* Ask epoll for the events that can be acted on. */
 void rnic_stream_watch(struct rnic_stream *stream);
 

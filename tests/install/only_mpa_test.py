@@ -51,7 +51,8 @@ def build(cmake, cc, work, isal):
     run(cmake, "-S", os.environ["USIW_SOURCE_DIR"], "-B", tree,
         "-G", "Unix Makefiles", f"-DCMAKE_C_COMPILER={cc}",
         f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DUSIW_ONLY_MPA=ON",
-        "-DUSIW_WERROR=ON", "-DCMAKE_BUILD_TYPE=Release", env=env)
+        "-DUSIW_WERROR=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG", env=env)
     run(cmake, "--build", tree, "-j2", env=env)
     run(os.path.join(tree, "bin", "example-frame"))
     check_foreign(tree)

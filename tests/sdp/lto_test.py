@@ -35,7 +35,7 @@ def build(directory):
     """The path of the library."""
     run(CMAKE, "-S", SOURCE, "-B", directory, "-G", "Ninja",
         f"-DCMAKE_C_COMPILER={CC}", f"-DCMAKE_C_FLAGS={CFLAGS}",
-        "-DUSIW_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release")
+        "-DUSIW_TESTS=OFF", "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-DNDEBUG")
     run(CMAKE, "--build", directory, "--target", "usiw-sdp")
     return os.path.join(directory, "lib", "libsdp.so")
 
