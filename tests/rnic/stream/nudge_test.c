@@ -81,10 +81,20 @@ static void sends_and_adds(struct stage *st)
 	work_one(st, USIW_WR_FETCH_ADD, USIW_SQE_SIGNALED);
 }
 
+/* Both sides have one device, and the engine of each reads it. */
+static void set_persona(struct stage *st, enum rnic_persona persona)
+{
+	for (int i = 0; i < 2; i++)
+		rnic_engine_lead(st->p.side[i].ctx->engine);
+	st->s->ctx->dev->persona = persona;
+	for (int i = 0; i < 2; i++)
+		rnic_engine_unlead(st->p.side[i].ctx->engine);
+}
+
 static void sends_as_channel_adapter(struct stage *st)
 {
 	sends(st);
-	st->s->ctx->dev->persona = RNIC_PERSONA_CA;
+	set_persona(st, RNIC_PERSONA_CA);
 }
 
 /* Other work that may complete into the CQ. */
@@ -161,8 +171,8 @@ static void stage_close(struct stage *st)
 {
 	uint32_t events;
 
+	set_persona(st, RNIC_PERSONA_RNIC);
 	rnic_engine_lead(st->s->ctx->engine);
-	st->s->ctx->dev->persona = RNIC_PERSONA_RNIC;
 	st->s->qp->recv_cq = st->s->rcq;
 	rnic_engine_unlead(st->s->ctx->engine);
 	if (st->other)

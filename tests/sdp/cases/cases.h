@@ -211,6 +211,10 @@ void sleeper_start_asleep(struct sleeper *sleeper, void (*run)(void *),
 			  void *arg);
 /* Whether it sleeps; false: the call has returned, and the thread has ended. */
 bool sleeper_sleeps(struct sleeper *sleeper);
+/* Sends @sig until the call has returned, and ends the thread.  One signal is
+ * not enough for a call that also sleeps where it has to continue: in
+ * pthread_create(), for example. */
+void sleeper_interrupt(struct sleeper *sleeper, int sig);
 void sleeper_end(struct sleeper *sleeper);
 
 /* Thread functions that print their result: recv() of up to 10 octets, send()

@@ -185,8 +185,7 @@ static void dialling_interrupt(struct dialling *d)
 {
 	catch_signal(SIGUSR1, 0);
 	dialling_start(d);
-	pthread_kill(d->sleeper.thread, SIGUSR1);
-	sleeper_end(&d->sleeper);
+	sleeper_interrupt(&d->sleeper, SIGUSR1);
 }
 
 static void blocking_waits(void)

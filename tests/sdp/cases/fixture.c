@@ -532,6 +532,15 @@ bool sleeper_sleeps(struct sleeper *sleeper)
 	return true;
 }
 
+void sleeper_interrupt(struct sleeper *sleeper, int sig)
+{
+	while (!atomic_load_explicit(&sleeper->is_over, memory_order_relaxed)) {
+		pthread_kill(sleeper->thread, sig);
+		nap();
+	}
+	sleeper_end(sleeper);
+}
+
 void sleeper_end(struct sleeper *sleeper)
 {
 	NEED(pthread_join(sleeper->thread, NULL) == 0);
