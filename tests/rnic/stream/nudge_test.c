@@ -81,22 +81,6 @@ static void sends_and_adds(struct stage *st)
 	work_one(st, USIW_WR_FETCH_ADD, USIW_SQE_SIGNALED);
 }
 
-/* Both sides have one device, and the engine of each reads it. */
-static void set_persona(struct stage *st, enum rnic_persona persona)
-{
-	for (int i = 0; i < 2; i++)
-		rnic_engine_lead(st->p.side[i].ctx->engine);
-	st->s->ctx->dev->persona = persona;
-	for (int i = 0; i < 2; i++)
-		rnic_engine_unlead(st->p.side[i].ctx->engine);
-}
-
-static void sends_as_channel_adapter(struct stage *st)
-{
-	sends(st);
-	set_persona(st, RNIC_PERSONA_CA);
-}
-
 /* Other work that may complete into the CQ. */
 static void sends_and_has_other_work(struct stage *st)
 {
@@ -133,32 +117,39 @@ static const struct row {
 	void (*work)(struct stage *st);
 	uint32_t len; /* octets that the peer writes */
 	bool is_nudged;
+	enum rnic_persona persona;
 } rows[] = {
-	{ "sends, and gets a credit", sends, CREDIT_LEN, true },
-	{ "not all signalled", sends_without_completion, CREDIT_LEN, true },
-	{ "sends and writes", sends_and_writes, CREDIT_LEN, true },
-	{ "three octets", sends, 3, false },
-	{ "five octets", sends, 5, false },
-	{ "eight octets", sends, 8, false },
-	{ "a page", sends, 4096, false },
-	{ "has done nothing", nothing, CREDIT_LEN, false },
-	{ "writes only", writes, CREDIT_LEN, false },
-	{ "reads", sends_and_reads, CREDIT_LEN, false },
-	{ "atomics", sends_and_adds, CREDIT_LEN, false },
-	{ "persona ca", sends_as_channel_adapter, CREDIT_LEN, false },
-	{ "work of another QP", sends_and_has_other_work, CREDIT_LEN, false },
-	{ "a receive", sends_and_has_a_receive, CREDIT_LEN, false },
-	{ "a completion is there", has_not_polled, CREDIT_LEN, false },
+	{ "sends, and gets a credit", sends, .len = CREDIT_LEN,
+	  .is_nudged = true },
+	{ "not all signalled", sends_without_completion, .len = CREDIT_LEN,
+	  .is_nudged = true },
+	{ "sends and writes", sends_and_writes, .len = CREDIT_LEN,
+	  .is_nudged = true },
+	{ "three octets", sends, .len = 3 },
+	{ "five octets", sends, .len = 5 },
+	{ "eight octets", sends, .len = 8 },
+	{ "a page", sends, .len = 4096 },
+	{ "has done nothing", nothing, .len = CREDIT_LEN },
+	{ "writes only", writes, .len = CREDIT_LEN },
+	{ "reads", sends_and_reads, .len = CREDIT_LEN },
+	{ "atomics", sends_and_adds, .len = CREDIT_LEN },
+	{ "persona ca", sends, .len = CREDIT_LEN, .persona = RNIC_PERSONA_CA },
+	{ "work of another QP", sends_and_has_other_work, .len = CREDIT_LEN },
+	{ "a receive", sends_and_has_a_receive, .len = CREDIT_LEN },
+	{ "a completion is there", has_not_polled, .len = CREDIT_LEN },
 };
 
-static void stage_open(struct stage *st)
+static void stage_open(struct stage *st, enum rnic_persona persona)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 
 	memset(st, 0, sizeof(*st));
 	opt.has_chan = true;
-	rnicpair_open(&st->p, &opt);
+	rnicpair_open_idle(&st->p, &opt);
 	st->s = &st->p.side[1];
+	/* Both sides have one device.  No engine reads it yet. */
+	st->s->ctx->dev->persona = persona;
+	rnicpair_connect(&st->p);
 	for (uint64_t i = 0; i < 8; i++) {
 		struct usiw_sge sge = rnicpair_sge(&st->p.side[0], 8192, 64);
 
@@ -171,7 +162,6 @@ static void stage_close(struct stage *st)
 {
 	uint32_t events;
 
-	set_persona(st, RNIC_PERSONA_RNIC);
 	rnic_engine_lead(st->s->ctx->engine);
 	st->s->qp->recv_cq = st->s->rcq;
 	rnic_engine_unlead(st->s->ctx->engine);
@@ -228,7 +218,7 @@ static void only_a_reader_that_would_hang_is_woken(void **state)
 		struct stage st;
 
 		print_message("%s\n", rows[i].name);
-		stage_open(&st);
+		stage_open(&st, rows[i].persona);
 		rows[i].work(&st);
 		arm(st.s);
 		write_credit(&st, rows[i].len);
@@ -250,7 +240,7 @@ static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 	struct usiw_comp_event ev;
 	struct stage st;
 
-	stage_open(&st);
+	stage_open(&st, RNIC_PERSONA_RNIC);
 	sends(&st);
 	for (uint32_t looks = 1; looks < 4; looks++) {
 		st.s->buf[CREDIT_LEN - 1] = 0;
