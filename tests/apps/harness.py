@@ -31,7 +31,7 @@ MEMLOCK = 65536
 SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
 SANITIZER_SAYS = re.compile(
-    r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
+    rb"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
 ERROR_SAYS = re.compile(r"fail|error|could ?n|unable|abort|assert", re.I)
 PERSONA = []  # arguments of `usiw run`
 CASE = threading.local()  # .name: of what main() runs, for messages
@@ -109,8 +109,10 @@ class Counters:
     def pages(self):
         pages = {}
         for name in os.listdir(self.directory):
-            page = read_page(os.path.join(self.directory, name))
-            if page is not None and name.startswith("usiw."):
+            # Beside them lie the pages of SDP, which are 16 MiB long.
+            page = read_page(os.path.join(self.directory, name)) \
+                if name.startswith("usiw.") else None
+            if page is not None:
                 pages[int(name[5:])] = page
         return pages
 
@@ -219,9 +221,13 @@ class Program:
         self.env = env or {}
         test.programs.append(self)
 
-    def text(self):
+    def octets(self):
+        """The output as it is: some programs print files."""
         with open(self.output_path, "rb") as f:
-            return f.read().decode(errors="replace")
+            return f.read()
+
+    def text(self):
+        return self.octets().decode(errors="replace")
 
     def told(self):
         """The last line that tells of an error, or else the last line. Standard
@@ -269,8 +275,9 @@ class Program:
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name} still runs after "
                           f"{timeout * SLOW:.0f} s: {self.told()}") from None
-        check(codes is None or code in codes,
-              f"{self.name} ended with {code}, not {codes}: {self.told()}")
+        if codes is not None and code not in codes:
+            raise Failure(f"{self.name} ended with {code}, not {codes}: "
+                          f"{self.told()}")
         return code
 
     def signal(self, number):
@@ -332,8 +339,10 @@ class Test:
     def check_outputs(self):
         """Errors reported by sanitizers count, however a program ended."""
         for program in self.programs:
-            found = SANITIZER_SAYS.search(program.text())
-            check(not found, f"{program.name}: {found and found.group(0)}")
+            found = SANITIZER_SAYS.search(program.octets())
+            if found:
+                raise Failure(f"{program.name}: "
+                              f"{found.group(0).decode(errors='replace')}")
 
     def conclude(self, kind, value, states):
         if kind and kind is not Skip:
