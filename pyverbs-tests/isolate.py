@@ -7,12 +7,14 @@ forked child, so a crash, a hang or a leaked object ends with its test.
 import contextlib
 import ctypes
 import fcntl
+import gc
 import os
 import pickle
 import select
 import signal
 import socket
 import struct
+import sys
 import tempfile
 import time
 import traceback
@@ -122,6 +124,16 @@ def tests_in(suite):
             yield entry
 
 
+def end():
+    """Ends the process like a program in C, with what libraries do at its end.
+    The end of Python would touch, and so copy, all that the parent has
+    loaded."""
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.PyDLL(None).exit(0)
+
+
 class Child:
     """A test that runs in its process."""
 
@@ -140,8 +152,7 @@ class Child:
             os.close(writer)
 
     def work(self, is_alone):
-        """In the child: runs the test, reports the result, and ends like a
-        program."""
+        """In the child: runs the test, reports the result, and ends."""
         os.setsid()
         if is_alone:
             enter_namespace()
@@ -152,6 +163,7 @@ class Child:
         outcome = watcher.outcome or Outcome("error", "no result")
         with os.fdopen(self.answer, "wb") as pipe:
             pickle.dump(outcome, pipe)
+        end()
 
     def kill(self):
         """Also kills what the test has started."""
@@ -189,19 +201,20 @@ def run(tests, jobs, limit, tell):
     """Runs each test in a child, `jobs` at a time, each for at most `limit`
     seconds. Calls tell(test, outcome) when one ends. Without network
     namespaces tests share ports, so they run one after the other, also beside
-    other calls of this function. Returns True in a child that is done: the
-    caller must then exit at once like a program."""
+    other calls of this function."""
+    # A child's garbage collector would visit, and so copy, all that the parent
+    # has loaded.
+    gc.freeze()
     is_alone = has_namespaces()
     if is_alone:
-        return run_beside(tests, jobs, limit, tell, is_alone)
+        run_beside(tests, jobs, limit, tell, is_alone)
+        return
     print("no network namespaces here: one test at a time")
     for test in tests:
         # A lock needs a file that exists for every user.
         with open(__file__, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if run_beside([test], 1, limit, tell, is_alone):
-                return True
-    return False
+            run_beside([test], 1, limit, tell, is_alone)
 
 
 def run_beside(tests, jobs, limit, tell, is_alone):
@@ -213,7 +226,6 @@ def run_beside(tests, jobs, limit, tell, is_alone):
             child = Child(waiting.pop(0), limit)
             if child.is_child:
                 child.work(is_alone)
-                return True
             running.append((child, os.pidfd_open(child.pid)))
         first = min(child.deadline for child, _ in running)
         ready = select.select([fd for _, fd in running], [], [],
@@ -227,4 +239,3 @@ def run_beside(tests, jobs, limit, tell, is_alone):
             os.close(fd)
             tell(child.test, child.collect(fd not in ready))
         running = going
-    return False
