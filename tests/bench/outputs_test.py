@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """bench/outputs.py: the output of real programs."""
+import types
 import unittest
+from unittest import mock
 
 import place  # noqa: F401
 import outputs
@@ -82,6 +84,27 @@ class Outputs(unittest.TestCase):
         self.assertEqual(
             outputs.perftest_bandwidth(rows(PERFTEST_BANDWIDTH)),
             {"MiB/s": 389.29, "M/s": 0.006229})
+
+    def tries(self, said):
+        """How often a pair is started that fails and says this."""
+        sample = types.SimpleNamespace(programs=[])
+
+        def fail(*_, **__):
+            sample.programs.append(mock.Mock(text=lambda: said))
+            raise ways.perftest.harness.Failure("an empty row")
+
+        with mock.patch.object(ways.perftest, "pair_once", fail):
+            with self.assertRaises(ways.perftest.harness.Failure):
+                ways.perftest.pair(sample, "ib_send_bw", [])
+        return len(sample.programs)
+
+    def test_perftest_is_run_again_without_a_clock(self):
+        for said, tries in (
+                ("Can't produce a report", ways.perftest.TRIES),
+                ("Correlation coefficient r^2: 0.546466 < 0.9",
+                 ways.perftest.TRIES),
+                ("Unable to create QP.", 1)):
+            self.assertEqual(self.tries(said), tries, said)
 
     def test_fi_pingpong(self):
         self.assertEqual(outputs.fi_pingpong(FI_PINGPONG), {"p50": 276.24})
