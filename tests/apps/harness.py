@@ -109,9 +109,9 @@ class Counters:
     def pages(self):
         pages = {}
         for name in os.listdir(self.directory):
-            # Beside them lie the pages of SDP, which are 16 MiB long.
-            page = read_page(os.path.join(self.directory, name)) \
-                if name.startswith("usiw.") else None
+            if not name.startswith("usiw."):
+                continue  # SDP's, of 16 MiB each
+            page = read_page(os.path.join(self.directory, name))
             if page is not None:
                 pages[int(name[5:])] = page
         return pages

@@ -36,11 +36,9 @@ def memcached():
         test.run("write", ["memccp", f"--servers={at}", "--set", path])
         read = test.run("read", ["memccat", f"--servers={at}",
                                  os.path.basename(path)])
-        with open(read.output_path, "rb") as f:
-            got = f.read()
         # It adds a line end to the value.
         with open(path, "rb") as f:
-            check(got.rstrip(b"\n") == f.read().rstrip(b"\n"),
+            check(read.octets().rstrip(b"\n") == f.read().rstrip(b"\n"),
                   "other octets came")
         load = test.run("load", [
             "memcaslap", "-s", at, "-T", 2, "-c", 16, "-x", 4000, "-F", test.file("load", MEMCASLAP)],
