@@ -170,9 +170,12 @@ static bool engine_serve_ring(struct rnic_engine *engine,
 	if (!engine_lead_or_bell(engine, bell))
 		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);
+	engine->poll_turn = 0;
+	engine->may_leave = true;
 	rnic_engine_serve_bells(engine);
 	if (bell)
 		bell->serve(bell);
+	engine->may_leave = false;
 	if (ret_handover && !rnic_engine_handover_begin(engine, ret_handover))
 		ret_handover->read = NULL;
 	rnic_engine_unlead(engine);
@@ -651,6 +654,16 @@ static void engine_poll(struct rnic_engine *engine)
 	engine_pass(engine);
 }
 
+static uint32_t engine_begin_turn(struct rnic_engine *engine)
+{
+	/* relaxed: a hint */
+	if (atomic_load_explicit(&engine->has_left, memory_order_relaxed))
+		atomic_store_explicit(&engine->has_left, false,
+				      memory_order_relaxed);
+	engine->turn_no += 2; /* odd, so never 0 */
+	return engine->turn_no;
+}
+
 void rnic_engine_poll(struct rnic_engine *engine)
 {
 	UTIL_KEEP_ERRNO();
@@ -658,7 +671,10 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	rnic_yield_note_poll(&engine->yield);
+	engine->poll_turn = engine_begin_turn(engine);
+	engine->may_leave = true;
 	engine_poll(engine);
+	engine->may_leave = false;
 	rnic_engine_unlead(engine);
 }
 
@@ -722,6 +738,7 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->slot_free = UINT32_MAX;
 	engine->poll_gap = 1;
 	engine->turn_gap = 1;
+	engine->turn_no = 1;
 	atomic_init(&engine->post_cpu, -1);
 	atomic_init(&engine->ref_cnt, 1);
 	engine->rx_pool.size =

@@ -39,6 +39,10 @@
 #define ENGINE_LOOKS 8
 #define ENGINE_LOOK_POLLS 16u
 
+/* If a poll has left octets unread, one in so many polls makes a pass although
+ * it finds completions. */
+#define ENGINE_LEFT_POLLS 4u
+
 #define ENGINE_EVENT_MAX 64
 /* At most this many posts in a row may share one transmission. */
 #define ENGINE_BURST_MAX 16
@@ -105,6 +109,21 @@ static inline bool rnic_engine_wants_pass(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->wants_pass, memory_order_relaxed);
 }
 
+/* The same for a poll that the caller has begun: octets were left for it, or
+ * for one of the next. */
+static inline bool rnic_engine_is_left_due(struct rnic_engine *engine)
+{
+	uint8_t cnt;
+
+	/* relaxed, all: polls of several threads at once may count as one */
+	if (!atomic_load_explicit(&engine->has_left, memory_order_relaxed))
+		return false;
+	cnt = atomic_load_explicit(&engine->left_cnt, memory_order_relaxed);
+	cnt++;
+	atomic_store_explicit(&engine->left_cnt, cnt, memory_order_relaxed);
+	return cnt >= ENGINE_LEFT_POLLS;
+}
+
 /* The leader serves it at the end of its present work. */
 void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell);
 
@@ -134,6 +153,14 @@ static inline uint64_t rnic_engine_now_ns(struct rnic_engine *engine)
 	if (!engine->now_ns)
 		engine->now_ns = rnic_now_ns();
 	return engine->now_ns;
+}
+
+/* A stream leaves octets unread for the next poll. */
+static inline void rnic_engine_leave(struct rnic_engine *engine)
+{
+	/* relaxed: hints */
+	atomic_store_explicit(&engine->has_left, true, memory_order_relaxed);
+	atomic_store_explicit(&engine->left_cnt, 0, memory_order_relaxed);
 }
 
 /*

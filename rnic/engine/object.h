@@ -215,7 +215,13 @@ struct rnic_engine {
 	uint64_t deadline_ns; /* earliest of them and all sources; 0: none */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */
 	bool has_thread;
-	bool is_broken; /* epoll fails: no source can be added */
+	bool may_leave; /* octets unread: the leader is a thread of the program,
+			   and comes back for them */
+	_Atomic bool has_left;	  /* the last poll has left octets unread */
+	_Atomic uint8_t left_cnt; /* polls since; a hint */
+	uint32_t poll_turn; /* of the leader that may leave octets; 0: a post */
+	uint32_t turn_no;   /* of the last poll; never 0 */
+	bool is_broken;	    /* epoll fails: no source can be added */
 	pthread_t thread;
 };
 

@@ -72,8 +72,9 @@ static uint64_t engine_live_ns(const struct rnic_engine *engine)
 {
 	if (rnic_engine_has_sleeper(engine))
 		return ENGINE_ASLEEP_NS;
-	return rnic_engine_is_attended(engine) ? ENGINE_ATTENDED_NS
-					       : ENGINE_LIVE_NS;
+	return rnic_engine_is_attended(engine) || rnic_engine_has_left(engine)
+		       ? ENGINE_ATTENDED_NS
+		       : ENGINE_LIVE_NS;
 }
 
 bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)

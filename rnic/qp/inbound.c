@@ -222,6 +222,7 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 	};
 
 	arrival->written_len = 0;
+	arrival->is_received = true;
 	if (imm_is_ahead(qp, ev->msg.opcode)) {
 		arrival->is_imm_marked = false;
 		arrival->has_imm = true;
@@ -243,6 +244,7 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 	};
 
 	qp->arrival.written_len = 0;
+	qp->arrival.is_received = true;
 	qp->arrival.is_imm_marked = false;
 	if (qp->arrival.has_imm) {
 		qp->arrival.has_imm = false;
@@ -280,6 +282,7 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	struct rnic_arrival *arrival = &qp->arrival;
 
 	arrival->write_stag = 0;
+	arrival->is_received = false;
 	arrival->written_len = arrival->write_len;
 	arrival->write_len = 0;
 	/* RDMAP-10: placed; it makes no completion. */

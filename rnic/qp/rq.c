@@ -27,6 +27,14 @@ const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp)
 	return qp->srq ? &qp->srq->ring : &qp->rq.ring;
 }
 
+uint32_t rnic_rq_room(const struct rnic_qp *qp)
+{
+	uint32_t posted_cnt = usiw_ring_used(rnic_rq_ring(qp));
+	uint32_t held_cnt = qp->held_in_idx - qp->held_out_idx;
+
+	return posted_cnt > held_cnt ? posted_cnt - held_cnt : 0;
+}
+
 int rnic_rq_claim(struct rnic_qp *qp)
 {
 	const struct usiw_ring *ring = rnic_rq_ring(qp);

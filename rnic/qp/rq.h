@@ -8,6 +8,9 @@
 /* Open the next receive as qp->rq.current.  Return: 0; -ENOENT: none. */
 int rnic_rq_claim(struct rnic_qp *qp);
 
+/* Receives that no held Send waits for. */
+uint32_t rnic_rq_room(const struct rnic_qp *qp);
+
 /* The ring that the QP's receives come from. */
 const struct usiw_ring *rnic_rq_ring(const struct rnic_qp *qp);
 

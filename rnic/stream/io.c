@@ -24,6 +24,7 @@
 #include "qp/sq-done.h"
 #include "qp/sq.h"
 #include "qp/state.h"
+#include "read-ahead.h"
 #include "retry.h"
 #include "socket.h"
 #include "stall.h"
@@ -245,10 +246,14 @@ static int stream_unwritable(struct rnic_stream *stream)
 int rnic_stream_read(struct rnic_stream *stream)
 {
 	struct iovec iov[SMPA_IOV_MAX + 1];
-	size_t want;
+	size_t want, limit = rnic_read_ahead_limit(stream);
+	const struct smpa_counters *told = smpa_conn_counters(stream->conn);
+	uint64_t fpdu_cnt = told->rx_fpdu;
 	ssize_t len;
 	int cnt, rc;
 
+	if (!limit)
+		return 0;
 	cnt = smpa_conn_rx_prepare(stream->conn, iov, SMPA_IOV_MAX + 1);
 	if (cnt == -ENOBUFS) {
 		rc = stream_lend_rx(stream);
@@ -258,6 +263,9 @@ int rnic_stream_read(struct rnic_stream *stream)
 	}
 	if (cnt <= 0)
 		return cnt;
+	/* One iovec has no payload's place, so that any part of it will do. */
+	if (cnt == 1 && iov[0].iov_len > limit)
+		iov[0].iov_len = limit;
 	want = iov_len(iov, cnt);
 	len = rnic_stream_recv(stream, iov, cnt);
 	if (len == -EAGAIN)
@@ -283,6 +291,8 @@ int rnic_stream_read(struct rnic_stream *stream)
 			(uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	rnic_stream_events(stream);
+	rnic_read_ahead_note(stream, (size_t)len, told->rx_fpdu - fpdu_cnt,
+			     limit);
 	return (size_t)len == want;
 }
 

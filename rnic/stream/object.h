@@ -60,10 +60,15 @@ struct rnic_stream {
 		uint64_t next_ns; /* 0: no look is due */
 		uint64_t acked;
 		uint32_t same_cnt;
-	} look;			   /* retry.c */
-	uint64_t cm_ref;	   /* 0: no note to leave, or left already */
-	uint32_t pass_cnt;	   /* to look at the EMSS now and then */
-	struct smpa_counters told; /* already in the counter page */
+	} look; /* retry.c */
+	struct {
+		uint32_t fpdu_len;  /* on average; 0: the peer is not ahead */
+		uint32_t left_turn; /* poll_turn that left octets; 0: none */
+		uint32_t taken_idx; /* how far the program had polled then */
+	} ahead;		    /* read-ahead.c */
+	uint64_t cm_ref;	    /* 0: no note to leave, or left already */
+	uint32_t pass_cnt;	    /* to look at the EMSS now and then */
+	struct smpa_counters told;  /* already in the counter page */
 };
 
 /* Every change of a stream's phase is here. */

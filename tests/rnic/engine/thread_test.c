@@ -185,14 +185,18 @@ static void a_poller_is_known(void **state)
 {
 	static const struct {
 		int64_t age_ns;
-		bool is_polled;
+		bool is_polled, has_left;
 	} cases[] = {
-		{ 0, true },
-		{ 1000, true },
-		{ 60000, false },
+		{ 0, true, false },
+		{ 1000, true, false },
+		{ 60000, false, false },
 		/* It has polled after the caller looked at the clock. */
-		{ -1, true },
-		{ -1000, true },
+		{ -1, true, false },
+		{ -1000, true, false },
+		/* It is busy with the completions that it takes. */
+		{ 60000, true, true },
+		{ 1900000, true, true },
+		{ 2100000, false, true },
 	};
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = p->side[0].ctx->engine;
@@ -201,11 +205,13 @@ static void a_poller_is_known(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		atomic_store(&engine->poll_ns,
 			     now_ns - (uint64_t)cases[i].age_ns);
+		atomic_store(&engine->has_left, cases[i].has_left);
 		assert_int_equal(rnic_engine_is_polled(engine, now_ns),
 				 cases[i].is_polled);
 	}
 	rnic_engine_unpark(engine);
 	assert_false(rnic_engine_is_polled(engine, now_ns));
+	atomic_store(&engine->has_left, false);
 }
 
 static void a_steady_poller_is_trusted_longer(void **state)
