@@ -195,7 +195,8 @@ static struct rnic_yield *yield_of(struct rnicpair *p, int side)
 }
 
 /* When this READ is done, nothing is on its way to either side. No thread
- * polls: the completion threads move it. */
+ * polls: the completion threads move it. It may have answered what came at the
+ * start, and have yielded for long beside other programs. */
 static void settle(struct rnicpair *p)
 {
 	struct rnicpair_side *s = &p->side[1];
@@ -203,8 +204,11 @@ static void settle(struct rnicpair *p)
 
 	rnicpair_post_read(p, 1, 1, 1);
 	wait_until(rnicpair_peek(s, s->scq, &cqe));
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		(void)rnic_yield_take(yield_of(p, i));
+		atomic_store(&yield_of(p, i)->skip_cnt, 0);
+		atomic_store(&yield_of(p, i)->skip_next, 0);
+	}
 }
 
 /* The octet of side 0 has come.  Return: false: side 1's thread came from its
