@@ -249,7 +249,8 @@ static void contexts_drain(void)
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
-	return rnic_qp_new(pd, opt, rnic_stream_serve_qp, ret_qp);
+	return rnic_qp_new(pd, opt, rnic_stream_serve_qp,
+			   rnic_stream_serve_gone, ret_qp);
 }
 
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,

@@ -387,6 +387,7 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 	slot->next_free = engine->slot_free;
 	engine->slot_free = source->slot;
 	LIST_REMOVE(source, link);
+	rnic_due_clear(&engine->due, &source->due);
 	engine->source_cnt--;
 }
 
@@ -402,29 +403,17 @@ void rnic_engine_set_events(struct rnic_engine *engine,
 		source->events = events;
 }
 
-void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns)
+void rnic_engine_deadline(struct rnic_engine *engine, struct rnic_due *due,
+			  uint64_t ns)
 {
+	uint64_t first_ns = rnic_due_first_ns(engine->due);
+
 	util_lock_assert_held(&engine->lead);
-	if (engine->deadline_ns && engine->deadline_ns <= deadline_ns)
+	if (due->ns && due->ns <= ns)
 		return;
-	engine->deadline_ns = deadline_ns;
-	rnic_engine_thread_wake(engine);
-}
-
-void rnic_engine_expiry_start(struct rnic_engine *engine,
-			      struct rnic_expiry *expiry, uint64_t end_ns)
-{
-	expiry->end_ns = end_ns;
-	LIST_INSERT_HEAD(&engine->expiries, expiry, link);
-	rnic_engine_deadline(engine, end_ns);
-}
-
-void rnic_engine_expiry_stop(struct rnic_expiry *expiry)
-{
-	if (!expiry->end_ns)
-		return;
-	expiry->end_ns = 0;
-	LIST_REMOVE(expiry, link);
+	rnic_due_set(&engine->due, due, ns);
+	if (!first_ns || ns < first_ns)
+		rnic_engine_thread_wake(engine);
 }
 
 /* ---- passes ------------------------------------------------------------- */
@@ -448,9 +437,8 @@ static bool engine_serve_event(struct rnic_engine *engine, uint64_t token,
 
 static void engine_due(struct rnic_engine *engine)
 {
-	if (engine->deadline_ns &&
-	    rnic_engine_now_ns(engine) >= engine->deadline_ns)
-		engine->ops->due(engine, engine->now_ns);
+	if (engine->due)
+		rnic_due_serve(&engine->due, rnic_engine_now_ns(engine));
 }
 
 void rnic_engine_serve_events(struct rnic_engine *engine,
@@ -733,7 +721,6 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->ops = ops;
 	engine->ctx = ctx;
 	LIST_INIT(&engine->sources);
-	LIST_INIT(&engine->expiries);
 	TAILQ_INIT(&engine->hot);
 	engine->slot_free = UINT32_MAX;
 	engine->poll_gap = 1;

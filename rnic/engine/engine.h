@@ -179,14 +179,9 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source);
 void rnic_engine_set_events(struct rnic_engine *engine,
 			    struct rnic_source *source, uint32_t events);
 
-/* A stream has work at that time: makes sure that a thread does it. */
-void rnic_engine_deadline(struct rnic_engine *engine, uint64_t deadline_ns);
-
-/* @expiry, which does not run yet, ends at that time: ops->due() finds it in
- * the list then. */
-void rnic_engine_expiry_start(struct rnic_engine *engine,
-			      struct rnic_expiry *expiry, uint64_t end_ns);
-void rnic_engine_expiry_stop(struct rnic_expiry *expiry);
+/* @due is due at @ns at the latest: makes sure that a thread serves it then. */
+void rnic_engine_deadline(struct rnic_engine *engine, struct rnic_due *due,
+			  uint64_t ns);
 
 /* Serves the doorbell, and leaves it empty. */
 void rnic_engine_serve_bells(struct rnic_engine *engine);

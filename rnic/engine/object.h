@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include "../../util/lock.h"
+#include "due.h"
 #include "local/handover.h"
 #include "os/chan-host.h"
 #include "os/clock.h"
@@ -31,6 +32,7 @@ struct rnic_source {
 	uint32_t events;    /* of epoll, registered at present */
 	uint32_t quiet_cnt; /* polls that have read it since octets came */
 	LIST_ENTRY(rnic_source) link;
+	struct rnic_due due; /* no later than the first of its times */
 
 	/* Memory beside the socket: hot.h.  News is a word that has changed;
 	 * NULL: nothing is awaited there. */
@@ -58,14 +60,6 @@ struct rnic_wakes {
 
 LIST_HEAD(rnic_source_list, rnic_source);
 TAILQ_HEAD(rnic_hot_list, rnic_source);
-
-/* Something without a source that ends at a time.  Under the lead. */
-struct rnic_expiry {
-	uint64_t end_ns; /* 0: it does not run, and is in no list */
-	LIST_ENTRY(rnic_expiry) link;
-};
-
-LIST_HEAD(rnic_expiry_list, rnic_expiry);
 
 /* epoll data of the wake fd; slot numbers are below. */
 #define ENGINE_WAKE_TOKEN UINT64_MAX
@@ -110,9 +104,6 @@ struct rnic_engine_ops {
 			 struct rnic_handover *ret_handover);
 	/* wake_fd need not tell of news: this end looks. */
 	void (*stay_awake)(struct rnic_source *source);
-	/* deadline_ns has come: does the work that is due, and sets the next
-	 * deadline. */
-	void (*due)(struct rnic_engine *engine, uint64_t now_ns);
 	/* rnic_engine_mr_gone() for one source, which is not freed. */
 	void (*mr_gone)(struct rnic_source *source, uint32_t stag,
 			const void *addr, size_t len);
@@ -208,11 +199,10 @@ struct rnic_engine {
 	uint32_t poll_gap; /* polls from one that asks epoll to the next */
 	uint64_t news_ns; /* a poll found news in memory, beside many sockets */
 	struct rnic_staging_pool rx_pool, tx_pool;
-	uint64_t now_ns;    /* rnic_engine_now_ns(); 0: not asked yet */
-	uint32_t clock_cnt; /* polls since one that looked at the clock */
-	uint32_t clock_gap; /* the next look is after so many */
-	struct rnic_expiry_list expiries;
-	uint64_t deadline_ns; /* earliest of them and all sources; 0: none */
+	uint64_t now_ns;      /* rnic_engine_now_ns(); 0: not asked yet */
+	uint32_t clock_cnt;   /* polls since one that looked at the clock */
+	uint32_t clock_gap;   /* the next look is after so many */
+	struct rnic_due *due; /* what has a time: due.h */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */
 	bool has_thread;
 	bool may_leave; /* octets unread: the leader is a thread of the program,

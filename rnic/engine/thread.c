@@ -143,15 +143,14 @@ static void trust_pause(struct engine_trust *trust)
 /* Under the lead: how long epoll may block. */
 static int engine_timeout_ms(const struct rnic_engine *engine)
 {
-	uint64_t now_ns;
+	uint64_t first_ns = rnic_due_first_ns(engine->due), now_ns;
 
-	if (!engine->deadline_ns)
+	if (!first_ns)
 		return -1;
 	now_ns = rnic_now_ns();
-	if (engine->deadline_ns <= now_ns)
+	if (first_ns <= now_ns)
 		return 0;
-	return (int)((engine->deadline_ns - now_ns + NS_PER_MS - 1) /
-		     NS_PER_MS);
+	return (int)((first_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 /* struct sched_attr of sched_setattr(2), first version. */

@@ -145,7 +145,9 @@ static void serve_all(struct rnic_bell *bell)
 }
 
 int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
-		void (*serve)(struct rnic_bell *bell), struct rnic_qp **ret_qp)
+		void (*serve)(struct rnic_bell *bell),
+		void (*serve_gone)(struct rnic_due *due, uint64_t now_ns),
+		struct rnic_qp **ret_qp)
 {
 	struct rnic_qp *qp;
 	int rc = qp_check(pd, opt);
@@ -163,6 +165,7 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->handle = opt->handle;
 	qp->bell.serve = serve;
 	qp->all_bell.serve = serve_all;
+	qp->gone.serve = serve_gone;
 	rnic_place_qp(qp);
 	qp_reset_rnr_time(qp);
 	atomic_init(&qp->rq.told_idx,

@@ -7,7 +7,9 @@
 
 /* rnic_qp_create().  @serve: what the QP's bell is for. */
 int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
-		void (*serve)(struct rnic_bell *bell), struct rnic_qp **ret_qp);
+		void (*serve)(struct rnic_bell *bell),
+		void (*serve_gone)(struct rnic_due *due, uint64_t now_ns),
+		struct rnic_qp **ret_qp);
 
 /* What a QP that has left (rnic_qp_leave()) is made of: its number may be drawn
  * again.  Return: asynchronous events that were reported. */

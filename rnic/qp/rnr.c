@@ -99,10 +99,10 @@ bool rnic_rnr_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
 static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 {
 	qp->rnr_end_ns = 0;
-	if (rnr_ns == UINT64_MAX)
+	if (rnr_ns == UINT64_MAX || !qp->due)
 		return;
 	qp->rnr_end_ns = rnic_engine_now_ns(qp->engine) + rnr_ns;
-	rnic_engine_deadline(qp->engine, qp->rnr_end_ns);
+	rnic_engine_deadline(qp->engine, qp->due, qp->rnr_end_ns);
 }
 
 /* The time of the oldest message begins.  Waiting for READs has no limit here.

@@ -11,6 +11,7 @@
 #include "pass.h"
 #include "qp/qp.h"
 #include "qp/state.h"
+#include "serve.h"
 
 /* The start frames are through: the engine lends staging from here. */
 static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
@@ -25,6 +26,7 @@ static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
 	rc = rnic_engine_thread_start(engine);
 	if (rc == 0)
 		rc = rnic_engine_add(engine, &stream->source);
+	stream->source.due.serve = rnic_stream_serve_due;
 	if (rc < 0)
 		stream->engine = NULL;
 	return rc;
@@ -46,6 +48,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	stream->cm_ref = cm_ref;
 	qp->stream = stream;
 	qp->conn = stream->conn;
+	qp->due = &stream->source.due;
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
 	rnic_stream_carrier_begin(stream);

@@ -109,7 +109,8 @@ static void stream_limit(struct rnic_stream *stream)
 	stream->deadline_ns =
 		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	stream->paced_octets = stream->tx_octets;
-	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+	rnic_engine_deadline(stream->engine, &stream->source.due,
+			     stream->deadline_ns);
 }
 
 void rnic_stream_detach(struct rnic_stream *stream, int status)
@@ -126,6 +127,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	rnic_stream_direct_revoke(stream);
 	stream->qp->stream = NULL;
 	stream->qp->conn = NULL;
+	stream->qp->due = NULL;
 	stream->qp->rnr_end_ns = 0;
 	stream->qp = NULL;
 	rnic_stream_enter(stream, RNIC_STREAM_DRAIN);
@@ -151,7 +153,7 @@ void rnic_qp_end_due(struct rnic_qp *qp)
 	 * completions may overrun the CQ. */
 	qp->cause.is_due = false;
 	qp->refusal.is_due = false;
-	rnic_engine_expiry_stop(&qp->gone);
+	rnic_due_clear(&qp->engine->due, &qp->gone);
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, cause.status);
 	if (cause.has_idx)
@@ -233,7 +235,8 @@ static void stream_check_held(struct rnic_stream *stream)
 		return;
 	stream->deadline_ns =
 		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
-	rnic_engine_deadline(stream->engine, stream->deadline_ns);
+	rnic_engine_deadline(stream->engine, &stream->source.due,
+			     stream->deadline_ns);
 }
 
 static void stream_starve(struct rnic_stream *stream)

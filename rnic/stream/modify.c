@@ -181,7 +181,7 @@ void rnic_qp_leave(struct rnic_qp *qp)
 		rnic_stream_detach(stream, 0);
 		rnic_stream_end_step(stream);
 	}
-	rnic_engine_expiry_stop(&qp->gone);
+	rnic_due_clear(&qp->engine->due, &qp->gone);
 	rnic_rnr_drop(qp);
 	rnic_mw_owner_gone(&qp->owner);
 	rnic_engine_unlead(qp->engine);

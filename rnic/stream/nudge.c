@@ -47,7 +47,8 @@ static bool qp_sends(const struct rnic_qp *qp)
 static void nudge_set(struct rnic_stream *stream)
 {
 	stream->nudge_ns = rnic_now_ns() + (NUDGE_NS << stream->nudge_cnt++);
-	rnic_engine_deadline(stream->engine, stream->nudge_ns);
+	rnic_engine_deadline(stream->engine, &stream->source.due,
+			     stream->nudge_ns);
 }
 
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)

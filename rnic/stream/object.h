@@ -37,7 +37,6 @@ struct rnic_stream {
 	bool has_peer_fin;
 	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
-	bool is_probing;	       /* a probe is due, see probe_ns */
 	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
 	uint8_t probe_cnt;	       /* probes sent */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */

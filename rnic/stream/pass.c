@@ -106,12 +106,16 @@ void rnic_stream_tx(struct rnic_stream *stream)
 
 /* ---- probing a silent peer ----------------------------------------------- */
 
+static void probe_set(struct rnic_stream *stream, uint64_t probe_ns)
+{
+	stream->probe_ns = probe_ns;
+	rnic_engine_deadline(stream->engine, &stream->source.due, probe_ns);
+}
+
 void rnic_stream_probe_start(struct rnic_stream *stream)
 {
-	if (!stream->is_initiator)
-		return;
-	stream->probe_ns = rnic_now_ns() + STREAM_PROBE_NS;
-	rnic_engine_deadline(stream->engine, stream->probe_ns);
+	if (stream->is_initiator)
+		probe_set(stream, rnic_now_ns() + STREAM_PROBE_NS);
 }
 
 bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
@@ -125,8 +129,8 @@ bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
 		return false;
 	stream->probe_cnt++;
 	if (stream->probe_cnt < STREAM_PROBE_MAX)
-		stream->probe_ns =
-			now_ns + (STREAM_PROBE_NS << 2 * stream->probe_cnt);
+		probe_set(stream,
+			  now_ns + (STREAM_PROBE_NS << 2 * stream->probe_cnt));
 	return true;
 }
 
@@ -140,7 +144,6 @@ void rnic_stream_probe(struct rnic_stream *stream)
 		.stag = 1,
 	};
 
-	stream->is_probing = false;
 	/* If TCP is full, the peer gets octets anyway. */
 	if (stream->is_tx_blocked || rnic_stream_lend_tx(stream) < 0 ||
 	    smpa_conn_submit(stream->conn, &msg) < 0)

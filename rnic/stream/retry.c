@@ -31,7 +31,7 @@ static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 
 	look_ns += RETRY_GRID_NS - look_ns % RETRY_GRID_NS;
 	stream->look.next_ns = look_ns;
-	rnic_engine_deadline(stream->engine, look_ns);
+	rnic_engine_deadline(stream->engine, &stream->source.due, look_ns);
 }
 
 void rnic_retry_start(struct rnic_stream *stream)
@@ -94,10 +94,10 @@ bool rnic_retry_gone(struct rnic_qp *qp)
 {
 	if (!qp->gone_ns || rnic_qp_has_ended(qp))
 		return false;
-	if (qp->gone.end_ns)
+	if (qp->gone.ns)
 		return true; /* the first work counts */
-	rnic_engine_expiry_start(qp->engine, &qp->gone,
-				 rnic_now_ns() + qp->gone_ns);
+	rnic_engine_deadline(qp->engine, &qp->gone,
+			     rnic_now_ns() + qp->gone_ns);
 	util_info("rnic",
 		  "qp 0x%06x: work is left, and its peer has gone: it fails in "
 		  "%u ms",

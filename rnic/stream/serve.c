@@ -24,89 +24,114 @@ static struct rnic_stream *stream_of(struct rnic_source *source)
 	return RNIC_CONTAINER_OF(source, struct rnic_stream, source);
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+/* ---- times --------------------------------------------------------------- */
+
+static void due_rnr(struct rnic_stream *stream, uint64_t now_ns)
 {
-	if (!a_ns || (b_ns && b_ns < a_ns))
-		return b_ns;
-	return a_ns;
+	(void)now_ns;
+	rnic_stream_rnr(stream);
 }
 
-static uint64_t rnr_end_ns(const struct rnic_stream *stream)
+static void due_end(struct rnic_stream *stream, uint64_t now_ns)
 {
-	return stream->qp ? stream->qp->rnr_end_ns : 0;
+	(void)now_ns;
+	rnic_stream_expire(stream);
 }
 
-/* Work that has waited long enough for peers that have gone.  Return: when the
- * next one is due; 0: none. */
-static uint64_t serve_expiries(struct rnic_engine *engine, uint64_t now_ns)
+static void due_retry(struct rnic_stream *stream, uint64_t now_ns)
 {
-	struct rnic_expiry *expiry, *next;
-	uint64_t earliest = 0;
+	if (rnic_retry_is_over(stream, now_ns))
+		rnic_stream_abort(stream);
+}
 
-	for (expiry = LIST_FIRST(&engine->expiries); expiry; expiry = next) {
-		next = LIST_NEXT(expiry, link);
-		if (expiry->end_ns > now_ns) {
-			earliest = earlier(earliest, expiry->end_ns);
-			continue;
-		}
-		rnic_engine_expiry_stop(expiry);
-		rnic_qp_unreached(
-			RNIC_CONTAINER_OF(expiry, struct rnic_qp, gone));
+static void due_stall(struct rnic_stream *stream, uint64_t now_ns)
+{
+	if (rnic_stall_is_over(stream, now_ns))
+		rnic_stream_stalled(stream);
+}
+
+static void due_nudge(struct rnic_stream *stream, uint64_t now_ns)
+{
+	(void)now_ns;
+	rnic_nudge_fire(stream);
+}
+
+static void due_probe(struct rnic_stream *stream, uint64_t now_ns)
+{
+	if (rnic_stream_probe_is_due(stream, now_ns))
+		rnic_stream_probe(stream);
+}
+
+enum { DUE_CNT = 6 };
+
+/* The times of a stream; 0: nothing is due.  Each function clears its time, or
+ * sets it anew, and may free the stream. */
+struct stream_times {
+	uint64_t ns[DUE_CNT];
+};
+
+static void (*const due_serve[DUE_CNT])(struct rnic_stream *stream,
+					uint64_t now_ns) = {
+	due_end, due_rnr, due_retry, due_stall, due_nudge, due_probe,
+};
+
+static struct stream_times stream_times(const struct rnic_stream *stream)
+{
+	return (struct stream_times){ {
+		stream->deadline_ns,
+		stream->qp ? stream->qp->rnr_end_ns : 0,
+		stream->look.next_ns,
+		stream->stall.next_ns,
+		stream->nudge_ns,
+		stream->probe_ns,
+	} };
+}
+
+/* The earliest time; that of @except does not count.  0: none. */
+static uint64_t times_first(const struct stream_times *times, int except)
+{
+	uint64_t first_ns = 0;
+
+	for (int i = 0; i < DUE_CNT; i++) {
+		if (i != except && times->ns[i] &&
+		    (!first_ns || times->ns[i] < first_ns))
+			first_ns = times->ns[i];
 	}
-	return earliest;
+	return first_ns;
 }
 
-static void serve_due(struct rnic_engine *engine, uint64_t now_ns)
+/* Return: -1: none; the entry was set for a time that has been taken back. */
+static int times_find_over(const struct stream_times *times, uint64_t now_ns)
 {
-	struct rnic_source *source, *next;
-	uint64_t earliest = 0;
-	bool is_probing = false;
-
-	/* Computed anew: from what is left, and from what expiry sets. */
-	engine->deadline_ns = 0;
-	for (source = LIST_FIRST(&engine->sources); source; source = next) {
-		struct rnic_stream *stream = stream_of(source);
-
-		next = LIST_NEXT(source, link);
-		if (stream->deadline_ns && stream->deadline_ns <= now_ns) {
-			rnic_stream_expire(stream);
-			continue; /* it may be freed, as below */
-		}
-		if (rnr_end_ns(stream) && rnr_end_ns(stream) <= now_ns) {
-			rnic_stream_rnr(stream);
-			continue;
-		}
-		if (stream->look.next_ns && stream->look.next_ns <= now_ns &&
-		    rnic_retry_is_over(stream, now_ns)) {
-			rnic_stream_abort(stream);
-			continue;
-		}
-		if (stream->stall.next_ns && stream->stall.next_ns <= now_ns &&
-		    rnic_stall_is_over(stream, now_ns)) {
-			rnic_stream_stalled(stream);
-			continue;
-		}
-		if (stream->nudge_ns && stream->nudge_ns <= now_ns)
-			rnic_nudge_fire(stream);
-		stream->is_probing = rnic_stream_probe_is_due(stream, now_ns);
-		is_probing |= stream->is_probing;
-		earliest = earlier(earliest, stream->probe_ns);
-		earliest = earlier(earliest, stream->deadline_ns);
-		earliest = earlier(earliest, rnr_end_ns(stream));
-		earliest = earlier(earliest, stream->nudge_ns);
-		earliest = earlier(earliest, stream->look.next_ns);
-		earliest = earlier(earliest, stream->stall.next_ns);
+	for (int i = 0; i < DUE_CNT; i++) {
+		if (times->ns[i] && times->ns[i] <= now_ns)
+			return i;
 	}
-	earliest = earlier(earliest, serve_expiries(engine, now_ns));
-	engine->deadline_ns = earlier(engine->deadline_ns, earliest);
-	/* In a walk of its own: sending may end a stream, or set a deadline. */
-	source = is_probing ? LIST_FIRST(&engine->sources) : NULL;
-	for (; source; source = next) {
-		next = LIST_NEXT(source, link);
-		if (stream_of(source)->is_probing)
-			rnic_stream_probe(stream_of(source));
-	}
+	return -1;
 }
+
+/* Serves one.  The entry is set for the others first. */
+void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns)
+{
+	struct rnic_stream *stream =
+		RNIC_CONTAINER_OF(due, struct rnic_stream, source.due);
+	const struct stream_times times = stream_times(stream);
+	int over = times_find_over(&times, now_ns);
+	uint64_t first_ns = times_first(&times, over);
+
+	if (first_ns)
+		rnic_due_set(&stream->engine->due, due, first_ns);
+	if (over >= 0)
+		due_serve[over](stream, now_ns);
+}
+
+void rnic_stream_serve_gone(struct rnic_due *due, uint64_t now_ns)
+{
+	(void)now_ns;
+	rnic_qp_unreached(RNIC_CONTAINER_OF(due, struct rnic_qp, gone));
+}
+
+/* ---- sources ------------------------------------------------------------- */
 
 static void serve_pass(struct rnic_source *source, uint32_t events)
 {
@@ -182,7 +207,6 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.unwakeable = serve_unwakeable,
 	.handover = serve_handover,
 	.stay_awake = serve_stay_awake,
-	.due = serve_due,
 	.mr_gone = serve_mr_gone,
 	.drain = serve_drain,
 	.abort = serve_abort,

@@ -15,4 +15,11 @@ void rnic_stream_serve_qp(struct rnic_bell *bell);
  * lead. */
 void rnic_stream_serve_srq(struct rnic_bell *bell);
 
+/* One of the stream's times may have come.  Under the lead. */
+void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns);
+
+/* The work of a QP has waited long enough for a peer that has gone.  Under the
+ * lead. */
+void rnic_stream_serve_gone(struct rnic_due *due, uint64_t now_ns);
+
 #endif

@@ -28,7 +28,8 @@ static void stall_set(struct rnic_stream *stream, uint64_t now_ns)
 
 	stream->stall.fpdu = smpa_conn_counters(stream->conn)->rx_fpdu;
 	stream->stall.next_ns = now_ns + look_ns;
-	rnic_engine_deadline(stream->engine, stream->stall.next_ns);
+	rnic_engine_deadline(stream->engine, &stream->source.due,
+			     stream->stall.next_ns);
 }
 
 /* A stream that is not read is not delayed by its peer. */

@@ -66,12 +66,6 @@ static void fake_stay_awake(struct rnic_source *source)
 	fake_of(source)->awake_cnt++;
 }
 
-static void fake_due(struct rnic_engine *engine, uint64_t now_ns)
-{
-	(void)now_ns;
-	engine->deadline_ns = 0;
-}
-
 /* What the engine does with wake-ups that are put off. */
 static struct {
 	int wake_cnt, unwakeable_cnt;
@@ -133,7 +127,6 @@ static const struct rnic_engine_ops fake_ops = {
 	.wake = fake_wake,
 	.unwakeable = fake_unwakeable,
 	.handover = fake_handover,
-	.due = fake_due,
 	.drain = fake_end,
 	.abort = fake_end,
 };

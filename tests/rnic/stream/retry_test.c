@@ -19,6 +19,7 @@
 #include "qp/cq.h"
 #include "rnicpair.h"
 #include "stream/object.h"
+#include "stream/serve.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -232,13 +233,22 @@ static void part(struct rnicpair *p, enum parting how)
 
 static uint64_t gone_end_ns(const struct rnicpair_side *s)
 {
-	return with_lead(s->ctx->engine, s->qp->gone.end_ns);
+	return with_lead(s->ctx->engine, s->qp->gone.ns);
 }
 
-static bool has_expiry(const struct rnicpair_side *s)
+static bool heap_has_gone(const struct rnic_due *due)
 {
-	return with_lead(s->ctx->engine,
-			 !LIST_EMPTY(&s->ctx->engine->expiries));
+	for (; due; due = due->next)
+		if (due->serve == rnic_stream_serve_gone ||
+		    heap_has_gone(due->child))
+			return true;
+	return false;
+}
+
+/* Also for a QP that has been destroyed. */
+static bool has_gone(const struct rnicpair_side *s)
+{
+	return with_lead(s->ctx->engine, heap_has_gone(s->ctx->engine->due));
 }
 
 static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
@@ -271,7 +281,7 @@ static void work_fails_some_time_after_its_peer_went(void **state)
 		assert_true(took_ms >= LIMIT_MS);
 		assert_true(took_ms < 50 * LIMIT_MS);
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_ERROR);
-		assert_false(has_expiry(a));
+		assert_false(has_gone(a));
 		rnicpair_close(&p);
 	}
 }
@@ -406,9 +416,9 @@ static void work_without_a_peer_may_end_before(void **state)
 		connect_pair(&p, FAR_MS, FAR_MS);
 		assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
 		part(&p, i % 2 ? BREAKS : CLOSES);
-		assert_true(has_expiry(a));
+		assert_true(has_gone(a));
 		ways[i](a);
-		assert_false(has_expiry(a));
+		assert_false(has_gone(a));
 		rnicpair_close(&p);
 	}
 }
@@ -426,7 +436,7 @@ static void the_cq_may_overrun_when_the_time_is_over(void **state)
 	part(&p, BREAKS);
 	expect(a, a->rcq, 3, USIW_WC_WR_FLUSH_ERR);
 	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_CQ_ERR);
-	assert_false(has_expiry(a));
+	assert_false(has_gone(a));
 	rnicpair_close(&p);
 }
 
