@@ -838,6 +838,17 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 	return 0;
 }
 
+int smpa_conn_placed(struct smpa_conn *conn, struct smpa_event *ret_ev)
+{
+	struct conn_rx *rx = &conn->rx;
+
+	if (rx->is_discarding || rx->state != RX_PLACED || !rx->seg.ddp.is_last)
+		return 0;
+	rx->state = RX_FPDU;
+	ev_message(conn, ret_ev);
+	return 1;
+}
+
 int smpa_conn_open_segment(const struct smpa_conn *conn,
 			   struct smpa_event *ret_ev)
 {

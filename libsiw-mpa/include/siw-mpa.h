@@ -428,6 +428,16 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev);
 int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt);
 
 /**
+ * smpa_conn_placed - get the MESSAGE that the last smpa_conn_sink() completed
+ * What smpa_conn_next_event() would return next, apart from SENT events: an
+ * owner that has sunk the last segment of a message, whose octets have all
+ * arrived, need not ask for events to learn of the message.
+ * Return: 1: *ret_ev is the SMPA_EV_MESSAGE, and next_event does not report it;
+ *   0: none, *ret_ev has not changed.
+ */
+int smpa_conn_placed(struct smpa_conn *conn, struct smpa_event *ret_ev);
+
+/**
  * smpa_conn_open_segment - get the SEGMENT with an open direct sink
  * An owner calls it when reading into the sink failed with EFAULT, to learn
  * which segment it has to refuse.

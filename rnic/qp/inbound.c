@@ -485,13 +485,23 @@ static bool event_is_work(const struct smpa_event *ev)
 	       ev->type == SMPA_EV_ATOMIC;
 }
 
-int rnic_inbound_event(struct rnic_qp *qp, const struct smpa_event *ev)
+/* Its last segment may be the whole message. */
+static int inbound_segments(struct rnic_qp *qp, struct smpa_event *ev)
+{
+	int rc = inbound_segment(qp, ev);
+
+	if (rc || !smpa_conn_placed(qp->conn, ev))
+		return rc;
+	return inbound_message(qp, ev);
+}
+
+int rnic_inbound_event(struct rnic_qp *qp, struct smpa_event *ev)
 {
 	if (qp->is_rtr_only && event_is_work(ev))
 		rnic_qp_comm_est(qp);
 	switch (ev->type) {
 	case SMPA_EV_SEGMENT:
-		return inbound_segment(qp, ev);
+		return inbound_segments(qp, ev);
 	case SMPA_EV_MESSAGE:
 		return inbound_message(qp, ev);
 	case SMPA_EV_READ:

@@ -6,10 +6,12 @@
 #include "object.h"
 
 /*
+ * If @ev is a segment that completes its message, *ev is that message
+ * afterwards, which is served, too.
  * Return: 0; -EPROTO: the cause of the QP's end is noted, or a refusal
  * (qp->refusal): the caller acts on it.
  */
-int rnic_inbound_event(struct rnic_qp *qp, const struct smpa_event *ev);
+int rnic_inbound_event(struct rnic_qp *qp, struct smpa_event *ev);
 
 /*
  * The sink of SMPA_EV_SEGMENT @ev is registered, but cannot be written.  That

@@ -275,6 +275,15 @@ void end_pull(struct end *e)
 	int ret;
 
 	while ((ret = smpa_conn_next_event(e->conn, &ev)) == 1) {
+		bool is_segment = ev.type == SMPA_EV_SEGMENT;
+
+		end_record(e, &ev);
+		end_answer(e, &ev);
+		/* The MESSAGE comes in one of two ways. */
+		e->asks_placed = !e->asks_placed;
+		if (!is_segment || !e->asks_placed ||
+		    !smpa_conn_placed(e->conn, &ev))
+			continue;
 		end_record(e, &ev);
 		end_answer(e, &ev);
 	}

@@ -61,6 +61,7 @@ struct end {
 	uint64_t atomic_word;
 	size_t read_calls; /* number of rx_commit() calls */
 	bool is_log_off;
+	bool asks_placed; /* after this SEGMENT; in turn */
 };
 
 void end_init(struct end *e, const struct smpa_options *opt);

@@ -412,6 +412,73 @@ static void tells_which_sink_is_open(void **state)
 	end_fini(&e);
 }
 
+/* ---- smpa_conn_placed() ---- */
+
+static const struct placed_row {
+	const char *name;
+	const char *hdr;
+	size_t len, fed; /* payload; octets of the FPDU that have come */
+	bool is_refused, is_placed;
+} placed_rows[] = {
+	{ "a Write", WRITE_HDR, 64, SIZE_MAX, false, true },
+	{ "a Send", SEND_HDR, 64, SIZE_MAX, false, true },
+	{ "a Send of nothing", SEND_HDR, 0, SIZE_MAX, false, true },
+	{ "a long one, but for its trailer", WRITE_HDR, 20000, 20010, false,
+	  false },
+	{ "the begin of a long one", SEND_HDR, 20000, 5000, false, false },
+	{ "not the last segment",
+	  "8140"
+	  "00000001"
+	  "0000000000001000",
+	  64, SIZE_MAX, false, false },
+	{ "refused", WRITE_HDR, 64, SIZE_MAX, true, false },
+};
+
+static void placed_run(const struct placed_row *row)
+{
+	static uint8_t fpdu[30000], sink[30000];
+	struct iovec iov[33], s = { sink, row->len };
+	size_t size = plain_fpdu(fpdu, row->hdr, row->len);
+	size_t fed = row->fed < size ? row->fed : size;
+	struct smpa_event ev, none = { .type = SMPA_EV_NONE };
+	struct end e;
+
+	responder(&e, false);
+	assert_int_equal(smpa_conn_placed(e.conn, &none), 0);
+	assert_true(smpa_conn_rx_prepare(e.conn, iov, 33) > 0);
+	memcpy(iov[0].iov_base, fpdu, fed);
+	assert_int_equal(smpa_conn_rx_commit(e.conn, fed), 0);
+	assert_int_equal(smpa_conn_next_event(e.conn, &ev), 1);
+	assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+	assert_int_equal(smpa_conn_placed(e.conn, &none), 0);
+	assert_int_equal(smpa_conn_sink(e.conn, &s, row->len ? 1 : 0), 0);
+	if (row->is_refused)
+		smpa_conn_refuse(e.conn,
+				 (struct smpa_fault){ SMPA_F_DDP_T_STAG });
+	if (row->is_placed) {
+		assert_int_equal(smpa_conn_placed(e.conn, &ev), 1);
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.len, row->len);
+	}
+	/* Once, and next_event has nothing of it. */
+	assert_int_equal(smpa_conn_placed(e.conn, &none), 0);
+	assert_int_equal(none.type, SMPA_EV_NONE);
+	assert_int_equal(smpa_conn_next_event(e.conn, &ev), 0);
+	/* The stream goes on. */
+	if (fed < size)
+		end_feed(&e, fpdu + fed, size - fed);
+	assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), fed < size);
+	end_fini(&e);
+}
+
+static void tells_of_a_message_at_once(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(placed_rows); i++) {
+		print_message("%s\n", placed_rows[i].name);
+		placed_run(&placed_rows[i]);
+	}
+}
+
 /* T-27: where a FIN may arrive. */
 static void tells_a_clean_end_from_a_cut_one(void **state)
 {
@@ -691,6 +758,7 @@ int main(void)
 		cmocka_unit_test(refuses_an_open_sink),
 		cmocka_unit_test(tells_the_owner_that_its_memory_is_gone),
 		cmocka_unit_test(tells_which_sink_is_open),
+		cmocka_unit_test(tells_of_a_message_at_once),
 		cmocka_unit_test(tells_a_clean_end_from_a_cut_one),
 		cmocka_unit_test(takes_a_lone_marker_for_a_boundary),
 		cmocka_unit_test(refuses_octets_that_come_too_early),
