@@ -220,8 +220,8 @@ def mtu_shrinks(markers):
         wait_until(lambda: moved() > at + count * size // 4, 60, "more of it")
         before = test.counters.sum()
         with Tail(test) as tail:
-            wait_until(lambda: moved() > before["tx_payload"] +
-                       20 * size, 60, "still more")
+            wait_until(lambda: tail.longest and moved() >
+                       before["tx_payload"] + 20 * size, 60, "still more")
         client.wait(100)
         server.wait(20, codes=None)
         check(tail.longest > 0, "nothing was captured")
