@@ -720,7 +720,12 @@ static void edge_one_thread(void)
 
 static void inherited_child(void *arg)
 {
-	show_events("in the child", *(int *)arg);
+	int set = *(int *)arg;
+	struct epoll_event event;
+
+	/* The parent becomes a relay, and the octet is on its way. */
+	NEED(epoll_wait(set, &event, 1, -1) == 1);
+	show_events("in the child", set);
 }
 
 static void inherited(void)
