@@ -748,6 +748,16 @@ static int rx_trailer(struct smpa_conn *c, struct smpa_event *ev)
 	return RX_AGAIN;
 }
 
+/* All payload of a segment is placed.  Return: whether that was its message. */
+static bool rx_take_message(struct smpa_conn *c, struct smpa_event *ev)
+{
+	if (!c->rx.seg.ddp.is_last)
+		return false;
+	c->rx.state = RX_FPDU;
+	ev_message(c, ev);
+	return true;
+}
+
 static int rx_rdma(struct smpa_conn *c, struct smpa_event *ev)
 {
 	struct conn_rx *rx = &c->rx;
@@ -762,11 +772,10 @@ static int rx_rdma(struct smpa_conn *c, struct smpa_event *ev)
 	case RX_TRAILER:
 		return rx_trailer(c, ev);
 	case RX_PLACED:
+		if (rx_take_message(c, ev))
+			return 1;
 		rx->state = RX_FPDU;
-		if (!rx->seg.ddp.is_last)
-			return RX_AGAIN;
-		ev_message(c, ev);
-		return 1;
+		return RX_AGAIN;
 	}
 	return 0;
 }
@@ -840,13 +849,8 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 
 int smpa_conn_placed(struct smpa_conn *conn, struct smpa_event *ret_ev)
 {
-	struct conn_rx *rx = &conn->rx;
-
-	if (rx->is_discarding || rx->state != RX_PLACED || !rx->seg.ddp.is_last)
-		return 0;
-	rx->state = RX_FPDU;
-	ev_message(conn, ret_ev);
-	return 1;
+	return !conn->rx.is_discarding && conn->rx.state == RX_PLACED &&
+	       rx_take_message(conn, ret_ev);
 }
 
 int smpa_conn_open_segment(const struct smpa_conn *conn,

@@ -2,8 +2,8 @@
 /*
  * Times at which something is due, of which the earliest is found at once: a
  * pairing heap.  It needs no memory but the entries, so that a time can always
- * be set.  To set a time takes a few comparisons, to take the earliest one out
- * a logarithm of their number on average.
+ * be set.  An entry is added by one comparison.  To take out the earliest one
+ * takes a logarithm of their number on average.
  *
  * A heap with no entries is NULL.  Its owner guards it.
  */

@@ -109,8 +109,8 @@ static inline bool rnic_engine_wants_pass(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->wants_pass, memory_order_relaxed);
 }
 
-/* The same for a poll that the caller has begun: octets were left for it, or
- * for one of the next. */
+/* Counts a poll of the calling thread.  Return: whether it should make a pass
+ * even if its CQ is not empty, because octets were left some polls ago. */
 static inline bool rnic_engine_is_left_due(struct rnic_engine *engine)
 {
 	uint8_t cnt;

@@ -122,7 +122,7 @@ static void trust_lose(const struct rnic_engine *engine,
 {
 	uint64_t now_ns = rnic_now_ns();
 
-	if ((rnic_engine_is_attended(engine) || rnic_engine_has_left(engine)) &&
+	if (rnic_engine_comes_back(engine) &&
 	    rnic_engine_is_polled(engine, now_ns))
 		return;
 	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)

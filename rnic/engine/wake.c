@@ -72,9 +72,8 @@ static uint64_t engine_live_ns(const struct rnic_engine *engine)
 {
 	if (rnic_engine_has_sleeper(engine))
 		return ENGINE_ASLEEP_NS;
-	return rnic_engine_is_attended(engine) || rnic_engine_has_left(engine)
-		       ? ENGINE_ATTENDED_NS
-		       : ENGINE_LIVE_NS;
+	return rnic_engine_comes_back(engine) ? ENGINE_ATTENDED_NS
+					      : ENGINE_LIVE_NS;
 }
 
 bool rnic_engine_is_polled(const struct rnic_engine *engine, uint64_t now_ns)

@@ -65,11 +65,13 @@ static inline bool rnic_engine_is_attended(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->is_attended, memory_order_relaxed);
 }
 
-/* Has the last poll left octets, which the next one will read? */
-static inline bool rnic_engine_has_left(const struct rnic_engine *engine)
+/* Is the thread that polled last busy with what it got?  It polls again, but
+ * later than one that spins. */
+static inline bool rnic_engine_comes_back(const struct rnic_engine *engine)
 {
-	/* relaxed: a hint */
-	return atomic_load_explicit(&engine->has_left, memory_order_relaxed);
+	/* relaxed: hints */
+	return rnic_engine_is_attended(engine) ||
+	       atomic_load_explicit(&engine->has_left, memory_order_relaxed);
 }
 
 /* Does the completion thread check for posts that wait? It does so from the

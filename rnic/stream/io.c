@@ -263,7 +263,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 	}
 	if (cnt <= 0)
 		return cnt;
-	/* One iovec has no payload's place, so that any part of it will do. */
+	/* A single iovec may be filled in part. */
 	if (cnt == 1 && iov[0].iov_len > limit)
 		iov[0].iov_len = limit;
 	want = iov_len(iov, cnt);

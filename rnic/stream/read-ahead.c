@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 #include "qp/rq.h"
 
-/* A peer of which a read brings so many FPDUs is ahead. */
+/* The peer is ahead if one read brings so many FPDUs. */
 #define AHEAD_FPDUS 8u
 
 /* Octets are left only from one pass to the next one of a program that takes

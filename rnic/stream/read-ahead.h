@@ -3,10 +3,11 @@
  * How far a poll reads ahead of the receives that are posted.  Under the lead.
  *
  * A peer that sends without a pause is ahead of a program that also posts the
- * receives again.  What is read then has to be held (qp/rnr.h), with a copy
- * more, until its receive comes.  The shared memory of the local path keeps
- * octets just as well.  So a poll reads about as many messages as there are
- * receives, and leaves the rest while the program takes its completions.
+ * receives again.  What is read then has to be held (qp/rnr.h) until its
+ * receive comes, which costs one more copy.  The shared memory of the local
+ * path keeps octets just as well.  So a poll reads about as many messages as
+ * there are receives, and leaves the rest while the program takes its
+ * completions.
  */
 #ifndef RNIC_STREAM_READ_AHEAD_H
 #define RNIC_STREAM_READ_AHEAD_H

@@ -26,65 +26,59 @@ static struct rnic_stream *stream_of(struct rnic_source *source)
 
 /* ---- times --------------------------------------------------------------- */
 
-static void due_rnr(struct rnic_stream *stream, uint64_t now_ns)
-{
-	(void)now_ns;
-	rnic_stream_rnr(stream);
-}
-
-static void due_end(struct rnic_stream *stream, uint64_t now_ns)
-{
-	(void)now_ns;
-	rnic_stream_expire(stream);
-}
-
-static void due_retry(struct rnic_stream *stream, uint64_t now_ns)
-{
-	if (rnic_retry_is_over(stream, now_ns))
-		rnic_stream_abort(stream);
-}
-
-static void due_stall(struct rnic_stream *stream, uint64_t now_ns)
-{
-	if (rnic_stall_is_over(stream, now_ns))
-		rnic_stream_stalled(stream);
-}
-
-static void due_nudge(struct rnic_stream *stream, uint64_t now_ns)
-{
-	(void)now_ns;
-	rnic_nudge_fire(stream);
-}
-
-static void due_probe(struct rnic_stream *stream, uint64_t now_ns)
-{
-	if (rnic_stream_probe_is_due(stream, now_ns))
-		rnic_stream_probe(stream);
-}
-
-enum { DUE_CNT = 6 };
-
-/* The times of a stream; 0: nothing is due.  Each function clears its time, or
- * sets it anew, and may free the stream. */
-struct stream_times {
-	uint64_t ns[DUE_CNT];
+/* The order in which they are served if several have come. */
+enum stream_time {
+	TIME_END,
+	TIME_RNR,
+	TIME_RETRY,
+	TIME_STALL,
+	TIME_NUDGE,
+	TIME_PROBE,
+	TIME_CNT,
 };
 
-static void (*const due_serve[DUE_CNT])(struct rnic_stream *stream,
-					uint64_t now_ns) = {
-	due_end, due_rnr, due_retry, due_stall, due_nudge, due_probe,
+struct stream_times {
+	uint64_t ns[TIME_CNT]; /* 0: nothing is due */
 };
 
 static struct stream_times stream_times(const struct rnic_stream *stream)
 {
 	return (struct stream_times){ {
-		stream->deadline_ns,
-		stream->qp ? stream->qp->rnr_end_ns : 0,
-		stream->look.next_ns,
-		stream->stall.next_ns,
-		stream->nudge_ns,
-		stream->probe_ns,
+		[TIME_END] = stream->deadline_ns,
+		[TIME_RNR] = stream->qp ? stream->qp->rnr_end_ns : 0,
+		[TIME_RETRY] = stream->look.next_ns,
+		[TIME_STALL] = stream->stall.next_ns,
+		[TIME_NUDGE] = stream->nudge_ns,
+		[TIME_PROBE] = stream->probe_ns,
 	} };
+}
+
+/* Clears the time, or sets it anew.  The stream may be freed. */
+static void time_serve(struct rnic_stream *stream, int which, uint64_t now_ns)
+{
+	switch (which) {
+	case TIME_END:
+		rnic_stream_expire(stream);
+		break;
+	case TIME_RNR:
+		rnic_stream_rnr(stream);
+		break;
+	case TIME_RETRY:
+		if (rnic_retry_is_over(stream, now_ns))
+			rnic_stream_abort(stream);
+		break;
+	case TIME_STALL:
+		if (rnic_stall_is_over(stream, now_ns))
+			rnic_stream_stalled(stream);
+		break;
+	case TIME_NUDGE:
+		rnic_nudge_fire(stream);
+		break;
+	case TIME_PROBE:
+		if (rnic_stream_probe_is_due(stream, now_ns))
+			rnic_stream_probe(stream);
+		break;
+	}
 }
 
 /* The earliest time; that of @except does not count.  0: none. */
@@ -92,7 +86,7 @@ static uint64_t times_first(const struct stream_times *times, int except)
 {
 	uint64_t first_ns = 0;
 
-	for (int i = 0; i < DUE_CNT; i++) {
+	for (int i = 0; i < TIME_CNT; i++) {
 		if (i != except && times->ns[i] &&
 		    (!first_ns || times->ns[i] < first_ns))
 			first_ns = times->ns[i];
@@ -103,7 +97,7 @@ static uint64_t times_first(const struct stream_times *times, int except)
 /* Return: -1: none; the entry was set for a time that has been taken back. */
 static int times_find_over(const struct stream_times *times, uint64_t now_ns)
 {
-	for (int i = 0; i < DUE_CNT; i++) {
+	for (int i = 0; i < TIME_CNT; i++) {
 		if (times->ns[i] && times->ns[i] <= now_ns)
 			return i;
 	}
@@ -122,7 +116,7 @@ void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns)
 	if (first_ns)
 		rnic_due_set(&stream->engine->due, due, first_ns);
 	if (over >= 0)
-		due_serve[over](stream, now_ns);
+		time_serve(stream, over, now_ns);
 }
 
 void rnic_stream_serve_gone(struct rnic_due *due, uint64_t now_ns)

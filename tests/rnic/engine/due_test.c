@@ -3,7 +3,6 @@
 #include "engine/due.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../harness/test.h"
@@ -14,7 +13,6 @@
 static struct rnic_due *heap;
 static struct rnic_due dues[CNT];
 static uint64_t served_ns[SERVED_MAX];
-static struct rnic_due *served[SERVED_MAX];
 static uint32_t served_cnt;
 
 /* What an entry does when it is served. */
@@ -29,7 +27,6 @@ static void serve(struct rnic_due *due, uint64_t now_ns)
 	assert_true(served_cnt < SERVED_MAX);
 	assert_int_equal(due->ns, 0);
 	assert_true(set_ns[i] && set_ns[i] <= now_ns);
-	served[served_cnt] = due;
 	served_ns[served_cnt++] = set_ns[i];
 	set_ns[i] = 0;
 	if (act)
