@@ -135,6 +135,19 @@ static void polling_alone_makes_progress(void **state)
 	gate_open();
 }
 
+/* Closing the gate has woken the completion thread; if it did not sleep, the
+ * wake-up is still pending.  So is a wake of the local path that was sent after
+ * the thread had come to the gate. */
+static void take_wakes(struct rnicpair_side *s)
+{
+	struct rnic_engine *engine = s->ctx->engine;
+	struct pollfd pfd = { .fd = engine->epfd, .events = POLLIN };
+	eventfd_t woken;
+
+	wait_until(((void)!eventfd_read(engine->wake_fd, &woken),
+		    rnic_cq_progress(s->rcq), poll(&pfd, 1, 0) == 0));
+}
+
 /* Locks the gate after everything of the MPA start was received. */
 static void open_and_close_gate(struct rnicpair *p)
 {
@@ -146,17 +159,15 @@ static void open_and_close_gate(struct rnicpair *p)
 	(void)rnicpair_take(&p->side[1], p->side[1].rcq);
 	(void)rnicpair_take(&p->side[0], p->side[0].scq);
 	gate_close(p);
+	for (int i = 0; i < 2; i++)
+		take_wakes(&p->side[i]);
 }
 
-/* Closing the gate has woken the completion thread; if it did not sleep, the
- * wake-up is still pending. Return: the descriptor. */
+/* Return: the descriptor. */
 static int sleep_begin(struct rnicpair_side *s)
 {
-	eventfd_t woken;
-	int fd;
+	int fd = rnic_cq_sleep_begin(s->rcq);
 
-	(void)!eventfd_read(s->ctx->engine->wake_fd, &woken);
-	fd = rnic_cq_sleep_begin(s->rcq);
 	must(fd >= 0);
 	return fd;
 }
