@@ -115,6 +115,22 @@ FAILED_OUTPUTS = (
     ("FAILED x: y\n" * 7, ["FAILED x: y"] * 5 + ["... 2 more reports ..."]),
     ("", []))
 
+# What is said in short, when several tests failed.
+VERDICTS = (
+    (CMOCKA_FAILED, ["[  ERROR   ] --- 0x1 != 0x2",
+                     "[   LINE   ] --- x_test.c:7: error: Failure!",
+                     "[  FAILED  ] adds"]),
+    (CMOCKA_ABORTED, ["x_test: x.c:7: x_add: Assertion `is_one' failed."]),
+    ("row 1\nx_test.c:7: x_add: is_one does not hold (Success)\n",
+     ["x_test.c:7: x_add: is_one does not hold (Success)"]),
+    (HARNESS_FAILED, HARNESS_FAILED.splitlines()[1:2]),
+    (UNITTEST_FAILED, ["FAIL: test_b (__main__.A.test_b)",
+                       "AssertionError: 1 != 2", "FAILED (failures=1)"]),
+    (TSAN, TSAN.splitlines()[4:5]),
+    ("FAILED x: y\n" * 7, ["FAILED x: y"] * 3),
+    ("nothing known\nlast\n", ["last"]),
+    ("", []))
+
 
 class CountTests(unittest.TestCase):
     def count(self, *cases):
@@ -173,6 +189,19 @@ class CountTests(unittest.TestCase):
                                  [f"    {line}".rstrip() for line in told])
                 self.assertRegex(lines[end], "^(SKIPPED t1|1 passed, )")
                 self.assertRegex(lines[-1], "^1 passed, 1 failed, ")
+
+    def test_several_failed_tests_stand_together_at_the_end(self):
+        outputs = [output for output, _ in VERDICTS]
+        lines = self.count(*((FAILED, output) for output in outputs))[1]
+        told = []
+        for i, (_, verdict) in enumerate(VERDICTS):
+            told += [f"  t{i}"] + [f"    {line}" for line in verdict]
+        begin = lines.index("failed:") + 1
+        self.assertEqual(lines[begin:-1], told)
+
+    def test_one_failed_test_stands_once(self):
+        lines = self.count((PASSED, ""), (FAILED, CMOCKA_FAILED))[1]
+        self.assertNotIn("failed:", lines)
 
     def test_no_output_of_others_is_printed(self):
         for kind in (PASSED, SKIPPED):
