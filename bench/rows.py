@@ -29,13 +29,13 @@ SETTINGS = {
     "wire": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"))),
     "wire CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"))),
     "local": Setting("usiw", (("USIW_LOCAL", "auto"),), "USIW_LOCAL"),
-    # An engine for each CPU in place of one.
+    # An engine for each thread in place of one for two CPUs.
     "wire CRC, engines": Setting("usiw", (("USIW_CRC", "on"),
                                           ("USIW_LOCAL", "off"),
-                                          ("USIW_ENGINES", "0")),
+                                          ("USIW_ENGINES", "16")),
                                  "USIW_ENGINES"),
     "local, engines": Setting("usiw", (("USIW_LOCAL", "auto"),
-                                       ("USIW_ENGINES", "0")),
+                                       ("USIW_ENGINES", "16")),
                               "USIW_ENGINES"),
     "markers": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"),
                                 ("USIW_MARKERS", "on"))),

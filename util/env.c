@@ -66,8 +66,8 @@
 	  "inbound RDMA READs outstanding per connection, at most")            \
 	X("USIW_ORD", NUM, ord, 0, 128, "0..128", "128",                       \
 	  "outbound RDMA READs outstanding per connection, at most")           \
-	X("USIW_ENGINES", NUM, engines, 0, 16, "0..16", "1",                   \
-	  "engines of a context, at most; 0: one for each CPU, up to 8")       \
+	X("USIW_ENGINES", NUM, engines, 0, 16, "0..16", "0",                   \
+	  "engines of a context, at most; 0: one for two CPUs, up to 8")       \
 	X("USIW_SPIN_US", NUM, spin_us, 0, 1000000, "0..1000000", "30",        \
 	  "time the completion thread looks for more before it sleeps, if a "  \
 	  "CPU is idle, microseconds")                                         \

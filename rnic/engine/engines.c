@@ -10,8 +10,11 @@
 #include "bell.h"
 #include "engine.h"
 
-/* Of the default number. */
+/* Of the number by CPUs. */
 #define ENGINES_AUTO_MAX 8u
+/* A thread that polls, and another one that it waits for: the completion
+ * thread, or the peer's. */
+#define ENGINES_AUTO_CPUS 2u
 
 /* ---- made ---------------------------------------------------------------- */
 
@@ -27,15 +30,20 @@ static uint32_t cpu_cnt(void)
 	return cnt > 0 ? (uint32_t)cnt : 1;
 }
 
+uint32_t rnic_engines_by_cpus(uint32_t cpu_cnt)
+{
+	uint32_t cnt = cpu_cnt / ENGINES_AUTO_CPUS;
+
+	if (cnt > ENGINES_AUTO_MAX)
+		return ENGINES_AUTO_MAX;
+	return cnt ? cnt : 1;
+}
+
 static uint32_t engines_max(void)
 {
 	uint32_t max = util_settings()->engines;
-	uint32_t cpus;
 
-	if (max)
-		return max;
-	cpus = cpu_cnt();
-	return cpus < ENGINES_AUTO_MAX ? cpus : ENGINES_AUTO_MAX;
+	return max ? max : rnic_engines_by_cpus(cpu_cnt());
 }
 
 static int engines_add(struct rnic_engines *engines, uint32_t idx)

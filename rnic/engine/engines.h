@@ -33,6 +33,10 @@ struct rnic_engines {
 	struct rnic_bell flush;
 };
 
+/* USIW_ENGINES=0: how many engines a context may have if the process may use
+ * @cpu_cnt CPUs. */
+uint32_t rnic_engines_by_cpus(uint32_t cpu_cnt);
+
 /* Makes the first engine. Return: 0; as rnic_engine_new(). */
 int rnic_engines_init(struct rnic_engines *engines,
 		      const struct rnic_engine_ops *ops,

@@ -58,6 +58,18 @@ static void make_all(void)
 
 /* ---- made ---- */
 
+static void the_number_follows_the_cpus(void **state)
+{
+	static const struct {
+		uint32_t cpu_cnt, engine_cnt;
+	} rows[] = { { 0, 1 }, { 1, 1 }, { 2, 1 },  { 3, 1 },  { 4, 2 },
+		     { 5, 2 }, { 8, 4 }, { 16, 8 }, { 18, 8 }, { 1024, 8 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(rnic_engines_by_cpus(rows[i].cpu_cnt),
+				 rows[i].engine_cnt);
+}
+
 static void is_made_when_all_have_queue_pairs(void **state)
 {
 	struct rnic_engine *engine[MAX];
@@ -291,6 +303,7 @@ static void the_end_does_not_wait_for_a_lead_for_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_number_follows_the_cpus),
 		ENGINES_TEST(is_made_when_all_have_queue_pairs),
 		ENGINES_TEST(one_thread_has_all_leads),
 		ENGINES_TEST(a_new_engine_is_led_by_its_maker),
