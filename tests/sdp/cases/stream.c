@@ -475,6 +475,15 @@ static void partial_send(void)
 	show_recv("that part comes out", pair.server, 10, 0);
 }
 
+/* Return: the error.  What has gone may leave space again after an error: TCP
+ * probes its peer's window, which grows. */
+static const char *send_until_full(int fd, const char *octets, size_t size)
+{
+	while (send(fd, octets, size, 0) > 0)
+		continue;
+	return error_name(errno);
+}
+
 static void send_timeout(void)
 {
 	const size_t size = 64 << 20;
@@ -485,10 +494,7 @@ static void send_timeout(void)
 	set_timeout(pair.client, SO_SNDTIMEO, 50);
 	sent = send(pair.client, octets, size, 0);
 	say("64 megabytes go in part: %d", sent > 0 && (size_t)sent < size);
-	do
-		sent = send(pair.client, octets, 1 << 20, 0);
-	while (sent > 0);
-	say("then: %s", error_name(errno));
+	say("then: %s", send_until_full(pair.client, octets, 1 << 20));
 	/* Otherwise exit() waits for a reader, for ten seconds. */
 	close(pair.server);
 }
@@ -499,19 +505,11 @@ static void send_timeout_used(void)
 	const size_t size = 1 << 20;
 	struct pair pair = pair_used();
 	char *octets = zeros(size);
-	ssize_t sent;
 
 	set_timeout(pair.client, SO_SNDTIMEO, 50);
-	do
-		sent = send(pair.client, octets, size, 0);
-	while (sent > 0);
-	say("large ones: %s", error_name(errno));
-	do
-		sent = send(pair.client, octets, 1000, 0);
-	while (sent > 0);
-	say("small ones: %s", error_name(errno));
-	sent = send(pair.client, octets, size, 0);
-	say("a large one: %s", sent < 0 ? error_name(errno) : "goes");
+	say("large ones: %s", send_until_full(pair.client, octets, size));
+	say("small ones: %s", send_until_full(pair.client, octets, 1000));
+	say("large ones: %s", send_until_full(pair.client, octets, size));
 }
 
 static void recv_timeout(void)
