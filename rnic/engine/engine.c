@@ -219,9 +219,9 @@ static void engine_give_cpu(struct rnic_engine *engine,
 		rnic_engine_hot_words_give(engine);
 		if (end == RNIC_HANDOVER_READ)
 			return;
-		rnic_yield_done(&engine->yield, end == RNIC_HANDOVER_LATE);
+		rnic_yield_done(&engine->yield.skip, end == RNIC_HANDOVER_LATE);
 	} else {
-		rnic_yield(&engine->yield);
+		rnic_yield(&engine->yield.skip);
 	}
 	rnic_stat_add(RNIC_STAT_yields, 1);
 }
@@ -253,7 +253,7 @@ static void engine_serve_post(struct rnic_engine *engine,
 	bool is_spinner = answer == RNIC_ANSWER_SPINNER;
 	bool hands_over = answer && engine_hands_over(engine);
 
-	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield))
+	if ((is_spinner || hands_over) && rnic_yield_may(&engine->yield.skip))
 		engine_serve_answer(engine, bell, is_spinner, hands_over);
 	else
 		(void)engine_serve_ring(engine, bell, NULL);
@@ -656,6 +656,7 @@ void rnic_engine_poll(struct rnic_engine *engine)
 {
 	UTIL_KEEP_ERRNO();
 
+	rnic_vain_poll(&engine->vain);
 	if (!engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	rnic_yield_note_poll(&engine->yield);

@@ -160,6 +160,7 @@ struct rnic_engine {
 	_Atomic bool is_spinning; /* the thread looks before it sleeps */
 	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
 	struct rnic_yield yield;
+	struct rnic_vain vain;
 	struct rnic_alone alone;
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of

@@ -106,6 +106,7 @@ static inline void rnic_engine_note_direct(struct rnic_engine *engine)
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 {
 	engine->has_arrival = true;
+	rnic_vain_end(&engine->vain);
 	if (!rnic_engine_is_spinning(engine))
 		rnic_yield_note(&engine->yield, rnic_engine_is_watched(engine)
 							? RNIC_ANSWER_POLLER

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A poster lets the completion thread of its peer have the CPU. */
+/* Giving up the CPU, and for how long it is not done any more. */
 #include "yield.h"
 
 #include <sched.h>
@@ -23,38 +23,37 @@ static void yield_set(_Atomic uint32_t *cnt, uint32_t value)
 	atomic_store_explicit(cnt, value, memory_order_relaxed);
 }
 
-static void yield_was_long(struct rnic_yield *yield)
+static void yield_was_long(struct rnic_yield_skip *skip)
 {
-	uint32_t skip = yield_get(&yield->skip_next);
+	uint32_t cnt = yield_get(&skip->next);
 
-	if (skip < YIELD_SKIP_MIN)
-		skip = YIELD_SKIP_MIN;
-	yield_set(&yield->skip_cnt, skip);
-	yield_set(&yield->skip_next,
-		  skip < YIELD_SKIP_MAX ? 2 * skip : YIELD_SKIP_MAX);
+	if (cnt < YIELD_SKIP_MIN)
+		cnt = YIELD_SKIP_MIN;
+	yield_set(&skip->cnt, cnt);
+	yield_set(&skip->next, cnt < YIELD_SKIP_MAX ? 2 * cnt : YIELD_SKIP_MAX);
 }
 
-bool rnic_yield_may(struct rnic_yield *yield)
+bool rnic_yield_may(struct rnic_yield_skip *skip)
 {
-	uint32_t skip = yield_get(&yield->skip_cnt);
+	uint32_t cnt = yield_get(&skip->cnt);
 
-	if (skip)
-		yield_set(&yield->skip_cnt, skip - 1);
-	return !skip;
+	if (cnt)
+		yield_set(&skip->cnt, cnt - 1);
+	return !cnt;
 }
 
-void rnic_yield_done(struct rnic_yield *yield, bool was_long)
+void rnic_yield_done(struct rnic_yield_skip *skip, bool was_long)
 {
 	if (was_long)
-		yield_was_long(yield);
+		yield_was_long(skip);
 	else
-		yield_set(&yield->skip_next, yield_get(&yield->skip_next) / 2);
+		yield_set(&skip->next, yield_get(&skip->next) / 2);
 }
 
-void rnic_yield(struct rnic_yield *yield)
+void rnic_yield(struct rnic_yield_skip *skip)
 {
 	uint64_t begin_ns = rnic_now_ns();
 
 	sched_yield();
-	rnic_yield_done(yield, rnic_now_ns() - begin_ns >= YIELD_LONG_NS);
+	rnic_yield_done(skip, rnic_now_ns() - begin_ns >= YIELD_LONG_NS);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
+ * Threads that give up the CPU for what they wait for: posts and polls.
+ *
  * A program that spins on its memory leaves what it receives to the completion
  * thread, and so does its peer.  Where CPUs are few, the octets that one
  * program sends wake the peer's completion thread on the CPU of the sender. The
@@ -39,13 +41,32 @@ enum rnic_answer {
 /* More polls between two posts count as so many. */
 #define RNIC_YIELD_POLLS_MAX 4u
 
+/* Zero at first. */
+struct rnic_yield_skip {
+	_Atomic uint32_t cnt;  /* chances to yield that are not taken */
+	_Atomic uint32_t next; /* ... after the next long one */
+};
+
 /* Of an engine; zero at first.  All are hints, so races are harmless. */
 struct rnic_yield {
 	_Atomic enum rnic_answer due; /* octets have come since the last post */
 	_Atomic uint32_t poll_cnt;    /* polls since then */
 	_Atomic uint32_t poll_mean;   /* ... per post, times RNIC_YIELD_POLL */
-	_Atomic uint32_t skip_cnt;    /* answers that do not yield */
-	_Atomic uint32_t skip_next;   /* ... after the next long one */
+	struct rnic_yield_skip skip;
+};
+
+/*
+ * What a thread polls for may need its CPU: where programs that poll are more
+ * than CPUs, two that exchange messages would each poll until the scheduler's
+ * next tick.  So a thread that has polled so often in vain gives up the CPU.
+ * That takes longer than an answer from another CPU.
+ */
+#define RNIC_VAIN_POLLS 64u
+
+/* Of an engine; zero at first.  Hints, too. */
+struct rnic_vain {
+	_Atomic uint32_t poll_cnt; /* since octets came, or a poll yielded */
+	struct rnic_yield_skip skip;
 };
 
 /* What the peer has sent is about to be served. */
@@ -95,16 +116,38 @@ static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
 }
 
 /*
- * May this answer give up the CPU?  If a thread of another program has taken it
- * for long, the next ones do not: the more of them, the more often that
- * happens.
+ * May the CPU be given up now?  If a thread of another program has taken it for
+ * long, the next ones do not: the more of them, the more often that happens.
  */
-bool rnic_yield_may(struct rnic_yield *yield);
+bool rnic_yield_may(struct rnic_yield_skip *skip);
 
-/* It has. */
-void rnic_yield_done(struct rnic_yield *yield, bool was_long);
+/* It has been. */
+void rnic_yield_done(struct rnic_yield_skip *skip, bool was_long);
 
 /* Lets other threads of this CPU run. */
-void rnic_yield(struct rnic_yield *yield);
+void rnic_yield(struct rnic_yield_skip *skip);
+
+/* Octets have come. */
+static inline void rnic_vain_end(struct rnic_vain *vain)
+{
+	if (atomic_load_explicit(&vain->poll_cnt, memory_order_relaxed))
+		atomic_store_explicit(&vain->poll_cnt, 0, memory_order_relaxed);
+}
+
+/* A poll that has found no completion begins.  Without the lead: another
+ * thread may need it. */
+static inline void rnic_vain_poll(struct rnic_vain *vain)
+{
+	uint32_t cnt =
+		atomic_load_explicit(&vain->poll_cnt, memory_order_relaxed);
+
+	if (cnt < RNIC_VAIN_POLLS) {
+		atomic_store_explicit(&vain->poll_cnt, cnt + 1,
+				      memory_order_relaxed);
+	} else if (rnic_yield_may(&vain->skip)) {
+		atomic_store_explicit(&vain->poll_cnt, 0, memory_order_relaxed);
+		rnic_yield(&vain->skip);
+	}
+}
 
 #endif

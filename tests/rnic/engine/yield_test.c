@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* yield.c: which posts yield the CPU, and when posts stop to do so. */
+/* yield.c: which posts and polls yield the CPU, and when they stop to do so. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -119,24 +119,24 @@ static void a_poller_polls_between_its_posts(void **state)
 	}
 }
 
-/* Answers that may not yield until one does. */
-static uint32_t skipped(struct rnic_yield *yield)
+/* Chances that are not taken until one is. */
+static uint32_t skipped(struct rnic_yield_skip *skip)
 {
 	uint32_t cnt = 0;
 
-	while (!rnic_yield_may(yield))
+	while (!rnic_yield_may(skip))
 		cnt++;
-	rnic_yield(yield);
+	rnic_yield(skip);
 	return cnt;
 }
 
 static void short_yields_are_repeated(void **state)
 {
-	struct rnic_yield yield = { 0 };
+	struct rnic_yield_skip skip = { 0 };
 
 	other_ns = 100000; /* what a completion thread may take */
 	for (uint32_t i = 1; i <= 100; i++) {
-		assert_int_equal(skipped(&yield), 0);
+		assert_int_equal(skipped(&skip), 0);
 		assert_int_equal(yield_cnt, i);
 	}
 }
@@ -144,13 +144,13 @@ static void short_yields_are_repeated(void **state)
 /* A program that computes has a CPU for milliseconds. */
 static void long_yields_become_rare(void **state)
 {
-	struct rnic_yield yield = { 0 };
+	struct rnic_yield_skip skip = { 0 };
 	uint32_t want = 64;
 
 	other_ns = 3 * NS_PER_MS;
-	assert_int_equal(skipped(&yield), 0);
+	assert_int_equal(skipped(&skip), 0);
 	for (int i = 0; i < 14; i++) {
-		assert_int_equal(skipped(&yield), want);
+		assert_int_equal(skipped(&skip), want);
 		want = want < 65536 ? 2 * want : 65536;
 	}
 	assert_int_equal(want, 65536);
@@ -158,19 +158,62 @@ static void long_yields_become_rare(void **state)
 
 static void yields_return_when_the_other_program_has_gone(void **state)
 {
-	struct rnic_yield yield = { 0 };
+	struct rnic_yield_skip skip = { 0 };
 
 	other_ns = 3 * NS_PER_MS;
 	for (int i = 0; i < 12; i++)
-		(void)skipped(&yield);
+		(void)skipped(&skip);
 	other_ns = 0;
-	(void)skipped(&yield); /* the last one was long */
+	(void)skipped(&skip); /* the last one was long */
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(skipped(&yield), 0);
+		assert_int_equal(skipped(&skip), 0);
 	/* ... and a single long one is the first again. */
 	other_ns = 3 * NS_PER_MS;
-	assert_int_equal(skipped(&yield), 0);
-	assert_int_equal(skipped(&yield), 64);
+	assert_int_equal(skipped(&skip), 0);
+	assert_int_equal(skipped(&skip), 64);
+}
+
+/* ---- polls in vain ---- */
+
+/* Return: how many polls until one yields. */
+static uint32_t polls_to_yield(struct rnic_vain *vain)
+{
+	uint32_t before = yield_cnt, cnt = 0;
+
+	while (yield_cnt == before) {
+		rnic_vain_poll(vain);
+		cnt++;
+	}
+	return cnt;
+}
+
+static void many_polls_in_vain_yield(void **state)
+{
+	struct rnic_vain vain = { 0 };
+
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1);
+}
+
+static void octets_begin_the_count_anew(void **state)
+{
+	struct rnic_vain vain = { 0 };
+
+	for (uint32_t i = 0; i < RNIC_VAIN_POLLS; i++)
+		rnic_vain_poll(&vain);
+	rnic_vain_end(&vain);
+	assert_int_equal(yield_cnt, 0);
+	assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1);
+}
+
+static void polls_beside_a_program_that_computes_yield_seldom(void **state)
+{
+	struct rnic_vain vain = { 0 };
+
+	other_ns = 3 * NS_PER_MS;
+	assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1);
+	assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1 + 64);
+	assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1 + 128);
 }
 
 /* ---- posts ---- */
@@ -206,8 +249,8 @@ static void settle(struct rnicpair *p)
 	wait_until(rnicpair_peek(s, s->scq, &cqe));
 	for (int i = 0; i < 2; i++) {
 		(void)rnic_yield_take(yield_of(p, i));
-		atomic_store(&yield_of(p, i)->skip_cnt, 0);
-		atomic_store(&yield_of(p, i)->skip_next, 0);
+		atomic_store(&yield_of(p, i)->skip.cnt, 0);
+		atomic_store(&yield_of(p, i)->skip.next, 0);
 	}
 }
 
@@ -272,6 +315,30 @@ static void polls_of_the_engine_count(void **state)
 	rnicpair_close(&p);
 }
 
+static void a_thread_that_polls_in_vain_yields(void **state)
+{
+	struct rnicpair p;
+
+	is_clock_fake = false;
+	rnicpair_open_idle(&p, &defaults);
+	is_clock_fake = true;
+	for (uint32_t i = 0; i < RNIC_VAIN_POLLS; i++)
+		rnic_cq_progress(p.side[1].scq);
+	assert_int_equal(yield_cnt, 0);
+	rnic_cq_progress(p.side[1].scq);
+	assert_int_equal(yield_cnt, 1);
+	is_clock_fake = false;
+	rnicpair_close(&p);
+}
+
+static void octets_end_what_is_in_vain(void **state)
+{
+	struct rnic_engine engine = { .vain.poll_cnt = 5 };
+
+	rnic_engine_note_arrival(&engine);
+	assert_int_equal(engine.vain.poll_cnt, 0);
+}
+
 /* A program that polls needs no completion thread for what it receives. */
 static void a_poller_is_told_from_a_spinner(void **state)
 {
@@ -298,9 +365,14 @@ int main(void)
 		YIELD_TEST(short_yields_are_repeated),
 		YIELD_TEST(long_yields_become_rare),
 		YIELD_TEST(yields_return_when_the_other_program_has_gone),
+		YIELD_TEST(many_polls_in_vain_yield),
+		YIELD_TEST(octets_begin_the_count_anew),
+		YIELD_TEST(polls_beside_a_program_that_computes_yield_seldom),
 		YIELD_TEST(an_answer_yields),
 		YIELD_TEST(an_answer_of_a_poller_does_not_yield),
 		YIELD_TEST(polls_of_the_engine_count),
+		YIELD_TEST(a_thread_that_polls_in_vain_yields),
+		YIELD_TEST(octets_end_what_is_in_vain),
 		YIELD_TEST(a_poller_is_told_from_a_spinner),
 	};
 
