@@ -129,10 +129,28 @@ class Counters:
 
 # ---- ports and addresses -------------------------------------------------
 
+PORT_HOLDERS = []
+
+
+def hold_port(port):
+    """Whether no other test has taken the port.  It stays this process's: a
+    program binds it only later."""
+    holder = socket.socket(socket.AF_UNIX)
+    try:
+        holder.bind(f"\0usiw-test-port-{port}")
+    except OSError:
+        holder.close()
+        return False
+    PORT_HOLDERS.append(holder)
+    return True
+
+
 def free_port():
     """A free TCP port below the range that connect() uses."""
     while True:
         port = random.randrange(10000, 30000)
+        if not hold_port(port):
+            continue
         try:
             for family in (socket.AF_INET, socket.AF_INET6):
                 with socket.socket(family, socket.SOCK_STREAM) as s:
