@@ -19,7 +19,7 @@
 /* ---- made ---------------------------------------------------------------- */
 
 /* The CPUs that the process may use. */
-static uint32_t cpu_cnt(void)
+static uint32_t allowed_cpu_cnt(void)
 {
 	cpu_set_t cpus;
 	int cnt;
@@ -43,7 +43,7 @@ static uint32_t engines_max(void)
 {
 	uint32_t max = util_settings()->engines;
 
-	return max ? max : rnic_engines_by_cpus(cpu_cnt());
+	return max ? max : rnic_engines_by_cpus(allowed_cpu_cnt());
 }
 
 static int engines_add(struct rnic_engines *engines, uint32_t idx)

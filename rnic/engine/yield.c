@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Giving up the CPU, and for how long it is not done any more. */
+/* How often the CPU may be given up. */
 #include "yield.h"
 
 #include <sched.h>

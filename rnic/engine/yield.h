@@ -56,10 +56,10 @@ struct rnic_yield {
 };
 
 /*
- * What a thread polls for may need its CPU: where programs that poll are more
- * than CPUs, two that exchange messages would each poll until the scheduler's
- * next tick.  So a thread that has polled so often in vain gives up the CPU.
- * That takes longer than an answer from another CPU.
+ * What a thread polls for may need its CPU.  Where more threads poll than there
+ * are CPUs, two programs that exchange messages may share one, and each would
+ * poll until the scheduler's next tick.  So a thread gives up the CPU after so
+ * many polls in vain.  They take longer than an answer from another CPU.
  */
 #define RNIC_VAIN_POLLS 64u
 

@@ -475,8 +475,8 @@ static void partial_send(void)
 	show_recv("that part comes out", pair.server, 10, 0);
 }
 
-/* Return: the error.  What has gone may leave space again after an error: TCP
- * probes its peer's window, which grows. */
+/* Return: the error.  After one there may be space again: TCP probes its peer's
+ * window, and that grows. */
 static const char *send_until_full(int fd, const char *octets, size_t size)
 {
 	while (send(fd, octets, size, 0) > 0)
