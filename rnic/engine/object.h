@@ -121,8 +121,12 @@ struct rnic_engine_ops {
 /* alone.h.  Zero at first. */
 struct rnic_alone {
 	_Atomic uint64_t left_ns; /* the end of the last post; 0: not noted */
-	_Atomic bool is_asked;	  /* it is to be noted */
-	_Atomic bool is_alone;	  /* this post came some time after it */
+	_Atomic uint64_t entered_ns; /* the beginning of one after that */
+	_Atomic uint64_t fastest_ns; /* of those served alone; 0: none yet */
+	_Atomic uint8_t trust;	     /* that posts come one by one */
+	_Atomic bool is_asked;	     /* the end is to be noted */
+	_Atomic bool is_alone;	     /* this post came some time after it */
+	_Atomic bool is_served;	     /* ... and was served alone */
 };
 
 #define RNIC_ENGINE_BUSY_MAX 4

@@ -28,6 +28,7 @@ static bool direct_put(void *arg, const struct rnic_sq_write *sq_write)
 	if (!rnic_alone_ask(&engine->alone) ||
 	    !rnic_direct_put(&local->direct, &write))
 		return false;
+	rnic_alone_note_served(&engine->alone);
 	rnic_engine_note_direct(engine);
 	rnic_stat_count(part, RNIC_STAT_local_direct, 1);
 	rnic_stat_count(part, RNIC_STAT_local_direct_octets, write.len);

@@ -47,6 +47,18 @@ static const struct {
 	  { { LONG, true, false },
 	    { SHORT, true, false },
 	    { LONG, true, true } } },
+	{ "one too early among others",
+	  { { LONG, true, false },
+	    { LONG, true, true },
+	    { LONG, true, true },
+	    { SHORT, true, true },
+	    { LONG, true, true } } },
+	{ "too early from now on",
+	  { { LONG, true, false },
+	    { LONG, true, true },
+	    { LONG, true, true },
+	    { SHORT, true, true },
+	    { SHORT, true, false } } },
 	{ "others in between, which do not ask",
 	  { { LONG, true, false },
 	    { LONG, false, false },
@@ -82,10 +94,62 @@ static void posts_with_a_pause_between_them_are_alone(void **state)
 	}
 }
 
+/* The pause depends on the fastest post that was served alone. */
+static const struct {
+	const char *name;
+	uint64_t post_ns[3]; /* how long posts take that are served alone */
+	uint64_t pause_ns;   /* the shortest one after them */
+} pauses[] = {
+	{ "none yet", { 0 }, RNIC_ALONE_NS },
+	{ "half of it", { 900 }, 450 },
+	{ "of the fastest", { 1100, 1000, 90000 }, 500 },
+	{ "at least", { 100 }, RNIC_ALONE_NS },
+	{ "at most", { 90000 }, RNIC_ALONE_MAX_NS },
+};
+
+static void post_alone(struct rnic_alone *alone, uint64_t gap_ns,
+		       uint64_t post_ns)
+{
+	now_ns += gap_ns;
+	rnic_alone_enter(alone);
+	if (rnic_alone_ask(alone))
+		rnic_alone_note_served(alone);
+	now_ns += post_ns;
+	rnic_alone_leave(alone);
+}
+
+static bool is_alone_after(struct rnic_alone alone, uint64_t gap_ns)
+{
+	alone.trust = 0; /* this gap decides */
+	now_ns += gap_ns;
+	rnic_alone_enter(&alone);
+	return rnic_alone_ask(&alone);
+}
+
+static void the_pause_follows_the_fastest_post(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
+		struct rnic_alone alone = { .left_ns = 0 };
+		uint64_t pause_ns = pauses[i].pause_ns;
+
+		now_ns = 1000;
+		post_alone(&alone, RNIC_ALONE_MAX_NS, 20);
+		for (size_t j = 0; j < ARRAY_LEN(pauses[i].post_ns); j++)
+			if (pauses[i].post_ns[j])
+				post_alone(&alone, RNIC_ALONE_MAX_NS,
+					   pauses[i].post_ns[j]);
+		assert_row(pauses[i].name,
+			   !is_alone_after(alone, pause_ns - 1));
+		now_ns -= pause_ns - 1;
+		assert_row(pauses[i].name, is_alone_after(alone, pause_ns));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posts_with_a_pause_between_them_are_alone),
+		cmocka_unit_test(the_pause_follows_the_fastest_post),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
