@@ -166,6 +166,8 @@ struct rnic_engine {
 	struct rnic_yield yield;
 	struct rnic_vain vain;
 	struct rnic_alone alone;
+	_Atomic uint32_t arrival_no; /* how often octets were read; wraps.
+					Written under lead */
 	_Atomic uint32_t memory_cnt; /* sources with memory */
 	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of
 					sources without the lead */
@@ -191,7 +193,6 @@ struct rnic_engine {
 	uint32_t hot_cnt;
 	struct rnic_wakes wakes;
 	bool is_restless; /* not all of them are asleep */
-	bool has_arrival; /* since the completion thread looked last */
 	/* Of many sources with a socket only, those that had octets lately, the
 	 * latest first: sockets.h. */
 	struct rnic_source *busy[RNIC_ENGINE_BUSY_MAX];

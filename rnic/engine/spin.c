@@ -37,8 +37,8 @@ static bool spin_is_due(struct rnic_spin *spin, struct rnic_engine *engine)
 {
 	bool has_idle;
 
-	if (!engine->has_arrival || rnic_engine_has_sleeper(engine) ||
-	    rnic_engine_is_attended(engine))
+	if (rnic_engine_arrival_no(engine) == spin->arrival_no ||
+	    rnic_engine_has_sleeper(engine) || rnic_engine_is_attended(engine))
 		return false;
 	has_idle = spin_has_idle_cpu(spin, rnic_engine_now_ns(engine));
 	/* relaxed: a hint */
@@ -57,7 +57,7 @@ void rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *engine)
 {
 	bool is_due = spin_is_due(spin, engine);
 
-	engine->has_arrival = false;
+	spin->arrival_no = rnic_engine_arrival_no(engine);
 	/* relaxed: who leads looks at it, or takes it as a hint */
 	atomic_store_explicit(&engine->is_spinning, is_due,
 			      memory_order_relaxed);

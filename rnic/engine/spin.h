@@ -16,8 +16,9 @@
 struct rnic_spin {
 	struct rnic_cpus cpus;
 	bool has_cpus;
-	uint32_t skip_cnt; /* it does not spin so many times */
-	uint32_t gap;	   /* ... after the last time that was in vain */
+	uint32_t arrival_no; /* of the engine, when it looked last */
+	uint32_t skip_cnt;   /* it does not spin so many times */
+	uint32_t gap;	     /* ... after the last time that was in vain */
 };
 
 void rnic_spin_fini(struct rnic_spin *spin);

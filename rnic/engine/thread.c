@@ -20,24 +20,9 @@
 #include "hot.h"
 #include "os/stat.h"
 #include "spin.h"
+#include "trust.h"
 #include "wake.h"
 
-/*
- * A parked thread looks after the poller at growing intervals: a thread that
- * has polled for a while is trusted for as long again.  Each look costs the
- * poller some 10 us where cores are few, so looking every 50 us would double
- * its latency.  A poller that pauses, to compute, might do so again: what comes
- * in the pause waits for the next look.
- */
-#define ENGINE_PARK_MIN_NS 50000ull
-#define ENGINE_PARK_MAX_NS (1 * NS_PER_MS)
-#define ENGINE_PARK_STEADY_NS (8 * NS_PER_MS)
-/* A steady poller is trusted for this part of the time that it has polled. */
-#define ENGINE_STEADY_RATIO 8
-/* Data waited unread behind a parked thread: no parking for a while, longer
- * each time that it happens again. */
-#define ENGINE_DISTRUST_MIN_NS (1 * NS_PER_MS)
-#define ENGINE_DISTRUST_MAX_NS (128 * NS_PER_MS)
 /* Requested slice of the completion thread: short, so that a waking thread
  * goes before a spinning one of the same machine. */
 #define ENGINE_SLICE_NS 100000ull
@@ -51,25 +36,6 @@
 
 /* ---- parking ------------------------------------------------------------ */
 
-/* What the completion thread has learnt about the threads that poll. */
-struct engine_trust {
-	bool was_parked;
-	uint64_t distrust_ns;
-	uint64_t distrust_until_ns;
-};
-
-uint64_t rnic_engine_park_ns(uint64_t last_ns, uint64_t run_ns)
-{
-	uint64_t next_ns = last_ns ? 2 * last_ns : ENGINE_PARK_MIN_NS;
-	uint64_t max_ns = run_ns / ENGINE_STEADY_RATIO;
-
-	if (max_ns < ENGINE_PARK_MAX_NS)
-		max_ns = ENGINE_PARK_MAX_NS;
-	else if (max_ns > ENGINE_PARK_STEADY_NS)
-		max_ns = ENGINE_PARK_STEADY_NS;
-	return next_ns < max_ns ? next_ns : max_ns;
-}
-
 /* How long the latest polls have had no pause. */
 static uint64_t engine_run_ns(const struct rnic_engine *engine, uint64_t now_ns)
 {
@@ -81,8 +47,9 @@ static uint64_t engine_run_ns(const struct rnic_engine *engine, uint64_t now_ns)
 }
 
 /* Out of epoll for as long as another thread polls. */
-static void engine_park(struct rnic_engine *engine)
+static void engine_park(struct rnic_engine *engine, struct rnic_trust *trust)
 {
+	uint32_t arrival_no = rnic_engine_arrival_no(engine);
 	uint64_t park_ns = 0, now_ns = rnic_now_ns();
 	struct timespec ts = { 0 };
 	bool is_polled = true;
@@ -98,8 +65,8 @@ static void engine_park(struct rnic_engine *engine)
 		if (!atomic_load_explicit(&engine->poll_ns,
 					  memory_order_seq_cst))
 			break;
-		park_ns = rnic_engine_park_ns(park_ns,
-					      engine_run_ns(engine, now_ns));
+		park_ns = rnic_trust_park_ns(park_ns,
+					     engine_run_ns(engine, now_ns));
 		ts.tv_nsec = (long)park_ns;
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
@@ -109,33 +76,8 @@ static void engine_park(struct rnic_engine *engine)
 						  memory_order_relaxed);
 	}
 	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
-}
-
-/*
- * Data lay unread when the parked thread came back: the poller had gone.  One
- * that sleeps on the sockets has not, as long as it polls at all: it was busy
- * with what it had got before, and is not disturbed by a thread that reads and
- * completes beside it.
- */
-static void trust_lose(const struct rnic_engine *engine,
-		       struct engine_trust *trust)
-{
-	uint64_t now_ns = rnic_now_ns();
-
-	if (rnic_engine_comes_back(engine) &&
-	    rnic_engine_is_polled(engine, now_ns))
-		return;
-	if (now_ns > trust->distrust_until_ns + 2 * trust->distrust_ns)
-		trust->distrust_ns = ENGINE_DISTRUST_MIN_NS;
-	else if (trust->distrust_ns < ENGINE_DISTRUST_MAX_NS)
-		trust->distrust_ns *= 2;
-	trust->distrust_until_ns = now_ns + trust->distrust_ns;
-}
-
-/* Only posts waited, and the thread ends their burst: a short pause will do. */
-static void trust_pause(struct engine_trust *trust)
-{
-	trust->distrust_until_ns = rnic_now_ns() + ENGINE_DISTRUST_MIN_NS;
+	trust->was_parked = true;
+	trust->was_served = rnic_engine_arrival_no(engine) != arrival_no;
 }
 
 /* ---- the completion thread ---------------------------------------------- */
@@ -287,10 +229,20 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 				   timeout_ms);
 }
 
+static void engine_note_unread(const struct rnic_engine *engine,
+			       struct rnic_trust *trust)
+{
+	uint64_t now_ns = rnic_now_ns();
+
+	rnic_trust_note_unread(trust, now_ns,
+			       rnic_engine_comes_back(engine) &&
+				       rnic_engine_is_polled(engine, now_ns));
+}
+
 /* The next events.  Return: how many; 0: time-out, bells, or news in memory;
  * -errno: there is no waiting any more. */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
-		       int timeout_ms, struct engine_trust *trust,
+		       int timeout_ms, struct rnic_trust *trust,
 		       struct rnic_spin *spin)
 {
 	int cnt = 0;
@@ -300,9 +252,9 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  0);
 		if (cnt > 0 || engine_has_news(engine))
-			trust_lose(engine, trust);
+			engine_note_unread(engine, trust);
 		else if (rnic_engine_has_bells(engine))
-			trust_pause(trust);
+			rnic_trust_note_posts(trust, rnic_now_ns());
 	}
 	if (cnt == 0)
 		cnt = rnic_spin(spin, engine, ev);
@@ -315,18 +267,18 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 
 /* A thread polls, and has not left data unread lately. */
 static bool engine_trusts_poller(const struct rnic_engine *engine,
-				 const struct engine_trust *trust)
+				 const struct rnic_trust *trust)
 {
 	uint64_t now_ns = rnic_now_ns();
 
-	return now_ns >= trust->distrust_until_ns &&
+	return rnic_trust_may_park(trust, now_ns) &&
 	       rnic_engine_is_polled(engine, now_ns);
 }
 
 /* ... and will find these events itself. */
 static bool engine_may_park(const struct rnic_engine *engine,
 			    const struct epoll_event *ev, int cnt,
-			    const struct engine_trust *trust)
+			    const struct rnic_trust *trust)
 {
 	return cnt && ev[0].data.u64 != ENGINE_WAKE_TOKEN &&
 	       engine_trusts_poller(engine, trust);
@@ -334,12 +286,12 @@ static bool engine_may_park(const struct rnic_engine *engine,
 
 /* All is served, and a poller has asked for it. */
 static bool engine_shall_park(struct rnic_engine *engine,
-			      const struct engine_trust *trust)
+			      const struct rnic_trust *trust)
 {
 	if (!atomic_load_explicit(&engine->wants_park, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&engine->wants_park, false, memory_order_relaxed);
-	return rnic_now_ns() >= trust->distrust_until_ns;
+	return rnic_trust_may_park(trust, rnic_now_ns());
 }
 
 /*
@@ -361,7 +313,7 @@ static void *engine_thread(void *arg)
 {
 	struct rnic_engine *engine = arg;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
-	struct engine_trust trust = { .distrust_ns = ENGINE_DISTRUST_MIN_NS };
+	struct rnic_trust trust = { .was_parked = false };
 	struct rnic_spin spin = { .has_cpus = false };
 	struct engine_place place;
 	int cnt, timeout_ms = 0;
@@ -378,8 +330,7 @@ static void *engine_thread(void *arg)
 			break;
 		}
 		if (engine_may_park(engine, ev, cnt, &trust)) {
-			engine_park(engine);
-			trust.was_parked = true;
+			engine_park(engine, &trust);
 			continue;
 		}
 		engine_thread_lead(engine);
@@ -390,10 +341,8 @@ static void *engine_thread(void *arg)
 		rnic_spin_begin(&spin, engine);
 		rnic_engine_unlead(engine);
 		engine_place_check(engine, &place);
-		if (engine_shall_park(engine, &trust)) {
-			engine_park(engine);
-			trust.was_parked = true;
-		}
+		if (engine_shall_park(engine, &trust))
+			engine_park(engine, &trust);
 	}
 	rnic_spin_fini(&spin);
 	return NULL;

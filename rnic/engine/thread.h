@@ -12,11 +12,4 @@
  */
 int rnic_engine_thread_start(struct rnic_engine *engine);
 
-/*
- * How long the parked thread sleeps before it looks whether the poller still
- * polls, in ns.  @last_ns: how long it has slept the last time; 0: it parks.
- * @run_ns: how long the poller has polled without a pause.
- */
-uint64_t rnic_engine_park_ns(uint64_t last_ns, uint64_t run_ns);
-
 #endif

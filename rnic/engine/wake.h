@@ -101,11 +101,21 @@ static inline void rnic_engine_note_direct(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
 }
 
+/* How often streams have read octets, of the low 32 bits of the number.  A hint
+ * without the lead. */
+static inline uint32_t rnic_engine_arrival_no(const struct rnic_engine *engine)
+{
+	return atomic_load_explicit(&engine->arrival_no, memory_order_relaxed);
+}
+
 /* Under the lead: a stream has octets of its peer.  The next post is probably
  * the answer.  With an idle CPU, it does not matter. */
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 {
-	engine->has_arrival = true;
+	/* relaxed: other threads than the leader take it as a hint */
+	atomic_store_explicit(&engine->arrival_no,
+			      rnic_engine_arrival_no(engine) + 1,
+			      memory_order_relaxed);
 	rnic_vain_end(&engine->vain);
 	if (!rnic_engine_is_spinning(engine))
 		rnic_yield_note(&engine->yield, rnic_engine_is_watched(engine)

@@ -179,7 +179,7 @@ static void the_thread_is_as_nice_as_asked(void **state)
 		   getpriority(PRIO_PROCESS, 0) + EXTRA_NICE);
 }
 
-/* ---- who polls, and for how long it is trusted ---- */
+/* ---- who polls ---- */
 
 static void a_poller_is_known(void **state)
 {
@@ -212,30 +212,6 @@ static void a_poller_is_known(void **state)
 	rnic_engine_unpark(engine);
 	assert_false(rnic_engine_is_polled(engine, now_ns));
 	atomic_store(&engine->has_left, false);
-}
-
-static void a_steady_poller_is_trusted_longer(void **state)
-{
-	static const struct {
-		uint64_t last_ns, run_ns, next_ns;
-	} cases[] = {
-		{ 0, 0, 50000 },
-		{ 50000, 0, 100000 },
-		{ 800000, 0, 1000000 },
-		{ 1000000, 0, 1000000 },
-		{ 1000000, 10000000, 1250000 },
-		{ 1000000, 1000000000, 2000000 },
-		{ 2000000, 24000000, 3000000 },
-		{ 8000000, 1000000000, 8000000 },
-		/* It has paused. */
-		{ 8000000, 100000, 1000000 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(
-			rnic_engine_park_ns(cases[i].last_ns, cases[i].run_ns),
-			cases[i].next_ns);
 }
 
 static void a_pause_begins_a_run(void **state)
@@ -613,7 +589,6 @@ int main(void)
 		CHAN_TEST(arming_unparks),
 		PAIR_TEST(the_thread_is_as_nice_as_asked),
 		PAIR_TEST(a_poller_is_known),
-		cmocka_unit_test(a_steady_poller_is_trusted_longer),
 		PAIR_TEST(a_pause_begins_a_run),
 		CHAN_TEST(a_sleeper_is_woken_each_time),
 		CHAN_TEST(the_end_of_a_sleep_disarms),
