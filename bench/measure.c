@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* See measure.h. */
+#define _GNU_SOURCE
 #include "measure.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,24 @@ uint64_t bench_now_ns(void)
 uint64_t bench_cpu_ns(void)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void bench_thread_start(pthread_t *ret_thread, int idx, void *(*run)(void *),
+			void *arg)
+{
+	cpu_set_t allowed, one;
+	pthread_attr_t attr;
+
+	NEEDS(!sched_getaffinity(0, sizeof(allowed), &allowed));
+	idx %= CPU_COUNT(&allowed);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && idx-- == 0)
+			CPU_SET(cpu, &one);
+	NEEDS(!pthread_attr_init(&attr));
+	NEEDS(!pthread_attr_setaffinity_np(&attr, sizeof(one), &one));
+	NEEDS(!pthread_create(ret_thread, &attr, run, arg));
+	NEEDS(!pthread_attr_destroy(&attr));
 }
 
 void bench_times_init(struct bench_times *times, size_t max)

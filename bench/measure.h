@@ -6,6 +6,7 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,13 @@ uint64_t bench_now_ns(void);
 
 /* User and system time of all threads of this process. */
 uint64_t bench_cpu_ns(void);
+
+/*
+ * Starts a thread that is bound to one CPU: that with the number @idx of those
+ * that the process may use, counted from 0, round.
+ */
+void bench_thread_start(pthread_t *ret_thread, int idx, void *(*run)(void *),
+			void *arg);
 
 /* Times of single events.  Those beyond @max are not kept. */
 struct bench_times {

@@ -185,6 +185,16 @@ def rates():
                              size=64, threads=1) +
                         peer(f"{threads} processes, {s}", "verbs_pairs", s,
                              op=op, size=64, pairs=threads)), ("M/s",))
+    for op in ("write", "send"):
+        args = {"op": op, "size": 64}
+        yield Row(f"{op}-loops-2", "threads",
+                  f"{op} 64 B, 2 threads to themselves, one context", "M/s",
+                  MORE,
+                  usiw("verbs_loops", DEFAULT + ENGINES, threads=2, **args) +
+                  tuple(way for s in DEFAULT for way in
+                        peer(f"1 thread, {s}", "verbs_loops", s, **args) +
+                        peer(f"2 processes, {s}", "verbs_loops", s,
+                             processes=2, **args)), ("M/s",))
 
 
 # ---- latency -----------------------------------------------------------------------

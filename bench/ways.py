@@ -245,6 +245,17 @@ def verbs_pairs(sample, op, size, pairs):
     return {"M/s": sum(outputs.own(c.text())["M/s"] for c in clients)}
 
 
+def verbs_loops(sample, op, size, threads=1, processes=1):
+    """Threads that send to themselves, each with a CPU of its own."""
+    programs = [sample.start(f"loops {i}", [
+        sample.bin("bench-threads"), "-o", op, "-s", size, "-t", threads,
+        "-w", sample.bench.window_ms, "-c", i]) for i in range(processes)]
+    for program in programs:
+        program.wait(LIMIT)
+    sample.demand_usiw()
+    return {"M/s": sum(outputs.own(p.text())["M/s"] for p in programs)}
+
+
 def verbs_pingpong(sample, op, size, is_event=False, is_beside_bulk=False,
                    idle=0):
     port = harness.free_port()
@@ -438,6 +449,7 @@ def sockets_idle(sample, carrier, count):
 
 
 TOOLS = {tool.__name__: tool for tool in (
-    perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_pingpong,
-    connect, memory, tcp_stream, tcp_pingpong, fi_pingpong, fabric_stream, ucx,
-    rstream, qperf, iperf3, redis, sockets_pingpong, sockets_idle)}
+    perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_loops,
+    verbs_pingpong, connect, memory, tcp_stream, tcp_pingpong, fi_pingpong,
+    fabric_stream, ucx, rstream, qperf, iperf3, redis, sockets_pingpong,
+    sockets_idle)}
