@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """MPA, DDP and RDMAP as a second implementation, written from doc/spec, which
 can also violate the protocol."""
+import ctypes
 import socket
 import struct
 
@@ -12,9 +13,18 @@ for _n in range(256):
         _n = _n >> 1 ^ (0x82F63B78 if _n & 1 else 0)
     _TABLE.append(_n)
 
+try:
+    _ISAL = ctypes.CDLL("libisal.so.2").crc32_iscsi
+    _ISAL.argtypes = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint
+    _ISAL.restype = ctypes.c_uint
+except (OSError, AttributeError):
+    _ISAL = None
+
 
 def crc32c(octets):
     crc = 0xFFFFFFFF
+    if _ISAL:  # a hundred times as fast
+        return _ISAL(bytes(octets), len(octets), crc) ^ 0xFFFFFFFF
     for octet in octets:
         crc = crc >> 8 ^ _TABLE[(crc ^ octet) & 0xFF]
     return crc ^ 0xFFFFFFFF

@@ -3,6 +3,7 @@
 """scripts/count-tests: what each kind of test adds to the last line."""
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from xml.sax.saxutils import escape
@@ -141,7 +142,7 @@ class CountTests(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as stream:
             stream.write(f"<testsuite>{''.join(rows)}</testsuite>")
             stream.flush()
-            done = subprocess.run([SCRIPT, stream.name], timeout=50,
+            done = subprocess.run([sys.executable, SCRIPT, stream.name], timeout=50,
                                   capture_output=True, text=True)
         lines = done.stdout.splitlines()
         return lines[-1], lines, done.returncode
@@ -209,7 +210,7 @@ class CountTests(unittest.TestCase):
             self.assertNotIn("row 7", "\n".join(lines))
 
     def test_a_missing_file_is_a_failure(self):
-        done = subprocess.run([SCRIPT, "/nonexistent.xml"], timeout=50,
+        done = subprocess.run([sys.executable, SCRIPT, "/nonexistent.xml"], timeout=50,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout.splitlines()[-1],
