@@ -11,8 +11,10 @@
  * time includes making and destroying the queue pairs. Exit code 1: less than
  * 5,000 by ibv_modify_qp() or 2,000 by rdma_cm.
  */
+#include "measure.h"
+#include "qp.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -30,15 +32,6 @@
 /* Programs that use ibv_modify_qp() connect all to all, so several are in
  * progress at once. */
 #define BATCH 64
-
-#define NEEDS(cond)                                                            \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #cond,  \
-				strerror(errno));                              \
-			exit(2);                                               \
-		}                                                              \
-	} while (0)
 
 struct device {
 	struct ibv_context *context;
@@ -158,52 +151,6 @@ static const struct ibv_qp_cap caps = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1
 };
 
-static struct ibv_qp *qp_new(struct device *dev)
-{
-	struct ibv_qp_init_attr init = { .send_cq = dev->cq,
-					 .recv_cq = dev->cq,
-					 .qp_type = IBV_QPT_RC,
-					 .cap = caps };
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
-	struct ibv_qp *qp = ibv_create_qp(dev->pd, &init);
-
-	NEEDS(qp);
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				     IBV_QP_ACCESS_FLAGS));
-	return qp;
-}
-
-static void qp_connect(struct device *dev, struct ibv_qp *qp,
-		       const struct ibv_qp *peer)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp_num,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1,
-			     .port_num = 1,
-			     .grh = { .dgid = dev->gid, .hop_limit = 1 } },
-	};
-
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				     IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER));
-	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS,
-				     .timeout = 14,
-				     .retry_cnt = 7,
-				     .rnr_retry = 7,
-				     .max_rd_atomic = 1 };
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-				     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				     IBV_QP_MAX_QP_RD_ATOMIC));
-}
-
 static double modify_round(struct device *dev, int cnt)
 {
 	struct ibv_qp *qp[2 * BATCH];
@@ -211,9 +158,9 @@ static double modify_round(struct device *dev, int cnt)
 
 	for (int done = 0; done < cnt; done += BATCH) {
 		for (int i = 0; i < 2 * BATCH; i++)
-			qp[i] = qp_new(dev);
+			qp[i] = bench_qp_new(dev->pd, dev->cq, &caps);
 		for (int i = 0; i < 2 * BATCH; i++)
-			qp_connect(dev, qp[i], qp[i ^ 1]);
+			bench_qp_connect(qp[i], qp[i ^ 1], &dev->gid);
 		for (int i = 0; i < 2 * BATCH; i += 2)
 			post_message(dev, qp[i], qp[i + 1]);
 		reap(dev, BATCH);

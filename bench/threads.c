@@ -20,6 +20,7 @@
  * all threads together, in millions of messages per second.
  */
 #include "measure.h"
+#include "qp.h"
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -48,7 +49,6 @@ static union ibv_gid gid;
 static pthread_barrier_t start;
 
 struct loop {
-	int idx;
 	pthread_t thread;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -58,65 +58,14 @@ struct loop {
 	double per_second;
 };
 
-/* ---- two queue pairs that are connected with each other ------------------ */
-
-static struct ibv_qp *qp_new(struct loop *loop)
-{
-	struct ibv_qp_init_attr init = {
-		.send_cq = loop->cq,
-		.recv_cq = loop->cq,
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 2 * TURN,
-			 .max_recv_wr = 2 * TURN,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qp_access_flags =
-					    IBV_ACCESS_REMOTE_WRITE };
-	struct ibv_qp *qp = ibv_create_qp(loop->pd, &init);
-
-	NEEDS(qp);
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				     IBV_QP_ACCESS_FLAGS));
-	return qp;
-}
-
-static void qp_connect(struct ibv_qp *qp, const struct ibv_qp *peer)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp_num,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1,
-			     .port_num = 1,
-			     .grh = { .dgid = gid, .hop_limit = 1 } },
-	};
-
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				     IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER));
-	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS,
-				     .timeout = 14,
-				     .retry_cnt = 7,
-				     .rnr_retry = 7,
-				     .max_rd_atomic = 1 };
-	NEEDS(!ibv_modify_qp(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-				     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				     IBV_QP_MAX_QP_RD_ATOMIC));
-}
-
 /* The first half of the buffer is sent, the second one receives. */
-static void loop_init(struct loop *loop, int idx)
+static void loop_init(struct loop *loop)
 {
-	loop->idx = idx;
+	static const struct ibv_qp_cap cap = { .max_send_wr = 2 * TURN,
+					       .max_recv_wr = 2 * TURN,
+					       .max_send_sge = 1,
+					       .max_recv_sge = 1 };
+
 	NEEDS(loop->pd = ibv_alloc_pd(context));
 	NEEDS(loop->cq = ibv_create_cq(context, 4 * TURN, NULL, NULL, 0));
 	NEEDS(loop->buf = aligned_alloc(4096,
@@ -125,10 +74,10 @@ static void loop_init(struct loop *loop, int idx)
 	NEEDS(loop->mr = ibv_reg_mr(loop->pd, loop->buf, 2ul * opt.size,
 				    IBV_ACCESS_LOCAL_WRITE |
 					    IBV_ACCESS_REMOTE_WRITE));
-	loop->from = qp_new(loop);
-	loop->to = qp_new(loop);
-	qp_connect(loop->from, loop->to);
-	qp_connect(loop->to, loop->from);
+	loop->from = bench_qp_new(loop->pd, loop->cq, &cap);
+	loop->to = bench_qp_new(loop->pd, loop->cq, &cap);
+	bench_qp_connect(loop->from, loop->to, &gid);
+	bench_qp_connect(loop->to, loop->from, &gid);
 }
 
 static void loop_fini(struct loop *loop)
@@ -261,7 +210,7 @@ int main(int argc, char **argv)
 	NEEDS(!ibv_query_gid(context, 1, 0, &gid));
 	NEEDS(!pthread_barrier_init(&start, NULL, (unsigned)opt.thread_cnt));
 	for (int i = 0; i < opt.thread_cnt; i++)
-		loop_init(&loops[i], i);
+		loop_init(&loops[i]);
 	for (int i = 0; i < opt.thread_cnt; i++)
 		bench_thread_start(&loops[i].thread, opt.first_cpu + i,
 				   loop_run, &loops[i]);
