@@ -40,14 +40,19 @@ static struct rnic_engine *engine_of(struct rnicpair *p, int side)
 	return p->side[side].ctx->engine;
 }
 
-/* The peer has placed all, and sleeps. */
+/*
+ * The peer has placed all, and sleeps.  The ring tells so by its indices, in
+ * two mappings, where TSan does not see the order; so this has the lead once
+ * under which the octets were placed.
+ */
 static bool is_drained(struct rnicpair *p, int from)
 {
 	struct rnic_stream *stream = p->side[from].qp->stream;
 
 	return with_lead(engine_of(p, from),
 			 stream->local && rnic_local_sends(stream->local) &&
-				 rnic_local_is_drained(stream->local));
+				 rnic_local_is_drained(stream->local)) &&
+	       with_lead(engine_of(p, !from), true);
 }
 
 struct target {
