@@ -12,8 +12,9 @@
  * made and destroyed left memory allocated, or long queues cost memory before
  * they are used.
  */
+#include "measure.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
 #include <infiniband/usiwdv.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
@@ -35,15 +36,6 @@
 #define ROUND_QPS 10000
 #define ROUND_KIB_MAX 256
 #define MSG_LEN 65536
-
-#define NEEDS(cond)                                                            \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			fprintf(stderr, "line %d: %s: %s\n", __LINE__, #cond,  \
-				strerror(errno));                              \
-			exit(2);                                               \
-		}                                                              \
-	} while (0)
 
 struct side {
 	struct ibv_context *context;

@@ -174,17 +174,20 @@ def rates():
         yield Row(f"{op}-rate-{size}-list{length}-qp{qps}", "message rate",
                   f"{op} {octets(size)}, {how}, {qps} QP", "M/s", MORE, ways,
                   ("M/s",))
-    for threads, op in itertools.product(THREADS, ("write", "send")):
-        yield Row(f"{op}-threads-{threads}", "threads",
-                  f"{op} 64 B singly, {threads} threads, one context", "M/s",
+
+
+def threads():
+    for count, op in itertools.product(THREADS, ("write", "send")):
+        yield Row(f"{op}-threads-{count}", "threads",
+                  f"{op} 64 B singly, {count} threads, one context", "M/s",
                   MORE,
                   usiw("verbs_stream", DEFAULT + ENGINES, op=op, size=64,
-                       threads=threads) +
+                       threads=count) +
                   tuple(way for s in DEFAULT for way in
                         peer(f"1 thread, {s}", "verbs_stream", s, op=op,
                              size=64, threads=1) +
-                        peer(f"{threads} processes, {s}", "verbs_pairs", s,
-                             op=op, size=64, pairs=threads)), ("M/s",))
+                        peer(f"{count} processes, {s}", "verbs_pairs", s,
+                             op=op, size=64, pairs=count)), ("M/s",))
     for op in ("write", "send"):
         args = {"op": op, "size": 64}
         yield Row(f"{op}-loops-2", "threads",
@@ -358,7 +361,7 @@ def sdp():
 
 
 def table():
-    return [*bandwidth(), *markers(), *rates(), *latency(), *programs(),
+    return [*bandwidth(), *markers(), *rates(), *threads(), *latency(), *programs(),
             *costs(), *sdp()]
 
 

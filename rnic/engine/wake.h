@@ -101,8 +101,7 @@ static inline void rnic_engine_note_direct(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
 }
 
-/* How often streams have read octets, of the low 32 bits of the number.  A hint
- * without the lead. */
+/* How often streams have read octets; it wraps.  Without the lead, a hint. */
 static inline uint32_t rnic_engine_arrival_no(const struct rnic_engine *engine)
 {
 	return atomic_load_explicit(&engine->arrival_no, memory_order_relaxed);

@@ -142,8 +142,8 @@ class CountTests(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as stream:
             stream.write(f"<testsuite>{''.join(rows)}</testsuite>")
             stream.flush()
-            done = subprocess.run([sys.executable, SCRIPT, stream.name], timeout=50,
-                                  capture_output=True, text=True)
+            done = subprocess.run([sys.executable, SCRIPT, stream.name],
+                                  timeout=50, capture_output=True, text=True)
         lines = done.stdout.splitlines()
         return lines[-1], lines, done.returncode
 
@@ -210,8 +210,8 @@ class CountTests(unittest.TestCase):
             self.assertNotIn("row 7", "\n".join(lines))
 
     def test_a_missing_file_is_a_failure(self):
-        done = subprocess.run([sys.executable, SCRIPT, "/nonexistent.xml"], timeout=50,
-                              capture_output=True, text=True)
+        done = subprocess.run([sys.executable, SCRIPT, "/nonexistent.xml"],
+                              timeout=50, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout.splitlines()[-1],
                          "0 passed, 1 failed, 0 skipped")

@@ -34,8 +34,7 @@ static void a_steady_poller_is_trusted_longer(void **state)
 static const struct {
 	const char *name;
 	struct {
-		uint64_t
-			after_ms; /* after the time of the one before is over */
+		uint64_t after_ms; /* the end of the pause before */
 		bool was_served, comes_back;
 		uint64_t lost_ms; /* for how long it does not park */
 	} looks[LOOKS];

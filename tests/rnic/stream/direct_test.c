@@ -41,9 +41,9 @@ static struct rnic_engine *engine_of(struct rnicpair *p, int side)
 }
 
 /*
- * The peer has placed all, and sleeps.  The ring tells so by its indices, in
- * two mappings, where TSan does not see the order; so this has the lead once
- * under which the octets were placed.
+ * The peer has placed all, and sleeps.  The indices of the ring tell so, but
+ * each side has a mapping of its own, and TSan does not see their order.  It
+ * sees that of the lead under which the octets were placed.
  */
 static bool is_drained(struct rnicpair *p, int from)
 {
