@@ -9,37 +9,15 @@ import time
 
 import harness
 import perftest
+import rping
 from harness import Skip, Test, check
 
 # ---- rdmacm-utils --------------------------------------------------------
 
-RPING_DEFAULT_SIZE = 64
-
-
-# rping's client closes its event channel at its end, while its own thread may
-# still wait there, or come back to it after the last event.
-CHANNEL_CLOSED = "rdma_get_cm_event: Bad file descriptor"
-
-
-def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None, more=()):
+def pings(address, count=1000, size=64, bind=None, more=()):
     """Each ping is read by the server and written back."""
     with Test(f"rping {address} size {size} {' '.join(more)}") as test:
-        before = test.counters.sum()
-        port = harness.free_port()
-        common = ["-V", "-C", count, "-p", port, *more]
-        if size != RPING_DEFAULT_SIZE:
-            common += ["-S", size]
-        server = test.start("server", ["rping", "-s", *common] +
-                            (["-a", bind] if bind else []))
-        server.wait_listening(port)
-        client = test.start("client", ["rping", "-c", *common,
-                                       "-a", address])
-        code = client.wait(60, codes=(0, 255))
-        check(not code or CHANNEL_CLOSED in client.text(),
-              f"the client ended with {code}")
-        # rping's server answers a disconnect with an error.
-        server.wait(20, codes=None)
-        test.demand_payload(before, 2 * count * size)
+        rping.pair(test, count, size, address, listen=bind, more=more)
         total = test.counters.sum()
         check(total["read_wr"] >= count, f"{total['read_wr']} reads")
         check(total["write_wr"] >= count, f"{total['write_wr']} writes")
@@ -47,11 +25,11 @@ def rping(address, count=1000, size=RPING_DEFAULT_SIZE, bind=None, more=()):
             test.demand_path()
 
 
-def rping_machine(**kwargs):
+def pings_machine(**kwargs):
     address = harness.machine_address()
     if not address:
         raise Skip("this machine has no address but loopback's")
-    rping(address, **kwargs)
+    pings(address, **kwargs)
 
 
 def simple_pair(name, server_command, client_command, octets, timeout=60,
@@ -113,17 +91,17 @@ RDMACM = [
 ]
 
 RPING = [
-    ("rping-loopback", functools.partial(rping, "127.0.0.1")),
-    ("rping-ipv6", functools.partial(rping, "::1", bind="::1")),
-    ("rping-ipv6-any", functools.partial(rping, "::1", bind="::0")),
-    ("rping-machine", rping_machine),
-    ("rping-65000", functools.partial(rping, "127.0.0.1", size=65000)),
+    ("rping-loopback", functools.partial(pings, "127.0.0.1")),
+    ("rping-ipv6", functools.partial(pings, "::1", bind="::1")),
+    ("rping-ipv6-any", functools.partial(pings, "::1", bind="::0")),
+    ("rping-machine", pings_machine),
+    ("rping-65000", functools.partial(pings, "127.0.0.1", size=65000)),
 ]
 
 # The program makes and moves its queue pair itself. rdma_cm only connects.
 RPING_OWN_QP = [
-    ("rping-q", functools.partial(rping, "127.0.0.1", more=["-q"])),
-    ("rping-q-ipv6", functools.partial(rping, "::1", bind="::1",
+    ("rping-q", functools.partial(pings, "127.0.0.1", more=["-q"])),
+    ("rping-q-ipv6", functools.partial(pings, "::1", bind="::1",
                                        more=["-q"])),
 ]
 

@@ -6,6 +6,7 @@ import re
 import signal
 
 import harness
+import rping
 from harness import BUILD, Test, check
 
 FORK_STREAM = os.path.join(BUILD, "bin", "apps-fork-stream")
@@ -36,16 +37,7 @@ def death_of_the_parent():
 
 def rping_in_a_child():
     with Test("rping in a child of a process that uses verbs") as test:
-        before = test.counters.sum()
-        port = harness.free_port()
-        server = test.start("server", [FORK_EXEC, "rping", "-s", "-C", 200,
-                                       "-V", "-p", port])
-        server.wait_listening(port)
-        client = test.start("client", [FORK_EXEC, "rping", "-c", "-C", 200,
-                                       "-V", "-a", "127.0.0.1", "-p", port])
-        client.wait(30)
-        server.wait(10, codes=None)
-        test.demand_payload(before, 2 * 200 * 64)
+        rping.pair(test, 200, 64, program=(FORK_EXEC, "rping"))
 
 
 def serve_after_fork(mode):

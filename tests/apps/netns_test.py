@@ -13,21 +13,14 @@ import subprocess
 import harness
 import perftest
 import ports
+import rping
 from harness import Failure, Skip, Test, check
 from netns import ADDRESS, ADDRESS6, Net
 
-def rping(net, env, address, size):
+def pings(net, env, address, size):
     with Test(f"rping {address} size {size} {env}") as test:
-        before = test.counters.sum()
-        port = harness.free_port()
-        common = ["-V", "-C", 300, "-S", size, "-p", port, "-a", address]
-        server = test.start("server", ["rping", "-s", *common], env=env,
-                            inside=net.inside)
-        server.wait_listening(port)
-        client = test.start("client", ["rping", "-c", *common], env=env)
-        client.wait(60)
-        server.wait(20, codes=None)
-        test.demand_payload(before, 2 * 300 * size)
+        rping.pair(test, 300, size, address, listen=address, env=env,
+                   inside=net.inside)
 
 
 def perf(net, env, program, options):
@@ -206,9 +199,9 @@ def over(mtu, crc):
     env = {"USIW_CRC": crc}
     try:
         print(f"MTU {mtu}, CRC {crc}:")
-        rping(net, env, ADDRESS["server"], 64)
-        rping(net, env, ADDRESS["server"], 65000)
-        rping(net, env, ADDRESS6["server"], 4000)
+        pings(net, env, ADDRESS["server"], 64)
+        pings(net, env, ADDRESS["server"], 65000)
+        pings(net, env, ADDRESS6["server"], 4000)
         for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
             perf(net, env, program, ["-s", "65536", "-n", "2000"])
             perf(net, env, program, ["-s", "1000", "-n", "2000"])

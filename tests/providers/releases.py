@@ -21,6 +21,7 @@ import sys
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "apps"))
 import harness  # noqa: E402
+import rping  # noqa: E402
 from harness import BUILD, Skip, Test, check, free_port  # noqa: E402
 
 SUITES = ("bookworm", "trixie", "sid")
@@ -147,18 +148,9 @@ def pingpong(test, release):
     test.demand_payload(before, 2 * 1000 * 4096)
 
 
-def rping(test, release):
-    port = free_port()
-    words = [release.program("rping"), "-a", "127.0.0.1", "-p", port, "-C",
-             "20", "-V"]
-    before = test.counters.sum()
-    server = test.start("server", [*words, "-s"], env=release.env)
-    server.wait_listening(port)
-    test.start("client", [*words, "-c"], env=release.env).wait(60)
-    # Its event thread may use a channel that its main thread has closed. It
-    # then exits with 255.
-    server.wait(60, codes=(0, 255))
-    test.demand_payload(before, 2 * 20 * 64)
+def pings(test, release):
+    rping.pair(test, 20, 64, env=release.env,
+               program=(release.program("rping"),))
 
 
 def own_program(name):
@@ -170,7 +162,7 @@ def own_program(name):
 
 # The first release that each can run on: apps-verbs-errno calls a verb of 36.
 JOBS = (("devinfo", devinfo, 0), ("rc_pingpong", pingpong, 0),
-        ("rping", rping, 0),
+        ("rping", pings, 0),
         ("verbs", own_program("apps-verbs-errno"), 36),
         ("ibv_wr", own_program("apps-wr-loop"), 0))
 

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "apps"))
 import harness  # noqa: E402  (after the path is known)
 import pcap  # noqa: E402
 import perftest  # noqa: E402
+import rping  # noqa: E402
 from harness import Test, check, wait_until  # noqa: E402
 
 ADDRESS = "127.0.0.1"
@@ -222,8 +223,7 @@ def mtu_shrinks(markers):
         with Tail(test) as tail:
             wait_until(lambda: tail.longest and moved() >
                        before["tx_payload"] + 20 * size, 60, "still more")
-        client.wait(100)
-        server.wait(20, codes=None)
+        rping.finish(server, client, 100)
         check(tail.longest > 0, "nothing was captured")
         # segments after the smaller MTU, without retransmissions of old FPDUs
         fpdu = size / tail_fpdus(before, test.counters.sum(), size)
@@ -331,8 +331,7 @@ def relayed(markers, crc):
         client = test.start("client", ["rping", "-c", *common,
                                        relay.listener.getsockname()[1]],
                             env=env)
-        client.wait(60)
-        server.wait(20, codes=None)
+        rping.finish(server, client)
         test.demand_payload({}, 2 * count * size)
         check(relay.pieces > 2 * count * size // 1460,
               f"{relay.pieces} pieces: it did not go through the relay")

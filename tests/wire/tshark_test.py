@@ -26,6 +26,7 @@ import decode  # noqa: E402
 import harness  # noqa: E402
 import pcap  # noqa: E402
 import perftest  # noqa: E402
+import rping  # noqa: E402
 from harness import Test, check  # noqa: E402
 
 ADDRESS = "127.0.0.1"
@@ -139,20 +140,8 @@ def our_count(path, has_markers):
     return fpdus, kinds
 
 
-def rping(test, env):
-    port = harness.free_port()
-    common = ["-V", "-C", PINGS, "-S", PING_SIZE, "-p", port, "-a", ADDRESS]
-    server = test.start("server", ["rping", "-s", *common], env=env)
-    server.wait_listening(port)
-    client = test.start("client", ["rping", "-c", *common], env=env)
-    client.wait(60)
-    server.wait(20, codes=None)
-
-
 def traffic(test, env):
-    before = test.counters.sum()
-    rping(test, env)
-    test.demand_payload(before, 2 * PINGS * PING_SIZE)
+    rping.pair(test, PINGS, PING_SIZE, ADDRESS, listen=ADDRESS, env=env)
     for program, size, count in (("ib_write_bw", 100000, 5),
                                  ("ib_send_bw", 3000, 20),
                                  ("ib_read_bw", 65536, 5)):

@@ -32,6 +32,7 @@ import time
 
 import cases
 import guest as kernel_lab
+import rping
 import siwfault
 import wire
 from guest import Guest, harness
@@ -238,7 +239,10 @@ class Pair:
         if self.case.table:
             self.wait_perftest(server, client)
             return server, client
-        client.wait(self.case.timeout, codes=self.case.codes)
+        if self.case.client[0] == "rping":
+            rping.wait_client(client, self.case.timeout)
+        else:
+            client.wait(self.case.timeout, codes=self.case.codes)
         if self.case.server_codes == "killed":
             server.stop()
         else:
