@@ -89,7 +89,7 @@ def devices():
 
 def verbs():
     """libibverbs used netlink, and has the same order as sysfs."""
-    got = output(["python3", "-c", INDEX])
+    got = output([sys.executable, "-c", INDEX])
     check(sorted(got.splitlines()) == ["0 usiw_lo", "1 usiw_veth0"], got)
     names = [line.split()[1] for line in got.splitlines()]
     listed = [line.split()[0] for line in

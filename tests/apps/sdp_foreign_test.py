@@ -85,11 +85,12 @@ def case(how, program, octets, carrier="auto"):
         try:
             with Host(net) as host:
                 host.env["USIW_SDP_REPLY_MS"] = "500"
-                other = host.start("python3", "-B", os.path.abspath(__file__),
+                other = host.start(sys.executable, "-B",
+                                   os.path.abspath(__file__),
                                    "--other-host", how)
                 port = other.stdout.readline().strip()
                 check(port.isdigit(), f"the other host said {port!r}")
-                client = host.start(USIW, "run", "--sdp", "--", "python3",
+                client = host.start(USIW, "run", "--sdp", "--", sys.executable,
                                     "-c", program, ADDRESS["server"], port,
                                     inside=False, carrier=carrier)
                 out, _ = client.communicate(timeout=60 * SLOW)

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 
 import harness
@@ -131,12 +132,13 @@ class Host:
 def exchange(host, address, server_words, carriers=("auto", "auto")):
     """Runs both programs to their end. Return: the client's page, the
     server."""
-    server = host.start(*server_words, "python3", "-c", SERVER, address,
+    server = host.start(*server_words, sys.executable, "-c", SERVER, address,
                         carrier=carriers[0])
     port = server.stdout.readline().strip()
     check(port.isdigit(), f"the server said {port!r}")
-    client = host.start(USIW, "run", "--sdp", "--", "python3", "-c", CLIENT,
-                        address, port, inside=False, carrier=carriers[1])
+    client = host.start(USIW, "run", "--sdp", "--", sys.executable, "-c",
+                        CLIENT, address, port, inside=False,
+                        carrier=carriers[1])
     out, _ = client.communicate(timeout=60 * SLOW)
     check(client.returncode == 0, f"the client ended with {out}")
     check(out.split("\n")[0] == str((address, int(port))), out)
@@ -156,13 +158,13 @@ def later(how, address, has_mapper, server_words, totals,
                 mapper = host.mapper() if has_mapper else None
                 port = 9
                 if server_words is not None:
-                    server = host.start(*server_words, "python3", "-c",
+                    server = host.start(*server_words, sys.executable, "-c",
                                         SERVER, address, carrier=carriers[0])
                     port = int(server.stdout.readline())
                 # It does not answer before connect() was called again.
                 if how == "again":
                     mapper.send_signal(signal.SIGSTOP)
-                client = host.start(USIW, "run", "--sdp", "--", "python3",
+                client = host.start(USIW, "run", "--sdp", "--", sys.executable,
                                     "-c", LATER, address, port, how,
                                     inside=False, carrier=carriers[1])
                 out = ""

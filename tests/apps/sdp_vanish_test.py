@@ -10,6 +10,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 
 import harness
 from harness import SLOW, USIW, check
@@ -101,8 +102,8 @@ class Side:
     def __init__(self, host, role, is_sdp, port, call, is_mute, options):
         self.host = host
         words = [USIW, "run", "--sdp", "--"] if is_sdp else []
-        words += ["python3", "-c", PROGRAM, role, ADDRESS["server"], str(port),
-                  call, str(is_mute), options]
+        words += [sys.executable, "-c", PROGRAM, role, ADDRESS["server"],
+                  str(port), call, str(is_mute), options]
         self.program = subprocess.Popen(
             (host.net.inside if role == "server" else []) + words,
             env=host.env, text=True, stdin=subprocess.PIPE,
