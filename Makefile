@@ -198,7 +198,8 @@ uninstall:
 		echo "usiw: $(BUILD)/install_manifest.txt is missing: nothing" \
 		     "was installed from $(BUILD)" >&2; exit 1; }
 	while read -r file || [ -n "$$file" ]; do \
-		rm -f "$(DESTDIR)$$file"; done <"$(BUILD)/install_manifest.txt"
+		printf '%s\0' "$(DESTDIR)$$file"; \
+		done <"$(BUILD)/install_manifest.txt" | xargs -0 rm -f
 	@sed 's,/[^/]*$$,,' "$(BUILD)/install_manifest.txt" | sort -ru | \
 	while read -r dir; do \
 		while case $$dir in */usiw | */usiw/*) ;; *) false ;; esac && \
