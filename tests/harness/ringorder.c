@@ -26,6 +26,8 @@ static struct {
 	_Atomic uintptr_t mem; /* 0: free */
 	_Atomic uint64_t file; /* the same for both ends */
 } order_map[ORDER_MAP_MAX];
+/* The entries from here on were never used. */
+static _Atomic int order_map_end;
 
 /* Its address represents what is in a ring. */
 static char order_ring[ORDER_RING_MAX];
@@ -80,6 +82,16 @@ static int map_unseen(int fd, void **ret_mem, uint64_t *ret_file)
 	return rc;
 }
 
+static void order_map_reaches(int cnt)
+{
+	int end = atomic_load_explicit(&order_map_end, memory_order_relaxed);
+
+	while (end < cnt && !atomic_compare_exchange_weak_explicit(
+				    &order_map_end, &end, cnt,
+				    memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 int __wrap_rnic_local_memory_map(int fd, void **ret_mem)
 {
 	uint64_t file;
@@ -96,6 +108,7 @@ int __wrap_rnic_local_memory_map(int fd, void **ret_mem)
 			continue;
 		atomic_store_explicit(&order_map[i].file, file,
 				      memory_order_relaxed);
+		order_map_reaches(i + 1);
 		break;
 	}
 	return rc;
@@ -118,8 +131,9 @@ void __wrap_rnic_local_memory_unmap(void *mem)
 static char *ring_place(const struct rnic_ring *ring)
 {
 	uintptr_t at = (uintptr_t)ring->shared;
+	int end = atomic_load_explicit(&order_map_end, memory_order_relaxed);
 
-	for (int i = 0; i < ORDER_MAP_MAX; i++) {
+	for (int i = 0; i < end; i++) {
 		uintptr_t mem = atomic_load_explicit(&order_map[i].mem,
 						     memory_order_relaxed);
 		uint64_t file = atomic_load_explicit(&order_map[i].file,
