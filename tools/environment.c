@@ -214,7 +214,8 @@ static int provider_set(const struct layout *layout, const char *dir)
 }
 
 /* In a build with sanitizers their runtime precedes the RNIC's library.  That
- * of TSan would wait a second at the end of each process. */
+ * of TSan would wait a second at the end of each process, and clear a long
+ * history at the start of each thread. */
 static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
@@ -224,7 +225,7 @@ static int sanitizer_set(void)
 			    false) < 0 ||
 	    environment_put("TSAN_OPTIONS",
 			    "ignore_noninstrumented_modules=1:"
-			    "atexit_sleep_ms=0",
+			    "atexit_sleep_ms=0:history_size=1",
 			    false) < 0)
 		return -1;
 	return preload_prepend(USIW_SANITIZER_RUNTIME);
