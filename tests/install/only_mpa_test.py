@@ -47,13 +47,13 @@ def build(cmake, cc, work, isal):
         shutil.copy(isal, packages)
     env = dict(os.environ, PKG_CONFIG_LIBDIR=packages, PKG_CONFIG_PATH="")
     tree, prefix = os.path.join(work, "build"), os.path.join(work, "prefix")
-    # Makefiles keep the compiler's list of headers beside each object.
     run(cmake, "-S", os.environ["USIW_SOURCE_DIR"], "-B", tree,
-        "-G", "Unix Makefiles", f"-DCMAKE_C_COMPILER={cc}",
+        "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}",
         f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DUSIW_ONLY_MPA=ON",
         "-DUSIW_WERROR=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG", env=env)
-    run(cmake, "--build", tree, "-j2", env=env)
+    # The compiler's lists of headers stay beside the objects.
+    run(cmake, "--build", tree, "-j2", "--", "-d", "keepdepfile", env=env)
     run(os.path.join(tree, "bin", "example-frame"))
     check_foreign(tree)
     run(cmake, "--install", tree, env=env)
