@@ -728,10 +728,10 @@ static bool epoll_spin(struct epoll_call *call)
 static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 {
 	enum epoll_ask ask = EPOLL_ASK_BESIDE;
+	/* Once is enough: epoll_spin() and epoll_sleep() poll too. */
+	bool is_beside = sdp_progress();
 	int ret;
 
-	/* Once is enough: epoll_spin() and epoll_sleep() poll too. */
-	sdp_progress();
 	for (;;) {
 		bool is_late = deadline != SDP_NEVER &&
 			       sdp_now_ns() >= deadline;
@@ -740,6 +740,12 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 		/* Before a sleep it is not necessary to ask the kernel's
 		 * set. */
 		ret = epoll_look(call, is_late ? EPOLL_ASK : ask);
+		/* poll() may have reported what another thread adds to the
+		 * queue only now. */
+		if (ret == 0 && is_late && is_beside) {
+			sdp_progress_settle();
+			ret = epoll_look(call, EPOLL_ASK);
+		}
 		if (ret != 0 || is_late)
 			return ret;
 		ask = EPOLL_ASK_BESIDE;

@@ -341,10 +341,19 @@ int sdp_poll_try(struct sdp_dev *dev)
 	int cnt;
 
 	if (!util_trylock(&dev->poll_lock))
-		return 0;
+		return -EBUSY;
 	cnt = sdp_poll(dev);
 	util_unlock(&dev->poll_lock);
 	return cnt;
+}
+
+bool sdp_poll_is_busy(struct sdp_dev *dev)
+{
+	/* Not util_lock_is_held(): what the last pass wrote must be visible. */
+	if (!util_trylock(&dev->poll_lock))
+		return true;
+	util_unlock(&dev->poll_lock);
+	return false;
 }
 
 void sdp_poll_drain(struct sdp_dev *dev)

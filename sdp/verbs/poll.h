@@ -8,8 +8,11 @@
 /* Makes one pass. poll_lock is held. Return: number of completions. */
 int sdp_poll(struct sdp_dev *dev);
 
-/* As sdp_poll(), but returns 0 if another thread is in a pass. */
+/* As sdp_poll(), but returns -EBUSY if another thread is in a pass. */
 int sdp_poll_try(struct sdp_dev *dev);
+
+/* Whether a thread makes a pass now. */
+bool sdp_poll_is_busy(struct sdp_dev *dev);
 
 /* Polls until nothing is left. Waits for another thread's pass. */
 void sdp_poll_drain(struct sdp_dev *dev);

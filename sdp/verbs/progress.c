@@ -19,6 +19,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -430,16 +431,28 @@ int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 	return sdp_wait_point(link, what, NULL, deadline);
 }
 
-int sdp_progress(void)
+bool sdp_progress(void)
 {
-	int cnt = 0;
+	bool is_beside = false;
 
 	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
 		atomic_fetch_add_explicit(&dev->pass_cnt, 1,
 					  memory_order_relaxed);
-		cnt += sdp_poll_try(dev);
+		is_beside |= sdp_poll_try(dev) < 0;
 	}
-	return cnt;
+	return is_beside;
+}
+
+/* A pass that a signal handler has interrupted does not end before it. */
+#define SETTLE_NS 1000000000u
+
+void sdp_progress_settle(void)
+{
+	uint64_t end = sdp_now_ns() + SETTLE_NS;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+		while (sdp_poll_is_busy(dev) && sdp_now_ns() < end)
+			sched_yield();
 }
 
 /* ---- threads that wait for many links ---- */

@@ -363,9 +363,17 @@ bool sdp_point_is_cancelled(void);
  */
 int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline);
 
-/* Polls all completion queues once, unless another thread does. Cheap. Return:
- * number of completions. */
-int sdp_progress(void);
+/**
+ * sdp_progress - poll all completion queues once, unless another thread does
+ *
+ * Cheap. Return: whether another thread does. sdp_link_state() may show what
+ * that thread handles before its notice is given.
+ */
+bool sdp_progress(void);
+
+/* Waits until the passes of other threads that sdp_progress() has met, and
+ * their notices, have ended. A signal handler may call it. */
+void sdp_progress_settle(void);
 
 /**
  * sdp_sleep_begin - prepare to sleep in poll() or a similar call

@@ -68,9 +68,9 @@ bool sdp_link_at_mark(struct sdp_link *link)
 	return true;
 }
 
-int sdp_progress(void)
+bool sdp_progress(void)
 {
-	return 0;
+	return false;
 }
 
 #define NOW 1000u

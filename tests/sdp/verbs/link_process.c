@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 #include <malloc.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -243,6 +244,58 @@ static void case_notice(void)
 
 /* Nothing happens, so there is no wake-up. Only additional ones would be an
  * error. */
+struct held_notice {
+	sem_t begins, goes_on;
+	atomic_bool has_ended;
+};
+
+static void hold_notice(void *arg, unsigned int state, unsigned int news)
+{
+	struct held_notice *held = arg;
+
+	(void)state;
+	if (!(news & SDP_LINK_IN))
+		return;
+	sem_post(&held->begins);
+	while (sem_wait(&held->goes_on))
+		;
+	atomic_store(&held->has_ended, true);
+}
+
+static void *go_on(void *arg)
+{
+	struct held_notice *held = arg;
+
+	sem_post(&held->goes_on);
+	return NULL;
+}
+
+/* The state is visible before its notice has been given: a caller that finds
+ * nothing else can wait for the notice. */
+static void case_settle(void)
+{
+	struct held_notice held = { .has_ended = false };
+	struct sdp_link *links[2];
+	pthread_t thread;
+	char c;
+
+	must(!sem_init(&held.begins, 0, 0) && !sem_init(&held.goes_on, 0, 0));
+	make(links);
+	sdp_link_set_notify(links[0], hold_notice, &held);
+	must(sdp_link_send(links[1], &(struct iovec){ "x", 1 }, 1, 0) == 1);
+	while (sem_wait(&held.begins)) /* by the progress thread */
+		;
+	must(sdp_link_state(links[0]) & SDP_LINK_IN);
+	must(sdp_progress());
+	must(!pthread_create(&thread, NULL, go_on, &held));
+	sdp_progress_settle();
+	must(atomic_load(&held.has_ended));
+	pthread_join(thread, NULL);
+	sdp_link_set_notify(links[0], NULL, NULL);
+	get(links[0], &c, 1);
+	unmake(links);
+}
+
 static void case_idle(void)
 {
 	struct sdp_verbs_stats before, after;
@@ -626,6 +679,7 @@ static const struct {
 	{ "gather", case_gather },
 	{ "poll", case_poll },
 	{ "notice", case_notice },
+	{ "settle", case_settle },
 	{ "idle", case_idle },
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
