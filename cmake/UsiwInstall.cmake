@@ -61,7 +61,7 @@ if(TARGET usiw-tool)
 endif()
 if(TARGET usiw-dv)
 	install(TARGETS usiw-dv LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-	install(FILES providers/usiw/usiwdv.h
+	install(FILES providers/usiw/include/infiniband/usiwdv.h
 		DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/infiniband)
 	install(FILES ${CMAKE_BINARY_DIR}/providers/usiw/libusiw.pc
 		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

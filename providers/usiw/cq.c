@@ -7,7 +7,7 @@
 #include "../../util/alloc.h"
 #include "objects.h"
 #include "result.h"
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 /* Makes the CQ of rnic/, on the channel of @channel if there is one. */
 static int cq_open(struct usiw_context *ctx, uint32_t cqe,

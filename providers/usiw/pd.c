@@ -14,7 +14,7 @@
 
 #include "objects.h"
 #include "result.h"
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 void usiw_pd_get(struct usiw_pd *pd)
 {

@@ -20,7 +20,7 @@
 #include "../../util/log.h"
 #include "result.h"
 #include "sqe.h"
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 /*
  * Access rights that a QP can give to its peer.  Programs pass all flags of

@@ -5,7 +5,7 @@
 #include "../../util/alloc.h"
 #include "objects.h"
 #include "result.h"
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 static int srq_attr_check(const struct ibv_srq_attr *attr)
 {

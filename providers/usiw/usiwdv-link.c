@@ -8,7 +8,7 @@
  * to another device.
  */
 #define _GNU_SOURCE
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Direct verbs, the provider's side: the only symbols that the provider
  * exports.  libusiw.so (usiwdv-link.c) finds them through the QP.
  */
-#include "usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 #include <string.h>
 

@@ -14,7 +14,8 @@ import sys
 import tree
 
 # Headers that programs outside of the project include.
-PUBLIC = ("libsiw-mpa/include/siw-mpa.h", "providers/usiw/usiwdv.h")
+PUBLIC = ("libsiw-mpa/include/siw-mpa.h",
+          "providers/usiw/include/infiniband/usiwdv.h")
 INCLUDE_DIRS = ("abi", "util", "libsiw-mpa/include", "libsiw-mpa", "rnic",
                 "providers/usiw", "kernel-abi", "sdp")
 WARNINGS = ("-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror")

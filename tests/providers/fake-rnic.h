@@ -8,7 +8,7 @@
 #define FAKE_RNIC_H
 
 #include "../../providers/usiw/objects.h"
-#include "../../providers/usiw/usiwdv.h"
+#include <infiniband/usiwdv.h>
 
 struct fake_rnic {
 	/* Results of the next calls; set by tests. */
