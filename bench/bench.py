@@ -24,6 +24,7 @@ import json
 import os
 import platform
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -143,13 +144,13 @@ def main():
         return 0
     if not all_rows:
         sys.exit(f"bench: no row is named like {args.rows}")
+    if args.kernel:
+        # siw wants locked memory, whatever the rights of the process are.
+        ways.harness.MEMLOCK = resource.RLIM_INFINITY
     try:
         ways.harness.check_environment()
     except (ways.harness.Failure, ways.harness.Skip) as e:
         sys.exit(f"bench: {e}")
-    if args.kernel:
-        # siw wants locked memory, whatever the rights of the process are.
-        ways.harness.MEMLOCK = "unlimited"
     if args.base:
         before = base.build(ROOT, args.base,
                             os.path.join(ways.harness.BUILD, "bench"))

@@ -34,6 +34,8 @@ set_property(CACHE USIW_TEST_OVER PROPERTY STRINGS "" wire local)
 if(USIW_TESTS)
 	pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 	add_custom_target(usiw-unit-tests)
+	# What the tests with the label threads need beside usiw-products.
+	add_custom_target(usiw-thread-tests)
 endif()
 
 # The setting that makes a test use a path.
@@ -98,6 +100,9 @@ function(usiw_add_test name)
 		list(APPEND T_LABELS unit)
 		add_dependencies(usiw-unit-tests ${name})
 	endif()
+	if(threads IN_LIST T_LABELS)
+		add_dependencies(usiw-thread-tests ${name})
+	endif()
 	usiw_test_path("${T_OVER}" "${T_ONLY_OVER}" path_env)
 	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}"
 		"${path_env};${T_ENV}" "${T_SERIAL}")
@@ -118,6 +123,16 @@ function(usiw_add_script_test name)
 	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
 		CONFIGURATIONS ${T_ONLY_WITH}
 		WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+	if(threads IN_LIST T_LABELS)
+		foreach(word ${T_COMMAND})
+			if(word MATCHES "TARGET_FILE:([^>]+)>")
+				set(word ${CMAKE_MATCH_1})
+			endif()
+			if(TARGET ${word})
+				add_dependencies(usiw-thread-tests ${word})
+			endif()
+		endforeach()
+	endif()
 	usiw_test_path("${T_OVER}" "${T_ONLY_OVER}" path_env)
 	usiw_test_properties(${name} "${T_LABELS}" "${T_TIMEOUT}"
 		"${path_env};${T_ENV}" "${T_SERIAL}")

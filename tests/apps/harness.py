@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -203,13 +204,14 @@ def need(*names):
 
 
 def unprivileged():
-    """Arguments before a command that run it as user nobody with low
-    limits."""
+    """Arguments before a command that run it as user nobody. The low limit is
+    set here: programs inherit it from this process."""
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (MEMLOCK, MEMLOCK))
     words = []
     if os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER"):
         words += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
                   "--clear-groups"]
-    return words + ["prlimit", f"--memlock={MEMLOCK}:{MEMLOCK}"]
+    return words
 
 
 class Program:
@@ -411,7 +413,7 @@ def check_environment():
         raise Failure(f"{USIW} is not built")
     if os.geteuid() != 0:
         return
-    need("setpriv", "prlimit")
+    need("setpriv")
     probe = subprocess.run(unprivileged() + ["test", "-x", USIW])
     check(probe.returncode == 0,
           f"user {NOBODY} cannot reach {USIW}: make the checkout readable "

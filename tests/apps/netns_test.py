@@ -203,8 +203,8 @@ def over(mtu, crc):
         pings(net, env, ADDRESS["server"], 65000)
         pings(net, env, ADDRESS6["server"], 4000)
         for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
-            perf(net, env, program, ["-s", "65536", "-n", "2000"])
-            perf(net, env, program, ["-s", "1000", "-n", "2000"])
+            perf(net, env, program, ["-s", "65536", "-n", "500"])
+            perf(net, env, program, ["-s", "1000", "-n", "1000"])
     finally:
         net.close()
 
