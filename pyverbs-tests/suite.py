@@ -13,7 +13,9 @@ test that passes although a skip is listed, a missing test, and a new one. NAME
 limits the run to tests that begin with it.
 
 With USIW_PERSONA=ca in the environment the device is a channel adapter. The
-list says where that makes a difference, and where the suite's version does.
+list says where that makes a difference, and where the suite's version does. Of
+the tests that are always skipped, those without such a difference are left out
+then.
 """
 import argparse
 import gzip
@@ -68,6 +70,7 @@ class Verdicts:
         self.version = version  # of the suite, as listed
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
+        self.personas_own = set()  # names with a line for this persona
         with open(path, encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
                 line = line.strip()
@@ -94,12 +97,19 @@ class Verdicts:
                 return
             name, *words = words
             del self.tests[name]
+            self.personas_own.add(name)
         may_pass = words[:1] == ["pass"]
         rest = words[1:] if may_pass else words
         if name in self.tests or not words or rest and \
                 (rest[0] != "skip" or len(rest) == 1):
             raise ValueError("neither 'pass' nor 'skip REASON', or twice")
         self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+
+    def is_for_persona(self, name):
+        """A test that is refused whatever the persona is needs no second
+        run."""
+        return PERSONA == "rnic" or name in self.personas_own or \
+            self.tests.get(name, (True, []))[0]
 
     def machines_reason(self, name, outcome):
         """What the machine lacks, if the test was skipped for that."""
@@ -266,7 +276,8 @@ def main():
     cases = load(unpack(version), arguments.dev)
     names = set(cases) | set(verdicts.tests)
     names = [name for name in sorted(names)
-             if name.startswith(tuple(arguments.name or [""]))]
+             if name.startswith(tuple(arguments.name)) or
+             not arguments.name and verdicts.is_for_persona(name)]
     report = Report(verdicts)
     tests = [cases[name] for name in names if name in cases]
     isolate.run(tests, arguments.jobs, LIMIT, report.tell)

@@ -560,7 +560,7 @@ static void case_numbers(void)
 /* ---- connections by the thousand ---- */
 
 #ifndef CYCLES
-#define CYCLES 10000
+#define CYCLES 5000
 #endif
 
 struct amounts {
