@@ -122,11 +122,11 @@ static void wait_very_long(void)
 static void act(const char *how, struct rdma_cm_id *id, struct ibv_srq *srq,
 		const struct where *where)
 {
-	read_source(id, where);
 	if (!strcmp(how, "never")) {
 		receive_never(id);
 		return;
 	}
+	read_source(id, where);
 	wait_arrived(id, where);
 	if (!strcmp(how, "leave"))
 		return;

@@ -20,10 +20,15 @@ static void jump(int number)
 	siglongjmp(back, 1);
 }
 
-/* Interrupts the main thread when it sleeps. */
+/* Interrupts the main thread when it sleeps, and this octet has come. Before
+ * that it may be awake soon, or sleep for a lock. */
+static const volatile unsigned char *last_place;
+static unsigned char last_octet;
+
 static void *interrupt_main(void *arg)
 {
 	(void)arg;
+	UNTIL(!last_place || *last_place == last_octet);
 	wait_process_asleep(getpid());
 	pthread_kill(main_thread, SIGUSR1);
 	return NULL;
@@ -268,11 +273,13 @@ static void recv_large_call(void *arg)
 	     recv(large->pair.server, large->octets, LARGE, MSG_WAITALL));
 }
 
+#define FIRST_PART ((size_t)1 << 20)
+
 static void send_parts(void *arg)
 {
 	struct large *large = arg;
 
-	send_pattern(large->pair.client, 1 << 20, 0);
+	send_pattern(large->pair.client, FIRST_PART, 0);
 	UNTIL(large->goes_on);
 	send_pattern(large->pair.client, 4 << 20, 0);
 	close(large->pair.client);
@@ -288,6 +295,9 @@ static void in_large_recv(void)
 	bool is_as_left = true;
 	ssize_t got;
 
+	pattern_make(&last_octet, 1, FIRST_PART - 1);
+	NEED(last_octet != 0);
+	last_place = large.octets + FIRST_PART - 1;
 	sleeper_start(&sender, send_parts, &large);
 	leave(recv_large_call, &large);
 	memset(large.octets, 0x55, LARGE);
