@@ -20,11 +20,13 @@ static void jump(int number)
 	siglongjmp(back, 1);
 }
 
-/* Interrupts the main thread when it sleeps, and this octet has come. Before
- * that it may be awake soon, or sleep for a lock. */
+/* Where the last octet of a large receive comes, and its value; NULL: the call
+ * moves no more octets. Before that octet the main thread may be about to wake
+ * up, or sleep for a lock. */
 static const volatile unsigned char *last_place;
 static unsigned char last_octet;
 
+/* Interrupts the main thread when it sleeps. */
 static void *interrupt_main(void *arg)
 {
 	(void)arg;
