@@ -8,6 +8,7 @@
 #include "crc32c.h"
 #include "framing.h"
 #include "pair.h"
+#include "vectors.h"
 #include "wire.h"
 
 static uint32_t crc(const void *buf, size_t len)
@@ -67,6 +68,19 @@ static void leaves_the_residue(void **state)
 	assert_int_equal(crc32c_update(CRC32C_INIT, buf, 68), 0xb798b438);
 }
 
+static void leaves_upper_halves_unused(void **state)
+{
+	static uint8_t buf[65536];
+
+	if (!vectors_can_tell())
+		skip_because(
+			"this CPU does not tell which registers are in use");
+	for (size_t len = 1; len <= sizeof(buf); len *= 2) {
+		crc(buf, len);
+		assert_false(vectors_upper_in_use());
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +88,7 @@ int main(void)
 		cmocka_unit_test(is_the_same_in_pieces),
 		cmocka_unit_test(agrees_with_the_table_at_any_place),
 		cmocka_unit_test(leaves_the_residue),
+		cmocka_unit_test(leaves_upper_halves_unused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ ENGINE_ALLOWED = (
     r"__(a|t|u)san_\w+|__ubsan_\w+|__sanitizer_\w+|__gcov_\w+|__tls_get_addr|"
     r"__cxa_finalize|__gmon_start__|_ITM_\w+")
 ENGINES = {
-    "mpa": r"smpa_\w+|crc32_iscsi|" + ENGINE_ALLOWED,
+    "mpa": r"smpa_\w+|crc32_iscsi|__cpu_model|" + ENGINE_ALLOWED,
     "sdp": r"sdp_\w+|" + ENGINE_ALLOWED,
 }
 # Libraries that the layer may link. Others would be loaded into every process.
