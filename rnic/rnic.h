@@ -528,7 +528,11 @@ RNIC_EXPORT void rnic_qp_ring_sq(struct rnic_qp *qp);
  * flushed if the QP has ended. */
 RNIC_EXPORT void rnic_qp_ring_rq(struct rnic_qp *qp);
 
-/* Remote access that the QP allows (enum rnic_access bits). */
+/*
+ * Remote access that the QP allows (enum rnic_access bits).  After the return
+ * no octet is written or read by a right that is not among them: a request of
+ * the peer that still needs one is refused, which ends the QP.
+ */
 RNIC_EXPORT int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access);
 
 /*

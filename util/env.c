@@ -37,9 +37,6 @@
 	X("USIW_LOCAL_AFTER", NUM, local_after, 0, 65536, "0..65536", "32",    \
 	  "FPDUs that a connection carries before it changes to shared "       \
 	  "memory")                                                            \
-	X("USIW_LOCAL_DIRECT", FLAG, local_direct, 0, 0, "on|off", "on",       \
-	  "write into the memory of a peer on this host, where the kernel "    \
-	  "allows it and the peer would have to be woken")                     \
 	X("USIW_DEVICES", WORD, devices, 0, 0, "only|beside", "only",          \
 	  "show usiw devices only, or beside the machine's RDMA hardware")     \
 	X("USIW_PERSONA", WORD, persona, 0, 0, "rnic|ca", "rnic",              \

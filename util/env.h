@@ -25,7 +25,6 @@ struct util_settings {
 	enum util_crc crc;	   /* USIW_CRC on|off|auto, default on */
 	enum util_local local;	   /* USIW_LOCAL auto|off|any, default auto */
 	uint32_t local_after;	   /* USIW_LOCAL_AFTER, FPDUs, 32 */
-	bool local_direct;	   /* USIW_LOCAL_DIRECT on|off, default on */
 	enum util_devices devices; /* USIW_DEVICES only|beside, default only */
 	/* USIW_PORT_SPACE apart|shared, default apart */
 	enum util_port_space port_space;

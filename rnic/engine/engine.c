@@ -14,7 +14,6 @@
 #include "../../util/env.h"
 #include "../../util/keep-errno.h"
 #include "../../util/log.h"
-#include "alone.h"
 #include "bell.h"
 #include "hot.h"
 #include "os/fd.h"
@@ -307,7 +306,6 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
 	bool may_wait = burst % ENGINE_BURST_MAX, waits;
 
-	rnic_alone_enter(&engine->alone);
 	if (!may_wait || !rnic_engine_is_watched(engine))
 		rnic_engine_let_finish(engine, ENGINE_FINISH_SPINS);
 	atomic_store_explicit(&engine->burst_cnt, burst + 1,
@@ -318,7 +316,6 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 				      memory_order_relaxed);
 	if (!waits)
 		engine_serve_post(engine, may_wait ? NULL : bell);
-	rnic_alone_leave(&engine->alone);
 }
 
 /* ---- sources ------------------------------------------------------------ */
@@ -618,7 +615,6 @@ static void engine_begin_poll(struct rnic_engine *engine)
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
 
 	engine_note_poll(engine);
-	/* A post that was placed directly ends the burst that asked for it. */
 	if (!burst &&
 	    !atomic_load_explicit(&engine->wants_pass, memory_order_relaxed))
 		return;

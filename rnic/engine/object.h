@@ -118,17 +118,6 @@ struct rnic_engine_ops {
 	void (*all_due)(struct rnic_engine *engine);
 };
 
-/* alone.h.  Zero at first. */
-struct rnic_alone {
-	_Atomic uint64_t left_ns; /* the end of the last post; 0: not noted */
-	_Atomic uint64_t entered_ns; /* the beginning of one after that */
-	_Atomic uint64_t fastest_ns; /* of those served alone; 0: none yet */
-	_Atomic uint8_t trust;	     /* that posts come one by one */
-	_Atomic bool is_asked;	     /* the end is to be noted */
-	_Atomic bool is_alone;	     /* this post came some time after it */
-	_Atomic bool is_served;	     /* ... and was served alone */
-};
-
 #define RNIC_ENGINE_BUSY_MAX 4
 
 struct rnic_engine {
@@ -165,7 +154,6 @@ struct rnic_engine {
 	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
 	struct rnic_yield yield;
 	struct rnic_vain vain;
-	struct rnic_alone alone;
 	_Atomic uint32_t arrival_no; /* how often octets were read; wraps.
 					Written under lead */
 	_Atomic uint32_t memory_cnt; /* sources with memory */

@@ -93,14 +93,6 @@ static inline bool rnic_engine_is_spinning(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->is_spinning, memory_order_relaxed);
 }
 
-/* Under the lead: a post needed no other thread, here or at the peer.  So it
- * begins no burst. */
-static inline void rnic_engine_note_direct(struct rnic_engine *engine)
-{
-	/* relaxed: a hint */
-	atomic_store_explicit(&engine->burst_cnt, 0, memory_order_relaxed);
-}
-
 /* How often streams have read octets; it wraps.  Without the lead, a hint. */
 static inline uint32_t rnic_engine_arrival_no(const struct rnic_engine *engine)
 {

@@ -27,7 +27,6 @@ struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active)
 	local->wake_fd = wake_fd;
 	local->is_asleep = true;
 	rnic_local_memory_divide(mem, is_active, &local->tx, &local->rx);
-	rnic_direct_init(&local->direct, mem, is_active, &local->wake_fd);
 	atomic_store_explicit(&local->rx.shared->reader, RNIC_RING_ASLEEP,
 			      memory_order_seq_cst);
 	return local;
@@ -37,7 +36,6 @@ void rnic_local_free(struct rnic_local *local)
 {
 	if (!local)
 		return;
-	rnic_direct_fini(&local->direct);
 	rnic_local_memory_unmap(local->mem);
 	rnic_fd_close(local->wake_fd);
 	free(local);
@@ -142,11 +140,9 @@ bool rnic_local_sleep(struct rnic_local *local, bool wants_in, bool wants_out)
 	bool is_due;
 
 	local->is_asleep = wants_in && local->wake_fd >= 0;
-	/* release: what was read is placed; pairs with the acquire of
-	 * rnic_local_is_drained() */
 	if (local->is_asleep)
 		atomic_store_explicit(&local->rx.shared->reader,
-				      RNIC_RING_ASLEEP, memory_order_release);
+				      RNIC_RING_ASLEEP, memory_order_relaxed);
 	if (wants_out)
 		atomic_store_explicit(&local->tx.shared->writer_waits, 1,
 				      memory_order_relaxed);
@@ -189,7 +185,6 @@ void rnic_local_leave_rx(struct rnic_local *local)
 	/* Pairs with the fence in local_written(): octets that the caller does
 	 * not find in the ring now are followed by some on TCP. */
 	atomic_thread_fence(memory_order_seq_cst);
-	rnic_direct_revoke_all(&local->direct);
 	rnic_fd_close(local->wake_fd);
 	local->wake_fd = -1;
 }
@@ -217,32 +212,6 @@ _Atomic uint32_t *rnic_local_take_sleeper(struct rnic_local *local)
 
 	local->is_wake_served = false;
 	return is_due && rnic_handover_has_sleeper(sleeper) ? sleeper : NULL;
-}
-
-/* ---- past the ring ---- */
-
-/*
- * The reader says that it sleeps only after it has placed what it has read, and
- * the writer makes it AWAKE when it writes.  But the reader may say so and find
- * octets behind that.  Then it is AWAKE again before it reads them.  So the
- * index is looked at first.
- */
-bool rnic_local_is_drained(const struct rnic_local *local)
-{
-	const struct rnic_ring_shared *shared = local->tx.shared;
-
-	/* Mostly it is awake.  This line is written to seldom, and that of the
-	 * index for each message. */
-	if (atomic_load_explicit(&shared->reader, memory_order_relaxed) !=
-	    RNIC_RING_ASLEEP)
-		return false;
-	/* acquire: pairs with the release of ring_consume() */
-	if (atomic_load_explicit(&shared->tail, memory_order_acquire) !=
-	    local->tx.own)
-		return false;
-	/* acquire: pairs with the release in rnic_local_sleep() */
-	return atomic_load_explicit(&shared->reader, memory_order_acquire) ==
-	       RNIC_RING_ASLEEP;
 }
 
 /* ---- from TCP to the rings ---- */

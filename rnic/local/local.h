@@ -12,7 +12,6 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "direct.h"
 #include "handover.h"
 #include "object.h"
 
@@ -65,11 +64,6 @@ ssize_t rnic_local_recv(struct rnic_local *local, const struct iovec *iov,
 
 /* Octets that the other end has taken out of its ring. */
 uint64_t rnic_local_acked(const struct rnic_local *local);
-
-/* ---- past the ring ---- */
-
-/* Has the other end placed all that was sent before, and does it sleep? */
-bool rnic_local_is_drained(const struct rnic_local *local);
 
 /* ---- wake ---- */
 

@@ -17,14 +17,8 @@
 
 #define MEMORY_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* Where the parts for direct.h begin. */
-#define MEMORY_DIRECT_AT 2048u
-
-_Static_assert(2 * sizeof(struct rnic_ring_shared) <= MEMORY_DIRECT_AT,
-	       "both fit in front of those for direct.h");
-_Static_assert(MEMORY_DIRECT_AT + 2 * sizeof(struct rnic_direct_shared) <=
-		       RNIC_LOCAL_SHARED_SIZE,
-	       "all fit in front of the octets");
+_Static_assert(2 * sizeof(struct rnic_ring_shared) <= RNIC_LOCAL_SHARED_SIZE,
+	       "both fit in front of the octets");
 
 int rnic_local_memory_new(void)
 {
@@ -85,15 +79,4 @@ void rnic_local_memory_divide(void *mem, bool is_active,
 	rnic_ring_init(ret_tx, &shared[tx], data + tx * RNIC_RING_SIZE);
 	rnic_ring_init(ret_rx, &shared[1 - tx],
 		       data + (1 - tx) * RNIC_RING_SIZE);
-}
-
-void rnic_local_memory_divide_direct(void *mem, bool is_active,
-				     struct rnic_direct *direct)
-{
-	void *at = (uint8_t *)mem + MEMORY_DIRECT_AT;
-	struct rnic_direct_shared *shared = at;
-	int tx = is_active ? 0 : 1;
-
-	direct->tx = &shared[tx];
-	direct->rx = &shared[1 - tx];
 }

@@ -31,7 +31,5 @@ void rnic_local_memory_unmap(void *mem);
 void rnic_local_memory_divide(void *mem, bool is_active,
 			      struct rnic_ring *ret_tx,
 			      struct rnic_ring *ret_rx);
-void rnic_local_memory_divide_direct(void *mem, bool is_active,
-				     struct rnic_direct *direct);
 
 #endif

@@ -63,72 +63,6 @@ struct rnic_ring_start {
 	uint8_t unused[RNIC_RING_LINE - sizeof(uint64_t)];
 };
 
-/*
- * What the two ends of one direction share for direct.h.  The octets are zero
- * at first.
- */
-#define RNIC_DIRECT_SLOTS 4
-
-struct rnic_direct_slot {
-	/* The target's.  0: nothing is granted; no other value comes twice.
-	 * release: what follows. */
-	_Alignas(RNIC_RING_LINE) _Atomic uint32_t gen;
-	_Atomic uint32_t stag;
-	_Atomic uint64_t iova;
-	_Atomic uint64_t len;
-	_Atomic uint64_t addr;
-};
-
-struct rnic_direct_shared {
-	struct {
-		/* The placer's, once; release: the number. */
-		_Alignas(RNIC_RING_LINE) _Atomic uint32_t is_asked;
-		_Atomic uint64_t number[2];
-	} question;
-	struct {
-		/* The target's, once; release: what follows. */
-		_Alignas(RNIC_RING_LINE) _Atomic uint32_t is_given;
-		_Atomic uint32_t excluded_len;
-		_Atomic uint64_t number_addr;
-	} answer;
-	struct {
-		/* The placer's: it may be in its system call. */
-		_Alignas(RNIC_RING_LINE) _Atomic uint32_t is_busy;
-	} call;
-	struct rnic_direct_slot slot[RNIC_DIRECT_SLOTS];
-};
-
-/* What the placer knows. */
-enum rnic_direct_state {
-	RNIC_DIRECT_OFF,   /* it cannot be done, or is not wanted */
-	RNIC_DIRECT_NEW,   /* nothing: counts the Writes that could use it */
-	RNIC_DIRECT_ASKED, /* has asked, and waits for the answer */
-	RNIC_DIRECT_READY, /* writes where it may */
-};
-
-struct rnic_direct {
-	struct rnic_direct_shared *tx; /* this end is the placer */
-	struct rnic_direct_shared *rx; /* this end is the target */
-	const int *wake_fd;	       /* of struct rnic_local */
-
-	/* the placer */
-	enum rnic_direct_state state;
-	int mem_fd; /* the target's memory, in the fd table; -1 */
-	uint32_t write_cnt;
-	uint64_t number[2];
-
-	/* the target */
-	int pid;	  /* the placer's process; 0: it has no answer yet */
-	bool is_closed;	  /* grants nothing any more */
-	uint64_t kept[2]; /* the placer's number; it looks for it here */
-	uint32_t gen;
-	uint32_t next; /* slot */
-	struct {
-		bool is_used;
-		uint32_t stag;
-	} granted[RNIC_DIRECT_SLOTS];
-};
-
 /* One end of a ring. */
 struct rnic_ring {
 	struct rnic_ring_shared *shared;
@@ -141,7 +75,6 @@ struct rnic_ring {
 struct rnic_local {
 	void *mem;
 	struct rnic_ring tx, rx;
-	struct rnic_direct direct;
 	int wake_fd;	     /* AF_UNIX; one octet wakes; -1: it has failed */
 	bool is_asleep;	     /* or has been woken since */
 	bool is_tx_on;	     /* this end has begun to send by the ring */

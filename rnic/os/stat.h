@@ -49,8 +49,6 @@
 	X(local_opened) /* streams that go through shared memory */            \
 	X(local_left)	/* ... and went back to TCP */                         \
 	X(local_wakes)	/* sleeping peers woken */                             \
-	X(local_direct) /* Writes put into a peer's memory, with ... */        \
-	X(local_direct_octets)                                                 \
 	X(local_tx_octets)                                                     \
 	X(local_rx_octets)                                                     \
 	X(connects)                                                            \

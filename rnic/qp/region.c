@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Regions that are deregistered while a QP uses them. */
+/* Regions and rights that are taken away while a QP's peer uses them. */
 #include "region.h"
+
 #include "irq.h"
 #include "mem/sge.h"
 #include "os/stat.h"
@@ -56,6 +57,61 @@ void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 	}
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
 }
+
+/* ---- rights of the QP ---------------------------------------------------- */
+
+/* The memory of a Write's segment has been named, and octets of it are still to
+ * come. */
+static bool write_is_open(const struct rnic_qp *qp)
+{
+	struct smpa_event ev;
+
+	return smpa_conn_open_segment(qp->conn, &ev) &&
+	       ev.seg.opcode == SMPA_OP_WRITE;
+}
+
+static uint32_t irq_access(const struct rnic_irq_entry *entry)
+{
+	return entry->kind == RNIC_IRQ_READ ? RNIC_ACCESS_REMOTE_READ
+					    : RNIC_ACCESS_REMOTE_ATOMIC;
+}
+
+/* The oldest request that still needs one of these rights; NULL: none. */
+static const struct rnic_irq_entry *irq_find_access(const struct rnic_qp *qp,
+						    uint32_t lost)
+{
+	const struct rnic_irq *irq = &qp->irq;
+
+	for (uint32_t i = 0; i < irq->cnt; i++) {
+		const struct rnic_irq_entry *entry = rnic_irq_at(irq, i);
+
+		if (entry->len && irq_access(entry) & lost &&
+		    (i >= irq->submitted_cnt ||
+		     smpa_conn_uses(qp->conn, entry->src, entry->len)))
+			return entry;
+	}
+	return NULL;
+}
+
+bool rnic_qp_access_gone(struct rnic_qp *qp, uint32_t lost)
+{
+	static const struct smpa_fault fault = { SMPA_F_DDP_T_STAG };
+	const struct rnic_irq_entry *entry = irq_find_access(qp, lost);
+
+	if (entry) {
+		rnic_irq_refuse(qp, entry, SMPA_F_RDMAP_ACCESS);
+		return true;
+	}
+	if (!(lost & RNIC_ACCESS_REMOTE_WRITE) || !write_is_open(qp))
+		return false;
+	smpa_conn_terminate(qp->conn, fault);
+	rnic_stat_add(RNIC_STAT_term_sent, 1);
+	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
+		     RNIC_QP_EV_ACCESS_ERR);
+	return true;
+}
+
+/* ---- regions ------------------------------------------------------------- */
 
 bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 			 const void *addr, size_t len)

@@ -375,45 +375,6 @@ static int sq_submit(struct rnic_qp *qp)
 	return 1;
 }
 
-/* Nothing is under way, in either direction, that the next WR could pass. */
-static bool sq_is_quiet(const struct rnic_qp *qp)
-{
-	const struct rnic_sq *sq = &qp->sq;
-
-	return sq->next_idx == sq->done_idx && !sq->orq.cnt &&
-	       !sq->imm.is_due && !sq->imm.is_marked && !sq->imm.is_ahead &&
-	       !sq->is_ended && !sq->ack.is_out && !qp->irq.cnt &&
-	       !rnic_qp_is_over(qp);
-}
-
-bool rnic_sq_put(struct rnic_qp *qp,
-		 bool (*put)(void *arg, const struct rnic_sq_write *write),
-		 void *arg)
-{
-	struct rnic_sq *sq = &qp->sq;
-	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, sq->next_idx);
-	const struct rnic_sq_op *op = rnic_sq_op_find(USIW_WR_WRITE);
-	struct iovec *iov = sq->iov[sq->iov_turn];
-	struct rnic_sq_write write;
-	struct usiw_sqe sqe;
-	uint32_t len;
-
-	if (!rnic_sq_has_next(sq) || usiw_ring_used(&sq->ring) != 1 ||
-	    !sq_is_quiet(qp))
-		return false;
-	sqe = *slot;
-	/* Errors are found again where the WR is submitted. */
-	if (sqe.opcode != USIW_WR_WRITE ||
-	    sqe_payload(qp, &sqe, slot, op->access, iov, &len) != 1)
-		return false;
-	write = (struct rnic_sq_write){ sqe.rkey, sqe.remote_addr,
-					iov[0].iov_base, len };
-	if (len == 0 || !put(arg, &write))
-		return false;
-	sq_local_done(qp, &sqe, sq_took(qp, &sqe, op, 0));
-	return true;
-}
-
 bool rnic_sq_advance(struct rnic_qp *qp)
 {
 	bool has_submitted = false;

@@ -12,23 +12,6 @@
  */
 bool rnic_sq_advance(struct rnic_qp *qp);
 
-/* The octets of a Write, and where they go. */
-struct rnic_sq_write {
-	uint32_t stag;
-	uint64_t to;
-	void *base;
-	size_t len;
-};
-
-/*
- * If the one WR that is not done is a Write, of one piece: hands it to @put,
- * which may place its octets at the peer without a message.  It is done if @put
- * returns true.  Return: that.  The protocol engine has to be idle.
- */
-bool rnic_sq_put(struct rnic_qp *qp,
-		 bool (*put)(void *arg, const struct rnic_sq_write *write),
-		 void *arg);
-
 /* Is there a WR to submit? */
 static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 {

@@ -16,7 +16,6 @@
 #include "../../util/log.h"
 #include "carrier.h"
 #include "dev/device.h"
-#include "direct.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "io.h"
@@ -124,7 +123,6 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	rnic_stream_flush(stream);
 	if (!stream->qp)
 		return; /* a completion overran its CQ: detached already */
-	rnic_stream_direct_revoke(stream);
 	stream->qp->stream = NULL;
 	stream->qp->conn = NULL;
 	stream->qp->due = NULL;
@@ -396,20 +394,35 @@ void rnic_stream_rnr(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
+/* The QP has failed outside of a pass. */
+static void stream_end_failed(struct rnic_stream *stream)
+{
+	rnic_qp_end(stream->qp);
+	/* A later pass frees the stream: the caller may be a pass. */
+	if (stream_is_out(stream))
+		stream_fin(stream);
+	rnic_stream_watch(stream);
+}
+
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len)
 {
 	struct rnic_qp *qp = stream->qp;
 
-	rnic_stream_direct_region_gone(stream, stag);
 	/* Without a QP nothing is sent from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
 	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
 	rnic_qp_region_gone(qp, stag);
-	rnic_qp_end(qp);
-	/* A later pass frees the stream: the caller may be a pass. */
-	if (stream_is_out(stream))
-		stream_fin(stream);
-	rnic_stream_watch(stream);
+	stream_end_failed(stream);
+}
+
+void rnic_stream_access_gone(struct rnic_stream *stream, uint32_t lost)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (!rnic_qp_access_gone(qp, lost))
+		return;
+	util_warn("rnic", "qp 0x%06x: rights taken away while in use", qp->num);
+	stream_end_failed(stream);
 }

@@ -53,6 +53,8 @@ void rnic_stream_rnr(struct rnic_stream *stream);
 /* A region goes.  The stream is not freed. */
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len);
+/* The QP has lost these rights.  The stream is not freed. */
+void rnic_stream_access_gone(struct rnic_stream *stream, uint32_t lost);
 
 /* Add what happened since the last call to the counter page. */
 void rnic_stream_count(struct rnic_stream *stream);

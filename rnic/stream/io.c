@@ -11,7 +11,6 @@
 
 #include "../../util/log.h"
 #include "carrier.h"
-#include "direct.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "engine/wake.h"
@@ -201,7 +200,6 @@ static void stream_message(struct rnic_stream *stream,
 	if (ev->type != SMPA_EV_MESSAGE || ev->msg.opcode != SMPA_OP_WRITE)
 		return;
 	rnic_nudge_written(stream, stream->qp->arrival.written_len);
-	rnic_stream_direct_written(stream, ev);
 }
 
 /* Once the QP is over, only SENT counts. */
@@ -363,8 +361,6 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 
 	if (stream->is_fin_sent)
 		return 0;
-	if (rnic_stream_direct_may(stream))
-		rnic_stream_direct_put(stream);
 	while (rc > 0) {
 		if (rnic_stream_has_work(stream)) {
 			rc = rnic_stream_lend_tx(stream);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "direct.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
@@ -117,11 +116,14 @@ int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state)
 
 int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 {
+	uint32_t lost;
+
 	rnic_engine_lead(qp->engine);
+	lost = (qp->has_access ? qp->access : UINT32_MAX) & ~access;
 	qp->access = access;
 	qp->has_access = true;
 	if (qp->stream)
-		rnic_stream_direct_revoke(qp->stream);
+		rnic_stream_access_gone(qp->stream, lost);
 	rnic_engine_unlead(qp->engine);
 	return 0;
 }

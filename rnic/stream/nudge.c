@@ -25,7 +25,8 @@
 #define NUDGE_LOOKS 8
 #define NUDGE_CREDIT_LEN 4u
 
-uint32_t rnic_nudge_len(const struct rnic_stream *stream)
+/* The length of a Write after which an event may be missing; 0: none. */
+static uint32_t nudge_len(const struct rnic_stream *stream)
 {
 	const struct rnic_qp *qp = stream->qp;
 
@@ -53,7 +54,7 @@ static void nudge_set(struct rnic_stream *stream)
 
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)
 {
-	if (!len || len != rnic_nudge_len(stream) || !qp_sends(stream->qp))
+	if (!len || len != nudge_len(stream) || !qp_sends(stream->qp))
 		return;
 	stream->nudge_cnt = 0;
 	if (!stream->nudge_ns)

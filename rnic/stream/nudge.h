@@ -7,8 +7,6 @@
 
 /* A peer's WRITE of @len octets was placed. */
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len);
-/* The length for which that may do something; 0: none. */
-uint32_t rnic_nudge_len(const struct rnic_stream *stream);
 /* nudge_ns has come. */
 void rnic_nudge_fire(struct rnic_stream *stream);
 

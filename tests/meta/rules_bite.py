@@ -186,6 +186,8 @@ CASES = [
     ("one_place", {"rnic/cm/object.h": STATE["rnic/cm/object.h"].replace(
         "cm_id_set_state", "other")}, STATE),
     ("one_place", {"rnic/cm/object.h": ""}, STATE),
+    ("one_place", {**STATE, "rnic/local/a.c":
+                   "void f(void)\n{\n\tpwritev(fd, iov, 1, at);\n}\n"}, STATE),
     ("descriptions", {"redhat/usiw.spec": "%description sdp\n" + "x" * 80},
      {"redhat/usiw.spec": "Summary: " + "x" * 80 + "\n%description\n" +
                           "x" * 79 + "\n\n%prep\n" + "x" * 80}),

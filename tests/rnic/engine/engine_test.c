@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * engine.c: which thread makes progress when, bells rung by many threads,
- * regions that are deregistered while in use, errno, and the end of an engine.
+ * errno, and the end of an engine.
  */
 #define _GNU_SOURCE
 #include "test.h"
@@ -485,116 +485,6 @@ static void a_bell_beside_the_leader_is_served(void **state)
 	}
 }
 
-/* ---- regions that are deregistered ---- */
-
-static struct {
-	struct rnicpair p;
-	_Atomic uint32_t stag;
-} gone;
-
-static void *gone_write(void *arg)
-{
-	struct rnicpair_side *a = &gone.p.side[0], *b = &gone.p.side[1];
-
-	(void)arg;
-	while (rnic_qp_state(a->qp) == RNIC_QPS_RTS) {
-		struct usiw_sge sge = rnicpair_sge(a, 0, 300000);
-		struct rnicpair_wr wr = {
-			.opcode = USIW_WR_WRITE,
-			.flags = USIW_SQE_SIGNALED,
-			.sge = &sge,
-			.sge_cnt = 1,
-			.rkey = atomic_load(&gone.stag),
-			.remote_addr = rnicpair_addr(b, 0),
-		};
-		struct usiw_cqe cqe;
-
-		if (rnicpair_post(a, &wr))
-			sched_yield();
-		while (rnicpair_poll(a, a->scq, &cqe))
-			continue;
-	}
-	return NULL;
-}
-
-static uint64_t received_fpdus(struct rnic_qp *qp)
-{
-	return with_lead(qp->engine,
-			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
-}
-
-/* After dereg has returned no octet of the region changes. */
-static void a_region_is_untouched_once_it_is_gone(void **state)
-{
-	static uint8_t copy[300000];
-
-	for (int round = 0; round < 12; round++) {
-		struct rnicpair_options opt = defaults;
-		struct rnic_mr *mr;
-		struct rnicpair_side *b = &gone.p.side[1];
-		pthread_t thread;
-
-		opt.has_crc = round & 1;
-		rnicpair_open(&gone.p, &opt);
-		must(!rnic_mr_dereg(b->mr));
-		b->mr = NULL;
-		must(!rnic_mr_reg(b->pd, b->buf, 300000, rnicpair_addr(b, 0),
-				  RNIC_ACCESS_LOCAL_WRITE |
-					  RNIC_ACCESS_REMOTE_WRITE,
-				  &mr));
-		atomic_store(&gone.stag, rnic_mr_stag(mr));
-		memset(gone.p.side[0].buf, 0xff, 300000);
-		must(!pthread_create(&thread, NULL, gone_write, NULL));
-		wait_until(received_fpdus(b->qp) >= (uint64_t)round);
-		must(!rnic_mr_dereg(mr));
-		memset(b->buf, 0, 300000);
-		memcpy(copy, b->buf, sizeof(copy));
-		/* The writer continues until it has received the Terminate,
-		 * which follows everything that could still be placed. */
-		rnicpair_wait_state(b, RNIC_QPS_TERMINATE);
-		pthread_join(thread, NULL);
-		assert_memory_equal(copy, b->buf, sizeof(copy));
-		rnicpair_close(&gone.p);
-	}
-}
-
-/* One of two regions over the same memory is deregistered. Work with the other
- * key is not affected. */
-static void deregistering_a_region_leaves_the_other(void **state)
-{
-	for (int mode = 0; mode < 2; mode++) {
-		struct rnicpair_options opt = defaults;
-		struct rnicpair p;
-		struct rawpeer raw;
-		struct rnicpair_side *a = &p.side[0];
-		struct usiw_sge sge;
-		struct rnic_mr *twin;
-
-		opt.sockbuf = 16384;
-		opt.has_crc = mode;
-		rawpeer_open(&raw, &p, &opt);
-		must(!rnic_mr_reg(
-			a->pd, a->buf, a->buf_len, rnicpair_addr(a, 0),
-			RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_READ,
-			&twin));
-		/* In flight with the first key, and a response too. */
-		sge = rnicpair_sge(a, 0, 1u << 20);
-		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_SEND,
-				 .flags = USIW_SQE_SIGNALED, .sge = &sge,
-				 .sge_cnt = 1);
-		rawpeer_read(&raw, 1, 0, a->stag, rnicpair_addr(a, 0),
-			     1u << 20);
-		assert_true(rnicpair_is_quiet(&p, a->scq));
-		must(!rnic_mr_dereg(twin));
-		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
-		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
-		assert_int_equal(rnicpair_take(a, a->scq).status,
-				 USIW_WC_SUCCESS);
-		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
-		rawpeer_close_both(&raw, &p);
-	}
-}
-
 /* ---- bursts ---- */
 
 /* An empty post, which this test can count. */
@@ -863,8 +753,6 @@ int main(void)
 		PAIR_TEST(polls_many_streams),
 		cmocka_unit_test(no_bell_is_lost),
 		PAIR_TEST(a_bell_beside_the_leader_is_served),
-		cmocka_unit_test(a_region_is_untouched_once_it_is_gone),
-		cmocka_unit_test(deregistering_a_region_leaves_the_other),
 		cmocka_unit_test(a_burst_shares_transmissions),
 		cmocka_unit_test(the_data_path_keeps_errno),
 		cmocka_unit_test(a_burst_of_receives_is_served_together),

@@ -199,7 +199,5 @@ int main(void)
 	};
 
 	setenv("USIW_SPIN_US", SPIN_US, 1);
-	/* The thread has to receive all Writes. */
-	setenv("USIW_LOCAL_DIRECT", "off", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

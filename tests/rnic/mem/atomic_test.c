@@ -532,9 +532,9 @@ static uint32_t request_cnt(struct rnicpair_side *s)
 	return with_lead(s->ctx->engine, s->qp->irq.cnt);
 }
 
-/* The region of an atomic that waits for its turn is deregistered: the atomic
- * is not done. */
-static void a_waiting_atomic_fails_without_its_region(void **state)
+/* An atomic waits for its turn when its region is deregistered, or the QP loses
+ * the right. */
+static void a_waiting_atomic_is_not_done(bool by_right)
 {
 	const struct rnic_atomic add = { .op = RNIC_FETCH_ADD, .add_swap = 1 };
 	struct rnicpair_options opt = defaults;
@@ -562,15 +562,27 @@ static void a_waiting_atomic_fails_without_its_region(void **state)
 	while (!smpa_conn_counters(raw.conn)->rx_fpdu)
 		assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 	wait_until(request_cnt(s) == 2);
-	assert_int_equal(rnic_mr_dereg(mr), 0);
+	if (by_right)
+		rnic_qp_set_access(s->qp, RNIC_ACCESS_REMOTE_READ);
+	else
+		assert_int_equal(rnic_mr_dereg(mr), 0);
 	ev = rawpeer_event(&raw);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
-	assert_int_equal(ev.term.fault.value, SMPA_F_RDMAP_STAG);
+	assert_int_equal(ev.term.fault.value,
+			 by_right ? SMPA_F_RDMAP_ACCESS : SMPA_F_RDMAP_STAG);
 	assert_true(ev.term.has_ddp && !ev.term.has_read);
 	assert_int_equal(ev.term.opcode, SMPA_OP_ATOMIC_REQUEST);
 	assert_int_equal(ev.term.msn, 2);
 	assert_true(word_at(s->buf) == 0);
+	if (by_right)
+		assert_int_equal(rnic_mr_dereg(mr), 0);
 	rawpeer_close_both(&raw, &p);
+}
+
+static void a_waiting_atomic_fails_without_its_region_or_right(void **state)
+{
+	a_waiting_atomic_is_not_done(false);
+	a_waiting_atomic_is_not_done(true);
 }
 
 /* Responses that do not match the oldest request. */
@@ -815,7 +827,8 @@ int main(void)
 		cmocka_unit_test(counts_against_ord),
 		IDLE_PAIR_TEST(answers_masked_forms),
 		cmocka_unit_test(executes_in_turn_and_once),
-		cmocka_unit_test(a_waiting_atomic_fails_without_its_region),
+		cmocka_unit_test(
+			a_waiting_atomic_fails_without_its_region_or_right),
 		cmocka_unit_test(answers_must_fit_the_request),
 		cmocka_unit_test(adding_nothing_finds_out_whether_the_peer_can),
 		cmocka_unit_test(no_addition_is_lost),

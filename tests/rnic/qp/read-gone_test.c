@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The source of the peer's RDMA Reads is deregistered, registered anew,
- * invalidated, or a closed window, before all Reads are answered (U-14).
+ * invalidated, or a closed window, or the QP loses the right to be read, before
+ * all Reads are answered (U-14).
  */
 #include "test.h"
 
@@ -25,6 +26,12 @@ static void register_anew(struct rnicpair_side *s)
 	};
 
 	assert_int_equal(rnic_mr_rereg(s->mr, &want), 0);
+}
+
+static void take_the_right(struct rnicpair_side *s)
+{
+	assert_int_equal(rnic_qp_set_access(s->qp, RNIC_ACCESS_REMOTE_WRITE),
+			 0);
 }
 
 /* ---- windows ---- */
@@ -142,7 +149,9 @@ static void lose_the_source(uint32_t before,
 
 	ev = rawpeer_event(&raw);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
-	assert_int_equal(ev.term.fault.value, SMPA_F_RDMAP_STAG);
+	assert_int_equal(ev.term.fault.value, lose == take_the_right
+						      ? SMPA_F_RDMAP_ACCESS
+						      : SMPA_F_RDMAP_STAG);
 	assert_true(ev.term.has_ddp && ev.term.has_read);
 	assert_int_equal(ev.term.qn, 1);
 	assert_int_equal(ev.term.msn, before + 1);
@@ -240,6 +249,12 @@ static void ends_what_reads_an_invalidated_region(void **state)
 	lose_the_source(2, region_invalidate, 0);
 }
 
+static void ends_reads_that_the_qp_allows_no_more(void **state)
+{
+	lose_the_source(0, take_the_right, 0);
+	lose_the_source(2, take_the_right, 0);
+}
+
 /* How many of the peer's requests wait, and how many of the answers are being
  * sent. */
 static void irq_look(struct rnic_qp *qp, uint32_t *ret_cnt,
@@ -319,6 +334,7 @@ int main(void)
 		cmocka_unit_test(ends_what_meets_a_new_registration),
 		cmocka_unit_test(ends_reads_through_a_closed_window),
 		cmocka_unit_test(ends_what_reads_an_invalidated_region),
+		cmocka_unit_test(ends_reads_that_the_qp_allows_no_more),
 		cmocka_unit_test(ends_waiting_responses),
 	};
 
