@@ -306,6 +306,7 @@ void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell)
 		atomic_load_explicit(&engine->burst_cnt, memory_order_relaxed);
 	bool may_wait = burst % ENGINE_BURST_MAX, waits;
 
+	atomic_store_explicit(&engine->has_posted, true, memory_order_relaxed);
 	if (!may_wait || !rnic_engine_is_watched(engine))
 		rnic_engine_let_finish(engine, ENGINE_FINISH_SPINS);
 	atomic_store_explicit(&engine->burst_cnt, burst + 1,

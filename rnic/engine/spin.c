@@ -15,6 +15,8 @@
 #define SPIN_WORDS 16u
 /* If a round takes so long, the thread has lost its CPU to another one. */
 #define SPIN_LOST_NS 100000u
+/* How long it looks on a machine without an idle CPU. */
+#define SPIN_BUSY_US 10u
 /* Times that it does not spin, after many times in vain. */
 #define SPIN_SKIPS 63u
 
@@ -33,19 +35,32 @@ static bool spin_has_idle_cpu(struct rnic_spin *spin, uint64_t now_ns)
 	return rnic_cpus_have_idle(&spin->cpus, now_ns);
 }
 
+/* Return: 0: it shall not spin. */
+static uint32_t spin_limit_us(struct rnic_spin *spin,
+			      struct rnic_engine *engine)
+{
+	uint32_t limit_us = util_settings()->spin_us;
+	bool has_idle = spin_has_idle_cpu(spin, rnic_engine_now_ns(engine));
+	bool is_crowded = !has_idle && rnic_cpus_are_known(&spin->cpus);
+
+	/* relaxed: hints */
+	atomic_store_explicit(&engine->is_crowded, is_crowded,
+			      memory_order_relaxed);
+	if (has_idle)
+		return limit_us;
+	if (!is_crowded ||
+	    atomic_load_explicit(&engine->has_posted, memory_order_relaxed))
+		return 0;
+	return limit_us < SPIN_BUSY_US ? limit_us : SPIN_BUSY_US;
+}
+
 static bool spin_is_due(struct rnic_spin *spin, struct rnic_engine *engine)
 {
-	bool has_idle;
-
 	if (rnic_engine_arrival_no(engine) == spin->arrival_no ||
 	    rnic_engine_has_sleeper(engine) || rnic_engine_is_attended(engine))
 		return false;
-	has_idle = spin_has_idle_cpu(spin, rnic_engine_now_ns(engine));
-	/* relaxed: a hint */
-	atomic_store_explicit(&engine->is_crowded,
-			      !has_idle && rnic_cpus_are_known(&spin->cpus),
-			      memory_order_relaxed);
-	if (!util_settings()->spin_us || !has_idle)
+	spin->limit_us = spin_limit_us(spin, engine);
+	if (!spin->limit_us)
 		return false;
 	if (!spin->skip_cnt)
 		return true;
@@ -58,6 +73,7 @@ void rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *engine)
 	bool is_due = spin_is_due(spin, engine);
 
 	spin->arrival_no = rnic_engine_arrival_no(engine);
+	atomic_store_explicit(&engine->has_posted, false, memory_order_relaxed);
 	/* relaxed: who leads looks at it, or takes it as a hint */
 	atomic_store_explicit(&engine->is_spinning, is_due,
 			      memory_order_relaxed);
@@ -111,14 +127,15 @@ static bool spin_is_over(struct rnic_spin *spin,
 				    memory_order_relaxed) ||
 	       rnic_engine_has_sleeper(engine) ||
 	       rnic_engine_is_polled(engine, now_ns) ||
-	       !spin_has_idle_cpu(spin, now_ns);
+	       (spin->limit_us > SPIN_BUSY_US &&
+		!spin_has_idle_cpu(spin, now_ns));
 }
 
 static int spin_rounds(struct rnic_spin *spin, struct rnic_engine *engine,
 		       struct epoll_event *ev)
 {
 	uint64_t now_ns = rnic_now_ns(), before_ns = now_ns;
-	uint64_t end_ns = now_ns + util_settings()->spin_us * 1000ull;
+	uint64_t end_ns = now_ns + spin->limit_us * 1000ull;
 	int cnt = 0;
 
 	/* An error is one of the next wait, too. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The completion thread looks for more octets before it sleeps, if a CPU is
- * idle: a thread that sleeps on an idle CPU takes longer to wake up than most
- * answers take to come.
+ * The completion thread looks for more octets before it sleeps: a thread that
+ * sleeps takes longer to wake up than most answers take to come.  It does so
+ * for USIW_SPIN_US if a CPU is idle.  On a busy machine it does so for some
+ * microseconds, and only if the program has posted nothing since the last time:
+ * a program that posts needs the CPU for its own answer.
  */
 #ifndef RNIC_ENGINE_SPIN_H
 #define RNIC_ENGINE_SPIN_H
@@ -19,6 +21,7 @@ struct rnic_spin {
 	uint32_t arrival_no; /* of the engine, when it looked last */
 	uint32_t skip_cnt;   /* it does not spin so many times */
 	uint32_t gap;	     /* ... after the last time that was in vain */
+	uint32_t limit_us;   /* how long it spins */
 };
 
 void rnic_spin_fini(struct rnic_spin *spin);
@@ -32,7 +35,7 @@ void rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *engine);
 #define RNIC_SPIN_NEWS (ENGINE_EVENT_MAX + 1)
 
 /*
- * Looks for USIW_SPIN_US, if it shall.  Without the lead.
+ * Looks for that time, if it shall.  Without the lead.
  * Return: events of epoll in @ev; RNIC_SPIN_NEWS: a source with memory has
  * news; 0: neither.
  */

@@ -99,8 +99,7 @@ static inline uint32_t rnic_engine_arrival_no(const struct rnic_engine *engine)
 	return atomic_load_explicit(&engine->arrival_no, memory_order_relaxed);
 }
 
-/* Under the lead: a stream has octets of its peer.  The next post is probably
- * the answer.  With an idle CPU, it does not matter. */
+/* Under the lead: a stream has octets of its peer. */
 static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 {
 	/* relaxed: other threads than the leader take it as a hint */
@@ -108,6 +107,16 @@ static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 			      rnic_engine_arrival_no(engine) + 1,
 			      memory_order_relaxed);
 	rnic_vain_end(&engine->vain);
+}
+
+/*
+ * Under the lead: octets of a peer's Write are about to be placed.  A program
+ * that spins on them posts its answer next.  Sends, and what answers our own
+ * requests, are told by completions, for which a program polls.
+ */
+static inline void rnic_engine_note_write(struct rnic_engine *engine)
+{
+	/* With an idle CPU, it does not matter. */
 	if (!rnic_engine_is_spinning(engine))
 		rnic_yield_note(&engine->yield, rnic_engine_is_watched(engine)
 							? RNIC_ANSWER_POLLER

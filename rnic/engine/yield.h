@@ -49,7 +49,7 @@ struct rnic_yield_skip {
 
 /* Of an engine; zero at first.  All are hints, so races are harmless. */
 struct rnic_yield {
-	_Atomic enum rnic_answer due; /* octets have come since the last post */
+	_Atomic enum rnic_answer due; /* a Write has come since the last post */
 	_Atomic uint32_t poll_cnt;    /* polls since then */
 	_Atomic uint32_t poll_mean;   /* ... per post, times RNIC_YIELD_POLL */
 	struct rnic_yield_skip skip;

@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "engine/engine.h"
 #include "engine/spin.h"
 #include "engine/wake.h"
 #include "mem/context.h"
+#include "os/fd.h"
 #include "rnicpair.h"
 #include "siw-mpa.h"
 #include "stream/object.h"
@@ -71,6 +73,8 @@ static void receive_octet(struct rnicpair *p)
 	struct usiw_sge sge = rnicpair_sge(&p->side[0], 0, 1);
 	uint64_t before = fpdus_received(p);
 
+	/* Its program posts, too. */
+	atomic_store(&p->side[1].ctx->engine->has_posted, true);
 	rnicpair_post_wr(&p->side[0], .opcode = USIW_WR_WRITE, .sge = &sge,
 			 .sge_cnt = 1, .rkey = p->side[1].stag,
 			 .remote_addr = rnicpair_addr(&p->side[1], 0));
@@ -187,6 +191,34 @@ static void it_needs_an_arrival(void **state)
 	rnicpair_close(&p);
 }
 
+/* While no CPU is idle. */
+static void a_program_that_posts_has_its_cpu(void **state)
+{
+	struct rnicpair p;
+	struct rnic_spin spin = { .has_cpus = true };
+	struct epoll_event ev[ENGINE_EVENT_MAX];
+	struct rnic_engine *engine;
+
+	rnicpair_open_idle(&p, &defaults);
+	engine = p.side[0].ctx->engine;
+	spin.cpus.fd = rnic_fd_own(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	for (int i = 0; i < 4; i++) {
+		bool has_posted = i % 2;
+
+		atomic_store(&engine->has_posted, has_posted);
+		rnic_engine_lead(engine);
+		rnic_engine_note_arrival(engine);
+		rnic_spin_begin(&spin, engine);
+		rnic_engine_unlead(engine);
+		assert_int_equal(rnic_engine_is_spinning(engine), !has_posted);
+		/* Shorter than it would be beside an idle CPU. */
+		assert_int_equal(rnic_spin(&spin, engine, ev), 0);
+		spin.skip_cnt = 0;
+	}
+	rnic_spin_fini(&spin);
+	rnicpair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +228,7 @@ int main(void)
 		cmocka_unit_test_setup(it_is_skipped_after_spins_in_vain,
 				       setup),
 		cmocka_unit_test_setup(it_needs_an_arrival, setup),
+		cmocka_unit_test_setup(a_program_that_posts_has_its_cpu, setup),
 	};
 
 	setenv("USIW_SPIN_US", SPIN_US, 1);

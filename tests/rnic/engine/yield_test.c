@@ -301,6 +301,24 @@ static void an_answer_of_a_poller_does_not_yield(void **state)
 	answer_octets(2 * RNIC_YIELD_POLLER, 0);
 }
 
+/* A program polls for the completion of its READ, and for a Send. */
+static void what_completes_is_not_answered(void **state)
+{
+	struct rnicpair p;
+	struct usiw_cqe cqe;
+
+	is_clock_fake = false;
+	rnicpair_open(&p, &defaults);
+	settle(&p);
+	rnicpair_post_read(&p, 1, 1, 1);
+	wait_until(rnicpair_peek(&p.side[1], p.side[1].scq, &cqe));
+	assert_int_equal(atomic_load(&yield_of(&p, 1)->due), RNIC_ANSWER_NONE);
+	rnicpair_post_echo(&p, 0, 1);
+	wait_until(rnicpair_peek(&p.side[1], p.side[1].rcq, &cqe));
+	assert_int_equal(atomic_load(&yield_of(&p, 1)->due), RNIC_ANSWER_NONE);
+	rnicpair_close(&p);
+}
+
 /* A poll that finds a completion at once does not count, see poll.c. */
 static void polls_of_the_engine_count(void **state)
 {
@@ -344,13 +362,13 @@ static void a_poller_is_told_from_a_spinner(void **state)
 {
 	struct rnic_engine engine = { .is_watching = true };
 
-	rnic_engine_note_arrival(&engine);
+	rnic_engine_note_write(&engine);
 	assert_int_equal(rnic_yield_take(&engine.yield), RNIC_ANSWER_POLLER);
 	atomic_store(&engine.is_watching, false);
-	rnic_engine_note_arrival(&engine);
+	rnic_engine_note_write(&engine);
 	assert_int_equal(rnic_yield_take(&engine.yield), RNIC_ANSWER_SPINNER);
 	atomic_store(&engine.is_spinning, true);
-	rnic_engine_note_arrival(&engine);
+	rnic_engine_note_write(&engine);
 	assert_int_equal(rnic_yield_take(&engine.yield), RNIC_ANSWER_NONE);
 }
 
@@ -369,6 +387,7 @@ int main(void)
 		YIELD_TEST(octets_begin_the_count_anew),
 		YIELD_TEST(polls_beside_a_program_that_computes_yield_seldom),
 		YIELD_TEST(an_answer_yields),
+		YIELD_TEST(what_completes_is_not_answered),
 		YIELD_TEST(an_answer_of_a_poller_does_not_yield),
 		YIELD_TEST(polls_of_the_engine_count),
 		YIELD_TEST(a_thread_that_polls_in_vain_yields),
