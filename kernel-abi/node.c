@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "../util/cancel.h"
+#include "../util/fsize.h"
 #include "../util/keep-errno.h"
 #include "../util/log.h"
 #include "node-fd.h"
@@ -142,20 +143,24 @@ char *kabi_node_realpath(const struct kabi_node *node, char *resolved)
 
 /* ---- open --------------------------------------------------------------- */
 
-/* Reports that the memfd or directory behind a node cannot be made.
+#define ALLOW_CALL "allow this call to the program"
+
+/* Reports once that the memfd or directory behind a node cannot be made.
  * Return: -errno. */
-static int stand_in_refused(const char *what)
+static int stand_in_refused(const char *what, const char *remedy)
 {
 	static _Atomic bool is_told;
 	int err = errno;
 
+	if (err == EMFILE)
+		remedy = "raise RLIMIT_NOFILE (ulimit -n)";
 	/* relaxed: it guards nothing */
-	if (err != EMFILE && err != ENFILE &&
+	if (err != ENFILE &&
 	    !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
 		util_err("kabi",
 			 "%s: %s: usiw's /sys/class/infiniband cannot be read; "
-			 "allow this call to the program",
-			 what, strerror(err));
+			 "%s",
+			 what, strerror(err), remedy);
 	return -err;
 }
 
@@ -168,7 +173,9 @@ static int dir_open(int flags)
 	if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH))
 		return -EISDIR;
 	fd = kabi_real()->open("/dev/null", O_PATH | (flags & O_CLOEXEC));
-	return fd < 0 ? stand_in_refused("/dev/null cannot be opened") : fd;
+	return fd < 0 ? stand_in_refused("/dev/null cannot be opened",
+					 ALLOW_CALL)
+		      : fd;
 }
 
 /* Opens the memfd again, read-only and with its own position, at the same
@@ -183,7 +190,7 @@ static int memfd_reopen(int fd, int flags)
 	again = kabi_real()->open(path, O_RDONLY | (flags & keep));
 	if (again < 0 && errno == ENOENT)
 		return fd; /* no /proc; the seals forbid writing, too */
-	ret = again < 0 ? -errno : 0;
+	ret = again < 0 ? stand_in_refused(path, ALLOW_CALL) : 0;
 	if (ret == 0 && kabi_real()->dup3(again, fd, flags & O_CLOEXEC) < 0)
 		ret = -errno;
 	if (again >= 0)
@@ -203,9 +210,14 @@ static int file_open(const struct kabi_node *node, int flags)
 	len = kabi_node_content(node, text);
 	if (len < 0)
 		return len;
+	if (!util_fsize_allows((uint64_t)len)) {
+		errno = EFBIG;
+		return stand_in_refused("RLIMIT_FSIZE is below its files' size",
+					"raise it (ulimit -f)");
+	}
 	fd = memfd_create(node->name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	if (fd < 0)
-		return stand_in_refused("memfd_create() fails");
+		return stand_in_refused("memfd_create() fails", ALLOW_CALL);
 	if (kabi_real()->write(fd, text, (size_t)len) != len ||
 	    lseek(fd, 0, SEEK_SET) != 0 ||
 	    fchmod(fd, KABI_NODE_MEMFD_MODE) != 0 ||

@@ -17,6 +17,7 @@
 
 #include "cancel.h"
 #include "env.h"
+#include "fsize.h"
 #include "keep-errno.h"
 
 #define LOG_LINE_MAX 512
@@ -99,8 +100,8 @@ int util_log_enabled(enum util_log_level level, const char *part)
 	return is_routed(idx) && level <= route.level;
 }
 
-/* Return: the file of the route; -1: it cannot be opened, or another user owns
- * it. */
+/* Return: the file of the route; that of stderr: it cannot be opened, or
+ * another user owns it. */
 static int route_open(void)
 {
 	struct stat st;
@@ -111,12 +112,22 @@ static int route_open(void)
 				  O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 			  0600);
 	if (fd < 0)
-		return -1;
+		return STDERR_FILENO;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    st.st_uid == geteuid())
 		return fd;
 	util_sys_close(fd);
-	return -1;
+	return STDERR_FILENO;
+}
+
+/* A program must not end because a line of the log makes its file too large. */
+static bool line_fits(int fd, size_t len)
+{
+	struct stat st;
+
+	return util_fsize_allows(INT64_MAX) || fstat(fd, &st) < 0 ||
+	       !S_ISREG(st.st_mode) ||
+	       util_fsize_allows((uint64_t)st.st_size + len);
 }
 
 /* One write() per line, so that lines of several threads do not mix.  There is
@@ -129,7 +140,7 @@ static void line_write(enum util_log_level level, bool has_route, char *line,
 		[UTIL_LOG_WARN] = LOG_WARNING, [UTIL_LOG_INFO] = LOG_INFO,
 		[UTIL_LOG_DEBUG] = LOG_DEBUG,
 	};
-	int fd = -1;
+	int fd = STDERR_FILENO;
 
 	if (has_route && route.destination == UTIL_LOG_SYSLOG) {
 		UTIL_CANCEL_OFF();
@@ -140,9 +151,9 @@ static void line_write(enum util_log_level level, bool has_route, char *line,
 	}
 	if (has_route && route.destination == UTIL_LOG_FILE)
 		fd = route_open();
-	if (util_sys_write(fd < 0 ? STDERR_FILENO : fd, line, len) < 0)
+	if (line_fits(fd, len) && util_sys_write(fd, line, len) < 0)
 		errno = 0;
-	if (fd >= 0)
+	if (fd != STDERR_FILENO)
 		util_sys_close(fd);
 }
 

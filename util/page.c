@@ -12,6 +12,7 @@
 
 #include "cancel.h"
 #include "env.h"
+#include "fsize.h"
 #include "log.h"
 
 static int file_open(const char *dir, const char *name)
@@ -36,6 +37,8 @@ static int page_map(int fd, size_t size, size_t filled, void *at,
 	void *mem;
 	int ret;
 
+	if (!util_fsize_allows(size))
+		return -EFBIG;
 	if (filled < size && ftruncate(fd, (off_t)size) < 0)
 		return -errno;
 	ret = posix_fallocate(fd, 0, (off_t)filled);

@@ -31,8 +31,8 @@ struct util_page {
  * before it called exec(); it is replaced.  If no file can be made, the page is
  * a memfd.
  *
- * Return: 0; negative errno.  Not a cancellation point if the caller's scope
- * has UTIL_CANCEL_OFF().
+ * Return: 0; -EFBIG: RLIMIT_FSIZE is below @size; other negative errno.  Not a
+ * cancellation point if the caller's scope has UTIL_CANCEL_OFF().
  */
 int util_page_make(const char *part, const char *name, size_t size,
 		   size_t filled, void *at, struct util_page *ret_page)

@@ -32,6 +32,14 @@ static inline void util_signals_restore(const sigset_t *old)
 /* clang-format on */
 
 /*
+ * Makes a thread that runs @fn(@arg) with a stack of UTIL_THREAD_STACK octets,
+ * whatever RLIMIT_STACK is.  util_signals_block() blocks its signals, which are
+ * for the program's threads.  The caller joins it.
+ * Return: 0; -EAGAIN: a limit of threads or memory; other -errno.
+ */
+int util_thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg);
+
+/*
  * Makes a detached thread that runs @fn(@arg) with a stack of @stack_size
  * octets.  util_signals_block() blocks its signals, which are for the program's
  * threads.

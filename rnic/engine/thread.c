@@ -350,21 +350,17 @@ static void *engine_thread(void *arg)
 
 int rnic_engine_thread_start(struct rnic_engine *engine)
 {
-	sigset_t old;
 	int rc;
 
 	if (engine->is_broken)
 		return -EIO;
 	if (engine->has_thread)
 		return 0;
-	/* The application's signal handlers must not run in it. */
-	util_signals_block(&old);
-	rc = pthread_create(&engine->thread, NULL, engine_thread, engine);
-	util_signals_restore(&old);
-	if (rc) {
+	rc = util_thread_start(&engine->thread, engine_thread, engine);
+	if (rc < 0) {
 		util_err("rnic", "engine: cannot start its thread: %s",
-			 strerror(rc));
-		return -rc;
+			 strerror(-rc));
+		return rc;
 	}
 	engine->has_thread = true;
 	return 0;

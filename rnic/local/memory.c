@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/fsize.h"
 #include "ring.h"
 
 #define MEMORY_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -22,9 +23,11 @@ _Static_assert(2 * sizeof(struct rnic_ring_shared) <= RNIC_LOCAL_SHARED_SIZE,
 
 int rnic_local_memory_new(void)
 {
-	int fd = memfd_create("usiw-local", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int rc;
+	int fd, rc;
 
+	if (!util_fsize_allows(RNIC_LOCAL_MEMORY_SIZE))
+		return -EFBIG;
+	fd = memfd_create("usiw-local", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
 	if (ftruncate(fd, RNIC_LOCAL_MEMORY_SIZE) == 0 &&

@@ -12,7 +12,8 @@
 /*
  * A memfd of that size, sealed so that its size cannot change: a mapping then
  * never faults.  Pages cost memory from their first use on.
- * Return: the descriptor, which is the caller's; -errno.
+ * Return: the descriptor, which is the caller's; -EFBIG: RLIMIT_FSIZE is below
+ * the size; other -errno.
  */
 int rnic_local_memory_new(void);
 

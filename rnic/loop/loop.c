@@ -288,7 +288,6 @@ static int thread_open_fds(void)
 /* Signals are the application's: the thread takes none. */
 int rnic_loop_start(void)
 {
-	sigset_t old;
 	int ret;
 
 	util_lock_assert_held(&rnic_loop.lock);
@@ -301,9 +300,7 @@ int rnic_loop_start(void)
 	ret = thread_open_fds();
 	if (ret < 0)
 		return ret;
-	util_signals_block(&old);
-	ret = -pthread_create(&rnic_loop.thread, NULL, thread_main, NULL);
-	util_signals_restore(&old);
+	ret = util_thread_start(&rnic_loop.thread, thread_main, NULL);
 	if (ret < 0) {
 		thread_close_fds();
 		return ret;

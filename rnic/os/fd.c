@@ -4,6 +4,7 @@
 
 #include "fdtab.h"
 #include "lock.h"
+#include "log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,13 +110,31 @@ static int fd_lowest(void)
 	return (int)(limit.rlim_cur / 2);
 }
 
+/* Once: what fails for it may be tried again and again. */
+static void fd_complain(void)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+	struct rlimit limit;
+
+	if (atomic_flag_test_and_set(&is_said) ||
+	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	util_err("rnic",
+		 "no file descriptor is left: RLIMIT_NOFILE is %llu; raise it "
+		 "(ulimit -n)",
+		 (unsigned long long)limit.rlim_cur);
+}
+
 int rnic_fd_own(int fd)
 {
 	struct util_fdtab *tab;
-	int lowest, moved, ret;
+	int lowest, moved, ret, err = errno;
 
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		if (err == EMFILE)
+			fd_complain();
+		return -err;
+	}
 	tab = rnic_fdtab();
 	lowest = fd_lowest();
 	moved = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Shared ring memory: first fit over the page maps of memfd chunks. */
+/* Ring memory: first fit over the page maps of large mappings. */
 #define _GNU_SOURCE
 #include "shm.h"
 
@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include "../../util/cancel.h"
 
 #define SHM_PAGE 4096u
 #define SHM_CHUNK_MIN ((size_t)1 << 20)
 /*
  * Pages that were given back and keep their memory for the next user: a
- * queue pair made for each connection would otherwise pay for a hole punched
- * into the file and for a fault per ring.  Clearing a page costs a fraction.
+ * queue pair made for each connection would otherwise pay for a system call and
+ * a fault per ring.  Clearing a page costs a fraction.
  */
 #define SHM_WARM_MAX 256u
 
@@ -65,44 +62,17 @@ bool rnic_shm_is_empty(struct rnic_shm *shm)
 	return is_empty;
 }
 
-static int anonymous_map(size_t size, uint8_t **ret_base)
+static int chunk_map(size_t size, uint8_t **ret_base)
 {
 	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	madvise(base, size, MADV_DONTFORK);
-	*ret_base = base;
-	return 0;
-}
-
-static int chunk_map(size_t size, uint8_t **ret_base)
-{
-	void *base;
-	int fd = memfd_create("usiw-rings", MFD_CLOEXEC);
-	int rc = 0;
-
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-		return -errno;
-	if (fd < 0) /* a sandbox denies it: memory without a name */
-		return anonymous_map(size, ret_base);
-	if (ftruncate(fd, (off_t)size) < 0) {
-		rc = -ENOMEM;
-		goto close_fd;
-	}
-	base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED) {
-		rc = -ENOMEM;
-		goto close_fd;
-	}
 	/* The child of a fork must not even be able to touch the rings. */
 	madvise(base, size, MADV_DONTFORK);
 	*ret_base = base;
-close_fd:
-	/* The mapping keeps the memory. */
-	util_sys_close(fd);
-	return rc;
+	return 0;
 }
 
 static int chunk_new(struct rnic_shm *shm, size_t page_cnt)
@@ -243,8 +213,7 @@ void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size)
 	if (!shm_keep_warm(shm, page_cnt)) {
 		now = SHM_COLD;
 		/* Gives the pages back and makes them read as zero again. */
-		if (madvise(mem, page_cnt * SHM_PAGE, MADV_REMOVE) < 0)
-			memset(mem, 0, page_cnt * SHM_PAGE);
+		madvise(mem, page_cnt * SHM_PAGE, MADV_DONTNEED);
 	}
 	util_lock(&shm->lock);
 	chunk = shm_chunk_of(shm, mem);

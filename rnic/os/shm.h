@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Shared memory for rings: page-granular pieces of memfd mappings. So a ring
- * means the same to every thread, and could mean the same to another process
- * that maps it. A fork does not inherit the mappings.
+ * Memory for rings: page-granular pieces of large mappings.  A fork does not
+ * inherit them.
  */
 #ifndef RNIC_SHM_H
 #define RNIC_SHM_H
@@ -29,7 +28,7 @@ void rnic_shm_fini(struct rnic_shm *shm);
 /* Is nothing allocated from it? */
 bool rnic_shm_is_empty(struct rnic_shm *shm);
 
-/* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM; -EMFILE. */
+/* @size octets, zeroed, page-aligned.  Return: 0; -ENOMEM. */
 int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem);
 
 /*

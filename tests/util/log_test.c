@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "child.h"
 #include "log.h"
@@ -138,6 +139,33 @@ static void follows_a_route(void **state)
 	unlink(log_path);
 }
 
+/* The second line would make the file larger than RLIMIT_FSIZE, and end the
+ * program. */
+static int print_within_limit(void *arg)
+{
+	const struct rlimit limit = { strlen(SDP_E), RLIM_INFINITY };
+
+	(void)arg;
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+	    util_log_route("sdp", UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path) != 0)
+		return 2;
+	util_err("sdp", "e");
+	util_err("sdp", "e");
+	return 0;
+}
+
+static void keeps_the_file_limit(void **state)
+{
+	char err[512], file[512];
+
+	unlink(log_path);
+	assert_int_equal(child_run(print_within_limit, NULL, err, sizeof(err)),
+			 0);
+	file_read(file, sizeof(file));
+	assert_string_equal(file, SDP_E);
+	unlink(log_path);
+}
+
 /* In a shared directory an attacker may have made the name a link. */
 static void does_not_follow_links(void **state)
 {
@@ -180,6 +208,7 @@ int main(void)
 		cmocka_unit_test(prints_what_level_and_part_ask_for),
 		cmocka_unit_test(cuts_long_lines_and_ends_them),
 		cmocka_unit_test(follows_a_route),
+		cmocka_unit_test(keeps_the_file_limit),
 		cmocka_unit_test(does_not_follow_links),
 		cmocka_unit_test(refuses_invalid_routes),
 	};

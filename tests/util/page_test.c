@@ -6,11 +6,13 @@
 #define _GNU_SOURCE
 #include "statdir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +83,17 @@ static int check_place(void)
 	return 0;
 }
 
+static int check_file_limit(void)
+{
+	const struct rlimit low = { SIZE - 1, RLIM_INFINITY };
+	struct util_page page;
+
+	CHECK(setrlimit(RLIMIT_FSIZE, &low) == 0);
+	CHECK(util_page_make("tool", "test", SIZE, 4096, NULL, &page) ==
+	      -EFBIG);
+	return 0;
+}
+
 static void makes_a_memfd(void **state)
 {
 	assert_int_equal(run(check_memfd, NULL), 0);
@@ -102,6 +115,13 @@ static void maps_where_it_is_told(void **state)
 	assert_int_equal(run(check_place, dir), 0);
 }
 
+/* A larger file would end the program by SIGXFSZ. */
+static void keeps_the_file_limit(void **state)
+{
+	assert_int_equal(run(check_file_limit, NULL), 0);
+	assert_int_equal(run(check_file_limit, dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +129,7 @@ int main(void)
 		cmocka_unit_test(makes_a_file_in_the_directory),
 		cmocka_unit_test(works_without_the_directory),
 		cmocka_unit_test(maps_where_it_is_told),
+		cmocka_unit_test(keeps_the_file_limit),
 	};
 
 	setenv("USIW_LOG", "none", 1);

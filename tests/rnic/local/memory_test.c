@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,19 @@ static void accepts_its_own(void **state)
 	assert_int_equal(errno, EPERM);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 	close(fd);
+}
+
+/* A larger file would end the program by SIGXFSZ. */
+static void is_not_made_beyond_the_file_limit(void **state)
+{
+	struct rlimit old, low;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	low = old;
+	low.rlim_cur = RNIC_LOCAL_MEMORY_SIZE - 1;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	assert_int_equal(rnic_local_memory_new(), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
 static int fd_new(long size, int seals, unsigned flags)
@@ -127,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_its_own),
+		cmocka_unit_test(is_not_made_beyond_the_file_limit),
 		cmocka_unit_test(refuses_what_is_not_like_it),
 		cmocka_unit_test(divides_it_for_both_ends),
 		cmocka_unit_test(is_not_inherited),
