@@ -10,8 +10,8 @@
 
 #include "../../util/alloc.h"
 #include "memory.h"
-#include "os/fd.h"
 #include "os/stat.h"
+#include "os/stranger.h"
 #include "ring.h"
 
 /* The other end may begin with so many octets while this one goes on. */
@@ -37,7 +37,7 @@ void rnic_local_free(struct rnic_local *local)
 	if (!local)
 		return;
 	rnic_local_memory_unmap(local->mem);
-	rnic_fd_close(local->wake_fd);
+	rnic_stranger_close(local->wake_fd);
 	free(local);
 }
 
@@ -166,15 +166,14 @@ bool rnic_local_is_called(const struct rnic_local *local)
 bool rnic_local_woken(struct rnic_local *local)
 {
 	uint8_t octets[64];
-	long len;
+	ssize_t len;
 
 	local->is_wake_served = true;
 	/* Not for each pass until the next sleep. */
 	if (rnic_local_is_called(local))
 		local->is_asleep = false;
-	len = syscall(SYS_recvfrom, local->wake_fd, octets, sizeof(octets),
-		      MSG_DONTWAIT, NULL, NULL);
-	return len > 0 || (len < 0 && errno == EAGAIN);
+	len = rnic_stranger_recv(local->wake_fd, octets, sizeof(octets));
+	return len > 0 || len == -EAGAIN;
 }
 
 void rnic_local_leave_rx(struct rnic_local *local)
@@ -185,7 +184,7 @@ void rnic_local_leave_rx(struct rnic_local *local)
 	/* Pairs with the fence in local_written(): octets that the caller does
 	 * not find in the ring now are followed by some on TCP. */
 	atomic_thread_fence(memory_order_seq_cst);
-	rnic_fd_close(local->wake_fd);
+	rnic_stranger_close(local->wake_fd);
 	local->wake_fd = -1;
 }
 

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "os/addr.h"
 #include "os/fd.h"
+#include "os/stranger.h"
 #include "os/tcp.h"
 
 /* Of the name, and of the offer: both change with the layout of the memory. */
@@ -223,7 +224,7 @@ int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
 	if (rc == 0)
 		rc = offer_make(fd, ret_local);
 	if (rc < 0)
-		rnic_fd_close(fd);
+		rnic_stranger_close(fd);
 	return rc;
 }
 
@@ -233,33 +234,12 @@ int rnic_meet_offer(int tcp_fd, struct rnic_local **ret_local)
 static int offer_receive(int fd)
 {
 	struct meet_offer offer;
-	union {
-		struct cmsghdr hdr;
-		uint8_t room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { &offer, sizeof(offer) };
-	/* Room for one descriptor, to the octet: the kernel makes no more. */
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = CMSG_LEN(sizeof(int)) };
-	struct cmsghdr *cmsg;
-	int mem_fd = -1;
-	ssize_t len;
+	int mem_fd = rnic_stranger_recv_fd(fd, &offer, sizeof(offer),
+					   rnic_local_memory_check);
 
-	len = rnic_tcp()->recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (len < 0)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET &&
-	    cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&mem_fd, CMSG_DATA(cmsg), sizeof(int));
-	if (mem_fd < 0)
-		return -EPROTO;
-	if (len == (ssize_t)sizeof(offer) && offer.magic == MEET_MAGIC &&
-	    offer.version == MEET_VERSION &&
-	    offer.size == RNIC_LOCAL_MEMORY_SIZE)
+	if (mem_fd < 0 ||
+	    (offer.magic == MEET_MAGIC && offer.version == MEET_VERSION &&
+	     offer.size == RNIC_LOCAL_MEMORY_SIZE))
 		return mem_fd;
 	util_sys_close(mem_fd);
 	return -EPROTO;
@@ -278,9 +258,7 @@ static int offer_take(int fd, struct rnic_local **ret_local)
 	mem_fd = offer_receive(fd);
 	if (mem_fd < 0)
 		return mem_fd;
-	rc = rnic_local_memory_check(mem_fd);
-	if (rc == 0)
-		rc = rnic_local_memory_map(mem_fd, &mem);
+	rc = rnic_local_memory_map(mem_fd, &mem);
 	util_sys_close(mem_fd);
 	if (rc < 0)
 		return rc;
@@ -299,16 +277,14 @@ int rnic_meet_take(int listen_fd, struct rnic_local **ret_local)
 	int rc = -EAGAIN;
 
 	for (int i = 0; i <= MEET_BACKLOG; i++) {
-		int fd = rnic_tcp()->accept4(listen_fd, NULL, NULL,
-					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = rnic_stranger_accept(listen_fd);
 
 		if (fd < 0)
-			return i ? rc : -errno;
-		fd = rnic_fd_spare(rnic_fd_own(fd));
-		rc = fd < 0 ? fd : offer_take(fd, ret_local);
+			return i ? rc : fd;
+		rc = offer_take(fd, ret_local);
 		if (rc == 0)
 			return 0;
-		rnic_fd_close(fd);
+		rnic_stranger_close(fd);
 	}
 	return rc;
 }

@@ -163,12 +163,17 @@ void rnic_fd_close(int fd)
 	fd_close_raw(fd);
 }
 
-int rnic_fd_spare(int fd)
+bool rnic_fd_is_spare(int fd)
 {
 	struct rlimit limit;
 
-	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    (rlim_t)fd < limit.rlim_cur - limit.rlim_cur / 4)
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	       (rlim_t)fd < limit.rlim_cur - limit.rlim_cur / 4;
+}
+
+int rnic_fd_spare(int fd)
+{
+	if (fd < 0 || rnic_fd_is_spare(fd))
 		return fd;
 	rnic_fd_close(fd);
 	return -EMFILE;

@@ -37,9 +37,12 @@ void rnic_fd_on_fork(const struct rnic_fork *fork);
 int rnic_fd_own(int fd) __attribute__((warn_unused_result));
 
 /*
- * For what connections work without: of @fd from rnic_fd_own(), the process
- * keeps a quarter of its present limit for the application. Return: @fd;
- * -EMFILE: it was one of these, and is closed. Negative: the same.
+ * For what connections work without: of the numbers from rnic_fd_own(), the
+ * process keeps a quarter of its present limit for the application.  Is this
+ * none of them?
+ */
+bool rnic_fd_is_spare(int fd);
+/* Return: @fd if it is; -EMFILE: it is not, and is closed.  Negative: the same.
  */
 int rnic_fd_spare(int fd) __attribute__((warn_unused_result));
 

@@ -12,7 +12,7 @@
 #include "local/local.h"
 #include "local/meet.h"
 #include "local/ring.h"
-#include "os/fd.h"
+#include "os/stranger.h"
 #include "os/stat.h"
 #include "qp/object.h"
 
@@ -65,7 +65,7 @@ static void carrier_free(struct rnic_stream *stream)
 
 static void carrier_unlisten(struct rnic_stream *stream)
 {
-	rnic_fd_close(stream->meet_fd);
+	rnic_stranger_close_listener(stream->meet_fd);
 	stream->meet_fd = -1;
 }
 

@@ -24,6 +24,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/stat.h"
+#include "os/stranger.h"
 #include "os/tcp.h"
 #include "qp/region.h"
 #include "qp/rnr.h"
@@ -71,7 +72,7 @@ static void stream_free(struct rnic_stream *stream)
 	rnic_stream_carrier_remove(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
-	rnic_fd_close(stream->meet_fd);
+	rnic_stranger_close_listener(stream->meet_fd);
 	rnic_local_free(stream->local);
 	smpa_conn_free(stream->conn);
 	rnic_staging_put(&engine->rx_pool, stream->rx_staging);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lingering.h"
 #include "local/local.h"
 #include "local/memory.h"
 #include "local/ring.h"
@@ -320,6 +321,21 @@ static void survives_a_full_wake_socket(void **state)
 		assert_true(rnic_local_woken(b));
 }
 
+/* A wake-up comes with a socket whose close() takes long: the path ends. */
+static void does_not_wait_for_what_is_passed(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *b = e->end[1];
+	int peer, lingering = lingering_new(&peer);
+	bool is_good = true;
+
+	pass_descriptors(e->end[0]->wake_fd, "x", 1, &lingering, 1);
+	assert_at_once(is_good = rnic_local_woken(b));
+	assert_false(is_good);
+	assert_at_once(rnic_local_leave_rx(b));
+	close(peer);
+}
+
 static const struct {
 	const char *name;
 	uint32_t reader;
@@ -474,6 +490,7 @@ int main(void)
 		ENDS_TEST(reader_asks_for_tcp),
 		ENDS_TEST(leaves_where_nobody_can_be_woken),
 		ENDS_TEST(survives_a_full_wake_socket),
+		ENDS_TEST(does_not_wait_for_what_is_passed),
 		FRESH_TEST(a_poster_waits_for_what_it_has_written),
 		ENDS_TEST(a_poster_is_woken_behind_its_wake_up),
 		cmocka_unit_test(other_end_may_write_anything),

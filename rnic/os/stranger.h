@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * AF_UNIX stream sockets whose other end is not trusted.
+ *
+ * It may pass descriptors (SCM_RIGHTS) of files whose close() takes any time: a
+ * TCP socket with SO_LINGER, a file of a FUSE server that does not answer.  The
+ * kernel closes them in the thread that takes the message from the queue, or
+ * closes the socket with the message in it.  So messages are looked at before
+ * they are taken, and what is unknown is closed by a thread of its own.
+ *
+ * No call here blocks.  Descriptors are in the fd table.
+ */
+#ifndef RNIC_STRANGER_H
+#define RNIC_STRANGER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * As recv().  Return: octets; 0: the end; -EPROTO: descriptors are next in the
+ * queue, and stay there; other -errno.
+ */
+ssize_t rnic_stranger_recv(int fd, void *mem, size_t len);
+
+/*
+ * A message of @len octets and one descriptor, for which @check returns 0.
+ * @check: must not block, whatever file it is.
+ * Return: the descriptor, which is the caller's and not in the fd table;
+ *   -EAGAIN: there is no message; -EPROTO: it is another one, or @check has
+ *   refused; other -errno.
+ */
+int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd));
+
+/* As accept4(), as long as rnic_fd_is_spare(), else -EMFILE.  Return: the
+ * connection; -errno. */
+int rnic_stranger_accept(int listen_fd);
+
+/* As rnic_fd_close().  Negative: nothing. */
+void rnic_stranger_close(int fd);
+/* The same for a listening socket, with the connections that wait there. */
+void rnic_stranger_close_listener(int fd);
+
+#endif

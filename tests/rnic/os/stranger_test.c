@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* stranger.c: no call waits for descriptors that the other end has passed. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+
+#include "descriptors.h"
+#include "lingering.h"
+#include "os/fd.h"
+#include "os/stranger.h"
+
+/* ---- a pair of sockets, and what the other end passes ---- */
+
+struct pair {
+	int own; /* in the fd table */
+	int other;
+	int peer; /* of what lingers; -1 */
+};
+
+static void pair_open(struct pair *p)
+{
+	int fds[2];
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	p->own = rnic_fd_own(fds[0]);
+	p->other = fds[1];
+	p->peer = -1;
+}
+
+static void pair_close(struct pair *p)
+{
+	assert_at_once(rnic_stranger_close(p->own));
+	close(p->other);
+	if (p->peer >= 0)
+		close(p->peer);
+}
+
+static void pass_lingering(struct pair *p, const char *octets)
+{
+	int fd = lingering_new(&p->peer);
+
+	pass_descriptors(p->other, octets, strlen(octets), &fd, 1);
+}
+
+static int is_memfd(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0 ? 0 : -EPROTO;
+}
+
+static int memfd_new(void)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* ---- cases ---- */
+
+static void octets_come_as_they_are(void **state)
+{
+	struct pair p;
+	char text[8];
+
+	pair_open(&p);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8), -EAGAIN);
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	assert_int_equal(send(p.other, "de", 2, 0), 2);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 4), 4);
+	assert_memory_equal(text, "abcd", 4);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8), 1);
+	assert_int_equal(shutdown(p.other, SHUT_WR), 0);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8), 0);
+	pair_close(&p);
+}
+
+static void descriptors_stay_in_the_queue(void **state)
+{
+	struct pair p;
+	char text[8];
+
+	pair_open(&p);
+	pass_lingering(&p, "x");
+	for (int i = 0; i < 2; i++)
+		assert_at_once(assert_int_equal(
+			rnic_stranger_recv(p.own, text, 8), -EPROTO));
+	pair_close(&p);
+}
+
+static void a_close_does_not_wait_for_them(void **state)
+{
+	static uint8_t octets[20000];
+	struct pair p;
+
+	/* At any place of the queue. */
+	for (size_t before = 0; before <= sizeof(octets); before += 10000) {
+		pair_open(&p);
+		for (size_t i = 0; i < before; i += 1000)
+			assert_int_equal(send(p.other, octets, 1000, 0), 1000);
+		pass_lingering(&p, "x");
+		pair_close(&p);
+	}
+}
+
+static void the_wanted_descriptor_comes(void **state)
+{
+	struct pair p;
+	char text[2];
+	int fd, got;
+
+	pair_open(&p);
+	assert_int_equal(rnic_stranger_recv_fd(p.own, text, 2, is_memfd),
+			 -EAGAIN);
+	fd = memfd_new();
+	assert_int_equal(ftruncate(fd, 4711), 0);
+	pass_descriptors(p.other, "ab", 2, &fd, 1);
+	assert_int_equal(send(p.other, "c", 1, 0), 1);
+	got = rnic_stranger_recv_fd(p.own, text, 2, is_memfd);
+	assert_true(got >= 0);
+	assert_int_equal(lseek(got, 0, SEEK_END), 4711);
+	close(got);
+	assert_memory_equal(text, "ab", 2);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 2), 1);
+	pair_close(&p);
+}
+
+static void nothing_else_is_taken_for_it(void **state)
+{
+	static const struct {
+		const char *name, *octets;
+		bool has_memfd, has_lingering;
+	} rows[] = {
+		{ "none", "ab", false, false },
+		{ "a socket", "ab", false, true },
+		{ "one more", "ab", true, true },
+		{ "fewer octets", "a", true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int fds[2], cnt = 0, rc = 0;
+		struct pair p;
+		char text[2];
+
+		pair_open(&p);
+		if (rows[i].has_memfd)
+			fds[cnt++] = memfd_new();
+		if (rows[i].has_lingering)
+			fds[cnt++] = lingering_new(&p.peer);
+		if (cnt)
+			pass_descriptors(p.other, rows[i].octets,
+					 strlen(rows[i].octets), fds,
+					 (size_t)cnt);
+		else
+			assert_int_equal(send(p.other, "ab", 2, 0), 2);
+		assert_at_once(
+			rc = rnic_stranger_recv_fd(p.own, text, 2, is_memfd));
+		assert_row(rows[i].name, rc == -EPROTO);
+		pair_close(&p);
+	}
+}
+
+/* A listener with a connection that has passed descriptors, and one that has
+ * not. */
+static void a_listener_closes_what_waits(void **state)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof(sa_family_t); /* a free abstract name */
+	int other[2], lingering, peer;
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
+	len = sizeof(name);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	for (int i = 0; i < 2; i++) {
+		other[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		assert_int_equal(
+			connect(other[i], (struct sockaddr *)&name, len), 0);
+	}
+	lingering = lingering_new(&peer);
+	pass_descriptors(other[0], "x", 1, &lingering, 1);
+	assert_at_once(rnic_stranger_close_listener(rnic_fd_own(fd)));
+	close(peer);
+	for (int i = 0; i < 2; i++)
+		close(other[i]);
+}
+
+/* More than there may be threads: what they cannot close stays open, and no
+ * call waits. */
+static void many_of_them_do_no_harm(void **state)
+{
+	enum { CNT = 40 };
+	struct pair p[CNT];
+
+	for (int i = 0; i < CNT; i++) {
+		pair_open(&p[i]);
+		pass_lingering(&p[i], "x");
+		assert_at_once(rnic_stranger_close(p[i].own));
+	}
+	for (int i = 0; i < CNT; i++) {
+		close(p[i].peer);
+		close(p[i].other);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(octets_come_as_they_are),
+		cmocka_unit_test(descriptors_stay_in_the_queue),
+		cmocka_unit_test(a_close_does_not_wait_for_them),
+		cmocka_unit_test(the_wanted_descriptor_comes),
+		cmocka_unit_test(nothing_else_is_taken_for_it),
+		cmocka_unit_test(a_listener_closes_what_waits),
+		cmocka_unit_test(many_of_them_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
