@@ -152,7 +152,7 @@ struct rnic_engine {
 	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
 	_Atomic bool is_spinning; /* the thread looks before it sleeps */
 	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
-	_Atomic bool has_posted;  /* the program, since the thread looked */
+	_Atomic bool has_posted;  /* the program, since the thread served */
 	struct rnic_yield yield;
 	struct rnic_vain vain;
 	_Atomic uint32_t arrival_no; /* how often octets were read; wraps.

@@ -15,8 +15,10 @@
 #define SPIN_WORDS 16u
 /* If a round takes so long, the thread has lost its CPU to another one. */
 #define SPIN_LOST_NS 100000u
-/* How long it looks on a machine without an idle CPU. */
+/* How long it looks on a machine without an idle CPU, and how many arrivals it
+ * has served then since its program posted. */
 #define SPIN_BUSY_US 10u
+#define SPIN_SERVED 16u
 /* Times that it does not spin, after many times in vain. */
 #define SPIN_SKIPS 63u
 
@@ -48,16 +50,29 @@ static uint32_t spin_limit_us(struct rnic_spin *spin,
 			      memory_order_relaxed);
 	if (has_idle)
 		return limit_us;
-	if (!is_crowded ||
-	    atomic_load_explicit(&engine->has_posted, memory_order_relaxed))
+	if (!is_crowded || spin->served_cnt < SPIN_SERVED)
 		return 0;
 	return limit_us < SPIN_BUSY_US ? limit_us : SPIN_BUSY_US;
 }
 
+static void spin_note_served(struct rnic_spin *spin, struct rnic_engine *engine)
+{
+	/* relaxed: a hint */
+	if (!atomic_load_explicit(&engine->has_posted, memory_order_relaxed)) {
+		if (spin->served_cnt < SPIN_SERVED)
+			spin->served_cnt++;
+		return;
+	}
+	atomic_store_explicit(&engine->has_posted, false, memory_order_relaxed);
+	spin->served_cnt = 0;
+}
+
 static bool spin_is_due(struct rnic_spin *spin, struct rnic_engine *engine)
 {
-	if (rnic_engine_arrival_no(engine) == spin->arrival_no ||
-	    rnic_engine_has_sleeper(engine) || rnic_engine_is_attended(engine))
+	if (rnic_engine_arrival_no(engine) == spin->arrival_no)
+		return false;
+	spin_note_served(spin, engine);
+	if (rnic_engine_has_sleeper(engine) || rnic_engine_is_attended(engine))
 		return false;
 	spin->limit_us = spin_limit_us(spin, engine);
 	if (!spin->limit_us)
@@ -73,7 +88,6 @@ void rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *engine)
 	bool is_due = spin_is_due(spin, engine);
 
 	spin->arrival_no = rnic_engine_arrival_no(engine);
-	atomic_store_explicit(&engine->has_posted, false, memory_order_relaxed);
 	/* relaxed: who leads looks at it, or takes it as a hint */
 	atomic_store_explicit(&engine->is_spinning, is_due,
 			      memory_order_relaxed);

@@ -3,8 +3,8 @@
  * The completion thread looks for more octets before it sleeps: a thread that
  * sleeps takes longer to wake up than most answers take to come.  It does so
  * for USIW_SPIN_US if a CPU is idle.  On a busy machine it does so for some
- * microseconds, and only if the program has posted nothing since the last time:
- * a program that posts needs the CPU for its own answer.
+ * microseconds, and only if the program has posted nothing for a while: one
+ * that posts needs the CPU for its own answer.
  */
 #ifndef RNIC_ENGINE_SPIN_H
 #define RNIC_ENGINE_SPIN_H
@@ -22,6 +22,8 @@ struct rnic_spin {
 	uint32_t skip_cnt;   /* it does not spin so many times */
 	uint32_t gap;	     /* ... after the last time that was in vain */
 	uint32_t limit_us;   /* how long it spins */
+	uint32_t served_cnt; /* arrivals since the program posted, up to a limit
+			      */
 };
 
 void rnic_spin_fini(struct rnic_spin *spin);

@@ -202,15 +202,15 @@ static void a_program_that_posts_has_its_cpu(void **state)
 	rnicpair_open_idle(&p, &defaults);
 	engine = p.side[0].ctx->engine;
 	spin.cpus.fd = rnic_fd_own(open("/dev/null", O_RDONLY | O_CLOEXEC));
-	for (int i = 0; i < 4; i++) {
-		bool has_posted = i % 2;
-
-		atomic_store(&engine->has_posted, has_posted);
+	for (int i = 0; i < 40; i++) {
+		/* The 5th arrival comes behind a post. */
+		if (i == 5)
+			atomic_store(&engine->has_posted, true);
 		rnic_engine_lead(engine);
 		rnic_engine_note_arrival(engine);
 		rnic_spin_begin(&spin, engine);
 		rnic_engine_unlead(engine);
-		assert_int_equal(rnic_engine_is_spinning(engine), !has_posted);
+		assert_int_equal(rnic_engine_is_spinning(engine), i > 5 + 15);
 		/* Shorter than it would be beside an idle CPU. */
 		assert_int_equal(rnic_spin(&spin, engine, ev), 0);
 		spin.skip_cnt = 0;
