@@ -553,10 +553,7 @@ static void engine_pass(struct rnic_engine *engine)
 	if (is_due)
 		engine_ask_epoll(engine);
 	rnic_engine_serve_bells(engine);
-	/* Deadlines are some milliseconds away: a poll that does not know the
-	 * time leaves them to the next one. */
-	if (engine->now_ns)
-		engine_due(engine);
+	engine_due(engine);
 }
 
 bool rnic_engine_rest(struct rnic_engine *engine)
@@ -585,25 +582,13 @@ void rnic_engine_break(struct rnic_engine *engine, int err)
 		engine->ops->abort(LIST_FIRST(&engine->sources));
 }
 
-/*
- * A poll that looks at memory only costs no more than the clock.  So the clock
- * is looked at by every poll only while they come slowly.
- */
 static void engine_note_poll(struct rnic_engine *engine)
 {
 	uint64_t noted_ns =
 		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
-	uint64_t now_ns;
+	uint64_t now_ns = rnic_engine_now_ns(engine);
 
-	/* Zero: nothing is noted, and the thread must not park before. */
-	if (++engine->clock_cnt < engine->clock_gap && noted_ns)
-		return;
-	now_ns = rnic_engine_now_ns(engine);
-	if (now_ns - noted_ns > engine->clock_cnt * ENGINE_RAPID_NS)
-		engine->clock_gap = 1;
-	else if (engine->clock_gap < ENGINE_CLOCK_POLLS)
-		engine->clock_gap *= 2;
-	engine->clock_cnt = 0;
+	/* Zero: nothing is noted. */
 	if (!noted_ns || now_ns - noted_ns >= ENGINE_PAUSE_NS)
 		atomic_store_explicit(&engine->run_ns, now_ns,
 				      memory_order_relaxed);

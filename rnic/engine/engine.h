@@ -49,10 +49,6 @@
 /* After this many posts in a row, a pass and a parked thread are worth their
  * cost. */
 #define ENGINE_BURST_MANY 8
-/* Polls that come faster than this need not all look at the clock: at most one
- * in so many. */
-#define ENGINE_RAPID_NS 1000u
-#define ENGINE_CLOCK_POLLS 8u
 /* A thread that did not poll for so long did something else.  It is longer than
  * the system takes a CPU away for its own work. */
 #define ENGINE_PAUSE_NS 200000u

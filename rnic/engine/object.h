@@ -127,8 +127,7 @@ struct rnic_engine {
 
 	rnic_bell_head bells; /* the leader serves them */
 
-	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling.  Of
-	 * polls in rapid succession only some are noted. */
+	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
 	_Atomic uint64_t poll_ns;
 	/* When the polls began that have had no pause since. */
 	_Atomic uint64_t run_ns;
@@ -195,8 +194,6 @@ struct rnic_engine {
 	uint64_t news_ns; /* a poll found news in memory, beside many sockets */
 	struct rnic_staging_pool rx_pool, tx_pool;
 	uint64_t now_ns;      /* rnic_engine_now_ns(); 0: not asked yet */
-	uint32_t clock_cnt;   /* polls since one that looked at the clock */
-	uint32_t clock_gap;   /* the next look is after so many */
 	struct rnic_due *due; /* what has a time: due.h */
 	uint64_t ask_ns; /* the thread is not asked to park before this time */
 	bool has_thread;

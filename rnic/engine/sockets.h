@@ -27,19 +27,16 @@
  * with a source that was not read anyway the next poll asks again, and each
  * time that there is none the gap doubles up to this. */
 #define ENGINE_BUSY_TURNS 32u
-/* For at most so long, polls that know the time do not ask epoll. */
+/* For at most so long, polls do not ask epoll. */
 #define ENGINE_UNASKED_NS 50000u
 
-/*
- * Gaps are counted in polls, and a thread may do other things between two.  So
- * one that knows the time asks epoll if that was long ago.  Polls that come
- * slowly know it.
- */
+/* Gaps are counted in polls, and a thread may do other things between two.  So
+ * a poll asks epoll if the last question was long ago. */
 static inline bool rnic_engine_is_question_due(const struct rnic_engine *engine)
 {
 	/* The clock of a test may be set back. */
-	return engine->now_ns && (int64_t)(engine->now_ns - engine->asked_ns) >=
-					 (int64_t)ENGINE_UNASKED_NS;
+	return (int64_t)(engine->now_ns - engine->asked_ns) >=
+	       (int64_t)ENGINE_UNASKED_NS;
 }
 
 /* Has a thread slept on epfd since the last poll that asked?  It may poll once,

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "engine/sockets.h"
 #include "engine/wake.h"
+#include "os/clock.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"
@@ -689,6 +690,30 @@ static void the_data_path_keeps_errno(void **state)
 	}
 }
 
+/* ---- the time of a poll ---- */
+
+/* It asks epoll, and serves what is due, however fast the polls before it
+ * were. */
+static void a_poll_after_a_pause_knows_the_time(void **state)
+{
+	struct rnicpair p;
+	struct rnic_engine *engine;
+
+	rnicpair_open_idle(&p, &defaults);
+	engine = p.side[0].ctx->engine;
+	for (int round = 0; round < 20; round++) {
+		uint64_t begin_ns;
+
+		for (int i = 0; i < 1000; i++)
+			rnic_engine_poll(engine);
+		usleep(100);
+		begin_ns = rnic_now_ns();
+		rnic_engine_poll(engine);
+		assert_true(atomic_load(&engine->poll_ns) >= begin_ns);
+	}
+	rnicpair_close(&p);
+}
+
 /* ---- the end of an engine ---- */
 
 static bool uses_no_cpu(void)
@@ -756,6 +781,7 @@ int main(void)
 		cmocka_unit_test(a_burst_shares_transmissions),
 		cmocka_unit_test(the_data_path_keeps_errno),
 		cmocka_unit_test(a_burst_of_receives_is_served_together),
+		cmocka_unit_test(a_poll_after_a_pause_knows_the_time),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 
