@@ -111,8 +111,8 @@ static inline void rnic_engine_note_arrival(struct rnic_engine *engine)
 
 /*
  * Under the lead: octets of a peer's Write are about to be placed.  A program
- * that spins on them posts its answer next.  Sends, and what answers our own
- * requests, are told by completions, for which a program polls.
+ * that spins on them posts its answer next.  A completion tells of everything
+ * else: programs poll or sleep for it.
  */
 static inline void rnic_engine_note_write(struct rnic_engine *engine)
 {
@@ -121,6 +121,13 @@ static inline void rnic_engine_note_write(struct rnic_engine *engine)
 		rnic_yield_note(&engine->yield, rnic_engine_is_watched(engine)
 							? RNIC_ANSWER_POLLER
 							: RNIC_ANSWER_SPINNER);
+}
+
+/* ... and a message behind the Write completes a receive: nobody needs to spin
+ * on the octets. */
+static inline void rnic_engine_note_told(struct rnic_engine *engine)
+{
+	rnic_yield_note(&engine->yield, RNIC_ANSWER_NONE);
 }
 
 #endif

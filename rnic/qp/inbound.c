@@ -10,6 +10,7 @@
 
 #include "../../util/log.h"
 #include "ack.h"
+#include "engine/wake.h"
 #include "irq.h"
 #include "mem/access.h"
 #include "mem/atomic.h"
@@ -112,6 +113,7 @@ static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 			      RNIC_QP_EV_ACCESS_ERR);
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
+	rnic_engine_note_write(qp->engine);
 	return segment_sink(qp, ev, &iov, 1);
 }
 
@@ -221,6 +223,7 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 		.imm_be = imm_value(ev->msg.imm),
 	};
 
+	rnic_engine_note_told(qp->engine);
 	arrival->written_len = 0;
 	arrival->is_received = true;
 	if (imm_is_ahead(qp, ev->msg.opcode)) {
@@ -243,6 +246,7 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
 	};
 
+	rnic_engine_note_told(qp->engine);
 	qp->arrival.written_len = 0;
 	qp->arrival.is_received = true;
 	qp->arrival.is_imm_marked = false;

@@ -213,9 +213,6 @@ void rnic_stream_events(struct rnic_stream *stream)
 				return;
 			continue;
 		}
-		if (ev.type == SMPA_EV_SEGMENT &&
-		    ev.seg.opcode == SMPA_OP_WRITE)
-			rnic_engine_note_write(stream->engine);
 		if (ev.type == SMPA_EV_SENT)
 			stream_sent(stream->qp, ev.sent.cookie);
 		else if (ev.type == SMPA_EV_CLOSED)

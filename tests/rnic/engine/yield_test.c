@@ -306,6 +306,7 @@ static void what_completes_is_not_answered(void **state)
 {
 	struct rnicpair p;
 	struct usiw_cqe cqe;
+	struct usiw_sge sge;
 
 	is_clock_fake = false;
 	rnicpair_open(&p, &defaults);
@@ -314,6 +315,14 @@ static void what_completes_is_not_answered(void **state)
 	wait_until(rnicpair_peek(&p.side[1], p.side[1].scq, &cqe));
 	assert_int_equal(atomic_load(&yield_of(&p, 1)->due), RNIC_ANSWER_NONE);
 	rnicpair_post_echo(&p, 0, 1);
+	wait_until(rnicpair_peek(&p.side[1], p.side[1].rcq, &cqe));
+	assert_int_equal(atomic_load(&yield_of(&p, 1)->due), RNIC_ANSWER_NONE);
+	/* A Write is told by what follows it. */
+	assert_int_equal(rnicpair_post_recv(&p.side[1], 0, NULL, 0), 0);
+	sge = rnicpair_sge(&p.side[0], 0, 1);
+	rnicpair_post_wr(&p.side[0], .opcode = USIW_WR_WRITE_IMM, .sge = &sge,
+			 .sge_cnt = 1, .rkey = p.side[1].stag,
+			 .remote_addr = rnicpair_addr(&p.side[1], 0));
 	wait_until(rnicpair_peek(&p.side[1], p.side[1].rcq, &cqe));
 	assert_int_equal(atomic_load(&yield_of(&p, 1)->due), RNIC_ANSWER_NONE);
 	rnicpair_close(&p);
