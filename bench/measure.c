@@ -96,6 +96,28 @@ void bench_times_print(struct bench_times *times, double divisor)
 	}
 }
 
+#define LINE 64u
+
+void bench_lines_write(void *mem, size_t len, uint64_t value)
+{
+	for (size_t at = 0; at + sizeof(value) <= len; at += LINE)
+		memcpy((char *)mem + at, &value, sizeof(value));
+}
+
+/* So that no compiler leaves the reading out. */
+static volatile uint64_t lines_sum;
+
+void bench_lines_read(const void *mem, size_t len)
+{
+	uint64_t sum = 0, word;
+
+	for (size_t at = 0; at + sizeof(word) <= len; at += LINE) {
+		memcpy(&word, (const char *)mem + at, sizeof(word));
+		sum += word;
+	}
+	lines_sum = sum;
+}
+
 void bench_print(const char *name, double value)
 {
 	printf("%s=%.6g\n", name, value);

@@ -50,6 +50,13 @@ static inline void bench_times_add(struct bench_times *times, uint64_t ns)
  */
 void bench_times_print(struct bench_times *times, double divisor);
 
+/*
+ * As a program does that makes data, and one that uses it: one word of each
+ * cache line.  Data that nobody touches stays in the cache of one CPU.
+ */
+void bench_lines_write(void *mem, size_t len, uint64_t value);
+void bench_lines_read(const void *mem, size_t len);
+
 void bench_print(const char *name, double value);
 
 /*

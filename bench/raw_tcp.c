@@ -5,8 +5,11 @@
  *  bench-raw-tcp [OPTION]... pingpong|stream PORT SIZE [HOST]
  *
  *  -w MS   the window of the measurement (300)
- *  -s      spin: receive without blocking until data arrives
+ *  -s      spin: send and receive without blocking
  *  -b N    use N buffers in turn on each side (1)
+ *  -f      stream: in frames of 64 KiB, as MPA has them: one for each call that
+ *          receives, 16 for each that sends
+ *  -d      stream: the sender writes to the data, and the receiver reads it
  *
  * Without HOST it serves one connection. The client of pingpong prints p50, p99
  * and p99.9 of half a round trip in microseconds. The client of stream prints
@@ -36,9 +39,13 @@ struct job {
 	size_t buf_cnt;
 	uint64_t window_ns;
 	const char *host; /* NULL: serve */
-	int recv_flags;
+	int flags;	  /* of calls that move octets */
+	bool is_framed, is_touched;
 	char *buf;
 };
+
+#define FRAME 65536u
+#define FRAMES 16u
 
 static int sock_open(const struct job *job)
 {
@@ -54,8 +61,12 @@ static bool sock_get(int fd, const struct job *job, char *buf, size_t len)
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = recv(fd, buf + done, len - done, job->recv_flags);
+		size_t want = len - done;
+		ssize_t n;
 
+		if (job->is_framed && want > FRAME)
+			want = FRAME;
+		n = recv(fd, buf + done, want, job->flags);
 		if (n == 0)
 			return false;
 		NEEDS(n > 0 || errno == EAGAIN || errno == EINTR);
@@ -64,15 +75,19 @@ static bool sock_get(int fd, const struct job *job, char *buf, size_t len)
 	return true;
 }
 
-static void sock_put(int fd, const char *buf, size_t len)
+static void sock_put(int fd, const struct job *job, const char *buf, size_t len)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = send(fd, buf + done, len - done, MSG_NOSIGNAL);
+		size_t want = len - done;
+		ssize_t n;
 
-		NEEDS(n > 0);
-		done += (size_t)n;
+		if (job->is_framed && want > FRAMES * FRAME)
+			want = FRAMES * FRAME;
+		n = send(fd, buf + done, want, job->flags | MSG_NOSIGNAL);
+		NEEDS(n > 0 || errno == EAGAIN || errno == EINTR);
+		done += n > 0 ? (size_t)n : 0;
 	}
 }
 
@@ -88,7 +103,7 @@ static void pingpong(const struct job *job, int fd)
 
 	if (!job->host) {
 		while (sock_get(fd, job, job->buf, job->size))
-			sock_put(fd, job->buf, job->size);
+			sock_put(fd, job, job->buf, job->size);
 		return;
 	}
 	bench_times_init(&times, TIMES_MAX);
@@ -97,13 +112,33 @@ static void pingpong(const struct job *job, int fd)
 	while (now < end) {
 		uint64_t start = now;
 
-		sock_put(fd, job->buf, job->size);
+		sock_put(fd, job, job->buf, job->size);
 		NEEDS(sock_get(fd, job, job->buf, job->size));
 		now = bench_now_ns();
 		bench_times_add(&times, now - start);
 	}
 	bench_times_print(&times, 2);
 	bench_times_fini(&times);
+}
+
+static void stream_put(const struct job *job, int fd, size_t turn)
+{
+	char *buf = next_buf(job, turn);
+
+	if (job->is_touched)
+		bench_lines_write(buf, job->size, turn);
+	sock_put(fd, job, buf, job->size);
+}
+
+static bool stream_get(const struct job *job, int fd, size_t turn)
+{
+	char *buf = next_buf(job, turn);
+
+	if (!sock_get(fd, job, buf, job->size))
+		return false;
+	if (job->is_touched)
+		bench_lines_read(buf, job->size);
+	return true;
 }
 
 static void stream(const struct job *job, int fd)
@@ -113,19 +148,19 @@ static void stream(const struct job *job, int fd)
 	double rate;
 
 	if (!job->host) {
-		while (sock_get(fd, job, next_buf(job, turn), job->size))
+		while (stream_get(job, fd, turn))
 			turn++;
-		sock_put(fd, job->buf, 1);
+		sock_put(fd, job, job->buf, 1);
 		return;
 	}
 	end = start + job->window_ns / WARM_DIVISOR;
 	while (bench_now_ns() < end)
-		sock_put(fd, next_buf(job, turn++), job->size);
+		stream_put(job, fd, turn++);
 	warm = turn;
 	start = bench_now_ns();
 	end = start + job->window_ns;
 	while (bench_now_ns() < end)
-		sock_put(fd, next_buf(job, turn++), job->size);
+		stream_put(job, fd, turn++);
 	/* All of it has arrived when the answer comes. */
 	NEEDS(!shutdown(fd, SHUT_WR));
 	NEEDS(sock_get(fd, job, job->buf, 1));
@@ -138,7 +173,7 @@ static void stream(const struct job *job, int fd)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: bench-raw-tcp [-w MS] [-s] [-b N] "
+	fprintf(stderr, "usage: bench-raw-tcp [-w MS] [-s] [-b N] [-f] [-d] "
 			"pingpong|stream PORT SIZE [HOST]\n");
 	return 2;
 }
@@ -149,11 +184,15 @@ int main(int argc, char **argv)
 	uint64_t cpu_ns;
 	int fd, opt;
 
-	while ((opt = getopt(argc, argv, "w:sb:")) != -1) {
+	while ((opt = getopt(argc, argv, "w:sb:fd")) != -1) {
 		if (opt == 'w')
 			job.window_ns = strtoul(optarg, NULL, 10) * NS_PER_MS;
 		else if (opt == 's')
-			job.recv_flags = MSG_DONTWAIT;
+			job.flags = MSG_DONTWAIT;
+		else if (opt == 'f')
+			job.is_framed = true;
+		else if (opt == 'd')
+			job.is_touched = true;
 		else if (opt == 'b')
 			job.buf_cnt = strtoul(optarg, NULL, 10);
 		else

@@ -110,8 +110,17 @@ def fabric_peers(size):
         peer("libfabric shm", "fabric_stream", provider="shm", size=size)
 
 
+def framed_peer(size):
+    """The most that TCP carries here: nobody sleeps, and each call moves what
+    an FPDU holds."""
+    return peer("TCP framed, spinning", "tcp_stream", size=size,
+                is_framed=True)
+
+
 def bandwidth_peers(op, size):
     ways = peer("TCP", "tcp_stream", size=size)
+    if size >= 64 * KIB:
+        ways += framed_peer(size)
     if size in PEER_SIZES:
         ways += peer("UCX tcp", "ucx", tls="tcp", test=UCX_BANDWIDTH[op],
                      size=size)
@@ -138,6 +147,51 @@ def bandwidth():
                   usiw("verbs_stream", BOTH, op=op, size=size, bufs=MANY) +
                   peer("TCP", "tcp_stream", size=size, bufs=MANY),
                   ("MiB/s",))
+
+
+def passive():
+    """The program at the other end does not poll, so its completion thread
+    serves."""
+    for size, op in itertools.product((64, 4 * KIB, 64 * KIB, MIB),
+                                      ("write", "read")):
+        yield Row(f"{op}-passive-{size}", "bandwidth, passive target",
+                  f"{op} {octets(size)}, the target does not poll", "MiB/s",
+                  MORE,
+                  usiw("verbs_stream", BOTH, op=op, size=size,
+                       is_passive=True) +
+                  peer("TCP", "tcp_stream", size=size), ("MiB/s",))
+
+
+def touched():
+    """Data that is written before it is sent, and read after it has come. If
+    it is not, source and sink stay in the cache of one CPU."""
+    for size, op in itertools.product((4 * KIB, 64 * KIB, MIB),
+                                      ("send", "read")):
+        yield Row(f"{op}-touched-{size}", "bandwidth, data in use",
+                  f"{op} {octets(size)}, data in use", "MiB/s", MORE,
+                  usiw("verbs_stream", BOTH, op=op, size=size,
+                       is_touched=True) +
+                  peer("TCP", "tcp_stream", size=size, is_touched=True),
+                  ("MiB/s",))
+
+
+def busy():
+    """A third program runs, on two CPUs."""
+    for op, size in (("send", 64), ("write", 64), ("read", 64),
+                     ("read", 4 * KIB), ("write", 64 * KIB)):
+        yield Row(f"{op}-busy-{size}", "beside a busy program",
+                  f"{op} {octets(size)} beside a busy program", "MiB/s", MORE,
+                  usiw("verbs_stream", BOTH, op=op, size=size, is_busy=True) +
+                  peer("TCP", "tcp_stream", size=size, is_busy=True),
+                  ("MiB/s",))
+    for op in ("send", "write"):
+        yield Row(f"{op}-lat-8-busy", "beside a busy program",
+                  f"{op} 8 B beside a busy program, half a round trip", "us",
+                  LESS,
+                  usiw("verbs_pingpong", DEFAULT, op=op, size=8,
+                       is_busy=True) +
+                  peer("TCP blocking", "tcp_pingpong", size=8, is_busy=True),
+                  TIMES)
 
 
 def markers():
@@ -361,7 +415,7 @@ def sdp():
 
 
 def table():
-    return [*bandwidth(), *markers(), *rates(), *threads(), *latency(), *programs(),
+    return [*bandwidth(), *passive(), *touched(), *markers(), *busy(), *rates(), *threads(), *latency(), *programs(),
             *costs(), *sdp()]
 
 

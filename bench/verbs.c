@@ -12,6 +12,9 @@
  *  -t N    threads, each with a CQ and queue pairs of its own (1)
  *  -l N    work requests in one ibv_post_send() (1)
  *  -e      sleep for completions, on both sides; else poll
+ *  -p      stream of writes or reads: the server does not poll
+ *  -d      stream of sends or reads: the sender writes to the data, and the
+ *          receiver reads it
  *  -B      pingpong: during a bulk stream of 64 KiB messages on another queue
  *          pair of the same context
  *  -i N    pingpong: with N idle connections
@@ -38,7 +41,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: bench-verbs [-o write|send|read|atomic] [-s OCTETS] [-w MS] "
-		"[-b BUFFERS] [-q QPS]\n\t[-t THREADS] [-l LIST] [-e] [-B] "
+		"[-b BUFFERS] [-q QPS]\n\t[-t THREADS] [-l LIST] [-e] [-p] [-d] [-B] "
 		"[-i IDLE] stream|pingpong PORT [HOST]\n");
 	return 2;
 }
@@ -62,7 +65,7 @@ static bool options_parse(struct bench_options *opt, int argc, char **argv)
 	struct bench_hello *hello = &opt->hello;
 	int c;
 
-	while ((c = getopt(argc, argv, "o:s:w:b:q:t:l:eBi:")) != -1) {
+	while ((c = getopt(argc, argv, "o:s:w:b:q:t:l:epdBi:")) != -1) {
 		unsigned long number = optarg ? strtoul(optarg, NULL, 10) : 0;
 
 		switch (c) {
@@ -93,6 +96,12 @@ static bool options_parse(struct bench_options *opt, int argc, char **argv)
 			break;
 		case 'e':
 			hello->is_events = 1;
+			continue;
+		case 'p':
+			hello->is_passive = 1;
+			continue;
+		case 'd':
+			hello->is_touched = 1;
 			continue;
 		case 'B':
 			opt->is_beside_bulk = true;

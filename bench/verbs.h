@@ -35,7 +35,7 @@ enum bench_kind {
 /* Private data of a connect, between processes of one machine. */
 struct bench_hello {
 	uint32_t group_idx;
-	uint8_t kind, op, is_events, reserved;
+	uint8_t kind, op, is_events, is_passive, is_touched, reserved[3];
 	uint32_t size;
 	uint32_t buf_cnt;
 	uint32_t depth;	   /* work requests outstanding on a queue pair */
@@ -94,6 +94,8 @@ struct bench_link *bench_link_add(struct bench_group *group,
 				  struct rdma_cm_id *id);
 
 void bench_recv_post(struct bench_link *link);
+/* The buffer of the oldest receive, which has completed. */
+char *bench_recv_next(const struct bench_link *link);
 
 /*
  * Posts one message of a ping-pong, signaled. The target of a WRITE or READ at

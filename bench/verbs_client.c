@@ -117,6 +117,9 @@ static void list_post(struct streamer *s, struct bench_link *link)
 	for (int i = 0; i < s->list_len; i++) {
 		size_t offset = bench_offset(group, link->posted++);
 
+		if (group->hello.is_touched && group->hello.op != OP_READ)
+			bench_lines_write(group->buf + offset,
+					  group->hello.size, link->posted);
 		sge[i] = (struct ibv_sge){
 			.addr = (uintptr_t)group->buf + offset,
 			.length = group->hello.size,
@@ -139,12 +142,21 @@ static void list_post(struct streamer *s, struct bench_link *link)
 
 static void streamer_reap(struct streamer *s, uint64_t each)
 {
+	const struct bench_hello *hello = &s->group.hello;
+	bool is_read = hello->is_touched && hello->op == OP_READ;
 	struct ibv_wc wc[WC_BATCH];
+	struct bench_link *link;
 	int cnt = bench_group_poll(&s->group, wc);
 
 	for (int i = 0; i < cnt; i++) {
 		NEEDS(wc[i].status == IBV_WC_SUCCESS);
-		((struct bench_link *)(uintptr_t)wc[i].wr_id)->done += each;
+		link = (struct bench_link *)(uintptr_t)wc[i].wr_id;
+		for (uint64_t k = 0; is_read && k < each; k++)
+			bench_lines_read(
+				s->group.buf +
+					bench_offset(&s->group, link->done + k),
+				s->group.hello.size);
+		link->done += each;
 	}
 }
 

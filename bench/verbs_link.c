@@ -54,6 +54,15 @@ void bench_group_fini(struct bench_group *group)
 	free(group->links);
 }
 
+char *bench_recv_next(const struct bench_link *link)
+{
+	const struct bench_group *group = link->group;
+
+	/* All of them are posted, and the oldest is done. */
+	return group->buf +
+	       bench_offset(group, link->recv_turn - recv_depth(&group->hello));
+}
+
 void bench_recv_post(struct bench_link *link)
 {
 	struct bench_group *group = link->group;

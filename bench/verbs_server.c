@@ -52,6 +52,9 @@ static void receives_serve(struct bench_group *group)
 				flushed_cnt++;
 				continue;
 			}
+			if (group->hello.is_touched)
+				bench_lines_read(bench_recv_next(link),
+						 group->hello.size);
 			bench_recv_post(link);
 			if (group->hello.kind == KIND_PING)
 				bench_ping_post(link, 0, 0);
@@ -90,6 +93,14 @@ static void *group_serve(void *arg)
 	return NULL;
 }
 
+/* Writes and READs complete nothing here, so there is nothing to sleep for. */
+static bool is_served(const struct bench_hello *hello)
+{
+	if (hello->kind != KIND_STREAM || hello->op == OP_SEND)
+		return hello->kind != KIND_IDLE;
+	return !hello->is_passive && !hello->is_events;
+}
+
 static void request_take(const struct rdma_cm_event *event)
 {
 	struct bench_grant grant;
@@ -106,9 +117,7 @@ static void request_take(const struct rdma_cm_event *event)
 		s->is_used = true;
 	}
 	bench_link_add(&s->group, event->id);
-	if (!s->has_thread &&
-	    (hello.kind == KIND_PING ||
-	     (hello.kind == KIND_STREAM && hello.op == OP_SEND))) {
+	if (!s->has_thread && is_served(&hello)) {
 		NEEDS(!pthread_create(&s->thread, NULL, group_serve,
 				      &s->group));
 		s->has_thread = true;
