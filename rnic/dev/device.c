@@ -257,6 +257,40 @@ static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 	return 0;
 }
 
+/*
+ * Programs without a choice take the first device.  The loopback interface
+ * reaches no other host, so it comes behind those that may.
+ */
+enum { PLACE_ACTIVE, PLACE_LOOPBACK, PLACE_OTHER, PLACE_CNT };
+
+static int netif_place(const struct rnic_netif_table *table,
+		       const struct rnic_netif *netif)
+{
+	if (netif->is_loopback)
+		return PLACE_LOOPBACK;
+	for (size_t i = 0; netif->is_running && i < table->addr_cnt; i++)
+		if (table->addrs[i].ifindex == netif->ifindex &&
+		    !table->addrs[i].is_link_local)
+			return PLACE_ACTIVE;
+	return PLACE_OTHER;
+}
+
+static int set_add_place(struct rnic_device_set *set,
+			 const struct rnic_netif_table *table,
+			 const char *interfaces, int place)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < table->netif_cnt; i++) {
+		const struct rnic_netif *netif = &table->netifs[i];
+
+		if (netif_place(table, netif) == place &&
+		    netif_is_usable(table, netif, interfaces))
+			ret = set_add(set, netif);
+	}
+	return ret;
+}
+
 int rnic_device_set_new(const struct rnic_netif_table *table,
 			const char *interfaces,
 			struct rnic_device_set **ret_set)
@@ -268,13 +302,9 @@ int rnic_device_set_new(const struct rnic_netif_table *table,
 	set->devices = calloc(table->netif_cnt + 1, sizeof(*set->devices));
 	if (!set->devices)
 		goto free_set;
-	for (size_t i = 0; i < table->netif_cnt; i++) {
-		const struct rnic_netif *netif = &table->netifs[i];
-
-		if (netif_is_usable(table, netif, interfaces) &&
-		    set_add(set, netif) < 0)
+	for (int place = 0; place < PLACE_CNT; place++)
+		if (set_add_place(set, table, interfaces, place) < 0)
 			goto free_set;
-	}
 	*ret_set = set;
 	return 0;
 
