@@ -40,7 +40,31 @@ static bool file_is_there(const char *prefix, size_t len, unsigned number)
 	return ret > 0 && (size_t)ret < sizeof(path) && access(path, R_OK) == 0;
 }
 
-/* The providers that the user names, in the syntax of libibverbs. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* An item of a list in the syntax of libibverbs: a path without its end, or the
+ * name of a provider that libibverbs looks for itself. */
+static bool item_is_ours(const char *item, size_t len, unsigned number)
+{
+	char text[PATH_MAX];
+
+	if (len == 0 || len >= sizeof(text))
+		return false;
+	memcpy(text, item, len);
+	text[len] = '\0';
+	if (text[0] != '/')
+		return strcmp(text, "usiw") == 0;
+	return strncmp(file_name(text), "libusiw", sizeof("libusiw") - 1) ==
+		       0 &&
+	       file_is_there(text, len, number);
+}
+
+/* True if the list in the variable @name has a provider of usiw. */
 static bool variable_has(const char *name, unsigned number)
 {
 	const char *list = getenv(name);
@@ -48,7 +72,7 @@ static bool variable_has(const char *name, unsigned number)
 
 	for (; list && *list; list += len + (list[len] != '\0')) {
 		len = strcspn(list, ":;");
-		if (len && list[0] == '/' && file_is_there(list, len, number))
+		if (item_is_ours(list, len, number))
 			return true;
 	}
 	return false;
@@ -99,8 +123,19 @@ static bool has_any(const char *dir)
 /* Checks that libibverbs knows the file, which exists. */
 static void naming_check(const char *prefix)
 {
-	if (!getenv("RDMAV_DRIVERS") && !getenv("IBV_DRIVERS") &&
-	    access(DRIVER_FILE, R_OK) != 0)
+	const char *name = "RDMAV_DRIVERS";
+
+	if (access(DRIVER_FILE, R_OK) == 0)
+		return;
+	if (!getenv(name) && getenv("IBV_DRIVERS"))
+		name = "IBV_DRIVERS";
+	if (getenv(name))
+		util_err("kabi",
+			 "no device: %s=%s names no provider of usiw: set "
+			 "RDMAV_DRIVERS=%s, or start the program by usiw run "
+			 "without that variable",
+			 name, getenv(name), prefix);
+	else
 		util_err("kabi",
 			 "no device: nothing names the provider to libibverbs: "
 			 "set RDMAV_DRIVERS=%s, or start the program by "
@@ -146,13 +181,6 @@ struct objects {
 	size_t max, cnt;
 	const char *paths[PROVIDERS_MAX]; /* the dynamic linker's */
 };
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* For dl_iterate_phdr(), which goes by the order of loading. */
 static int object_note(struct dl_phdr_info *info, size_t size, void *arg)

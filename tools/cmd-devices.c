@@ -198,34 +198,20 @@ static void device_print(struct ibv_device *dev)
 	verbs.ibv_close_device(ctx);
 }
 
-/* Value of an environment variable, or "". */
-static const char *variable(const char *name)
-{
-	return getenv(name) ? getenv(name) : "";
-}
-
-/* Prints why no device was found. */
+/* Prints why no device was found, if the library does not. */
 static int none_explain(int err)
 {
 	char name[256];
 	int ret = first_entry(CLASS_DIR, name, sizeof(name));
 
-	if (ret == -ENODATA)
-		printf("no device: no interface with an IP address is usable "
-		       "(USIW_INTERFACES=%s)\n",
-		       variable("USIW_INTERFACES"));
-	else if (ret == -ENOENT)
-		printf("no device: the library that usiw preloads does not "
-		       "work; it says why (USIW_LOG=error)\n");
-	else if (ret < 0)
+	if (ret < 0 && ret != -ENODATA && ret != -ENOENT)
 		printf("no device: usiw's " CLASS_DIR " cannot be read: %s\n",
 		       strerror(-ret));
-	else if (err)
+	else if (ret == 0 && err)
 		printf("no device: libibverbs: %s\n", strerror(err));
 	else
-		printf("no device: libibverbs has no driver for %s "
-		       "(RDMAV_DRIVERS=%s)\n",
-		       name, variable("RDMAV_DRIVERS"));
+		puts("no device: the library that usiw preloads says why "
+		     "(USIW_LOG=error)");
 	return 1;
 }
 

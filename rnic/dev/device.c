@@ -353,6 +353,13 @@ static int device_set_get(const struct rnic_device_set **ret_set)
 	rnic_netif_table_free(table);
 	if (ret < 0)
 		return ret;
+	if (!set->device_cnt)
+		util_err("rnic",
+			 "no device: no interface with an IP address is usable "
+			 "(USIW_INTERFACES=%s)",
+			 util_settings()->interfaces
+				 ? util_settings()->interfaces
+				 : "");
 	published = NULL;
 	/* release: the set before its pointer; acquire: the winner's set */
 	if (!atomic_compare_exchange_strong_explicit(&device_set, &published,

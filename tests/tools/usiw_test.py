@@ -321,13 +321,36 @@ class Devices(unittest.TestCase):
                                                  USIW_LOCAL=local))
             self.assertEqual(done.stdout.splitlines()[1].split()[3], local)
 
+    def no_device_is_told(self, why, **more):
+        """Once, by usiw devices and in each program."""
+        env = clean_env(**{"USIW_INTERFACES": "lo", **more})
+        for words, code in ((["devices"], 1),
+                            (["run", "ibv_devices"], 0),
+                            (["run", "ibv_devinfo"], 255)):
+            done = usiw(*words, env=env)
+            self.assertEqual(done.returncode, code, (words, done.stderr))
+            self.assertEqual(done.stderr.count("no device: "), 1, words)
+            self.assertIn("error: no device: " + why, done.stderr)
+            if words[0] == "devices":
+                self.assertEqual(done.stdout, "no device: the library that "
+                                 "usiw preloads says why (USIW_LOG=error)\n")
+        return done.stderr
+
     def test_no_device_says_why_and_is_1(self):
+        why = "no interface with an IP address is usable " \
+            "(USIW_INTERFACES=nowhere9)"
+        self.no_device_is_told(why, USIW_INTERFACES="nowhere9")
         done = usiw("devices", env=clean_env(USIW_INTERFACES="nowhere9"))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("no device:", done.stdout)
-        self.assertIn("USIW_INTERFACES=nowhere9", done.stdout)
         self.assertIn("USIW_INTERFACES names nowhere9, which no interface is "
                       "called", done.stderr)
+
+    def test_missing_provider_is_named(self):
+        if os.path.exists("/etc/libibverbs.d/usiw.driver"):
+            self.skipTest("usiw is installed: libibverbs finds it")
+        for drivers in "/nowhere/libx", "usiws":
+            self.no_device_is_told(
+                f"RDMAV_DRIVERS={drivers} names no provider of usiw: set "
+                "RDMAV_DRIVERS=/", RDMAV_DRIVERS=drivers)
 
     def test_one_wrong_name_beside_a_device_is_told(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo, typo"))
@@ -370,15 +393,6 @@ class Devices(unittest.TestCase):
             self.assertEqual(done.returncode, 1, where)
             self.assertIn("usiw: devices: standard output: " + why,
                           done.stderr)
-
-    def test_missing_provider_is_named(self):
-        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
-                                             RDMAV_DRIVERS="/nowhere/libx"))
-        if os.path.exists("/etc/libibverbs.d/usiw.driver"):
-            self.skipTest("usiw is installed: libibverbs finds it")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("no driver for usiw_lo (RDMAV_DRIVERS=/nowhere/libx)",
-                      done.stdout)
 
 
 if __name__ == "__main__":
