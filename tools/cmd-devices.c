@@ -261,8 +261,10 @@ int cmd_devices(int argc, char **argv)
 		devices_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
-	if (argc == 2 && strcmp(argv[1], INSIDE) == 0)
+	if (argc == 2 && strcmp(argv[1], INSIDE) == 0) {
+		util_settings_set_quiet(); /* the RNIC's library reports */
 		return devices_inside();
+	}
 	if (argc > 1) {
 		fprintf(stderr, "usiw: devices: %s: not understood\n", argv[1]);
 		devices_usage(stderr);

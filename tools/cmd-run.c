@@ -102,7 +102,7 @@ int cmd_run(int argc, char **argv)
 	if (environment_set(wants_sdp) < 0)
 		return 1;
 	setting_warn_mistyped();
-	program_warn(argv[first]);
+	program_warn(argv + first);
 	execvp(argv[first], argv + first);
 	err = errno;
 	fprintf(stderr, "usiw: run: %s: %s\n", argv[first],

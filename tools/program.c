@@ -124,15 +124,77 @@ static const char *rights_why_not(const char *path, const struct stat *st)
 	return NULL;
 }
 
-void program_warn(const char *name)
+bool program_is_there(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return program_find(name, path, &st);
+}
+
+/* Programs that start others without LD_PRELOAD. */
+static const struct starter {
+	const char *name;
+	const char *letters; /* options that make it do so; NULL: always */
+	const char *option;  /* the same as a word; a "-" means it as well */
+	bool has_user;	     /* other words may come before the option */
+} starters[] = {
+	{ "sudo", NULL, NULL, false },
+	{ "doas", NULL, NULL, false },
+	{ "pkexec", NULL, NULL, false },
+	{ "su", "l", "--login", true },
+	{ "runuser", "l", "--login", true },
+	{ "env", "i", "--ignore-environment", false },
+};
+
+static bool starter_is_asked(const struct starter *starter, char *const *argv)
+{
+	if (!starter->letters)
+		return true;
+	for (; *++argv && strcmp(*argv, "--") != 0;) {
+		const char *word = *argv;
+
+		if (strcmp(word, "-") == 0 ||
+		    strcmp(word, starter->option) == 0 ||
+		    (word[0] == '-' && word[1] != '-' &&
+		     strpbrk(word, starter->letters)))
+			return true;
+		if (word[0] != '-' && !starter->has_user)
+			return false;
+	}
+	return false;
+}
+
+static bool starter_warn(char *const *argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	const char *name = slash ? slash + 1 : argv[0];
+
+	for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
+		if (strcmp(name, starters[i].name) != 0 ||
+		    !starter_is_asked(&starters[i], argv))
+			continue;
+		fprintf(stderr,
+			"usiw: run: what %s starts sees no device of usiw: "
+			"%s removes LD_PRELOAD from its environment; put usiw "
+			"run behind it: %s ... usiw run -- PROGRAM\n",
+			name, name, name);
+		return true;
+	}
+	return false;
+}
+
+void program_warn(char *const *argv)
 {
 	char path[PATH_MAX];
 	const char *why;
 	struct stat st;
 	int fd;
 
-	if (!program_find(name, path, &st))
+	if (!program_find(argv[0], path, &st))
 		return; /* exec reports the error */
+	if (starter_warn(argv))
+		return;
 	why = rights_why_not(path, &st);
 	fd = why ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {

@@ -5,6 +5,7 @@
 
 #include "../util/env.h"
 #include "cmd.h"
+#include "program.h"
 
 static const struct command {
 	const char *name;
@@ -45,6 +46,15 @@ static void settings_print(FILE *out)
 	}
 }
 
+/* Perhaps it is a program, and run was forgotten. */
+static void word_refuse(const char *word)
+{
+	fprintf(stderr, "usiw: %s: no such command or option", word);
+	if (program_is_there(word))
+		fprintf(stderr, "; is usiw run %s meant?", word);
+	fputs("\n", stderr);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
@@ -62,7 +72,7 @@ int main(int argc, char **argv)
 		if (strcmp(word, commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
 	if (word)
-		fprintf(stderr, "usiw: %s: no such command or option\n", word);
+		word_refuse(word);
 	usage_print(stderr);
 	return USAGE_EXIT;
 }

@@ -19,6 +19,13 @@
 #endif
 
 #define CONF_LINE_MAX 1024
+/* Octets that a message shows of what it was given. */
+#define SHOWN_MAX 40
+/* The largest number of edits of a mistyped name.  For a short name it is one.
+ */
+#define EDIT_MAX 2
+#define SHORT_LEN 10
+#define NAME_MAX_LEN 63
 
 /*
  * X(name, parser, field, lowest, highest, values, default, what).  A keyword
@@ -148,6 +155,51 @@ static bool settings_are_quiet;
 /* USIW_LOG of the environment, which has precedence; NULL: none, or invalid. */
 static const char *environment_log;
 
+/* The number of letters to add, remove or change to get @b from @a. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b)
+{
+	size_t b_len = strlen(b);
+	size_t row[NAME_MAX_LEN + 1];
+
+	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
+		return EDIT_MAX + 1;
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[b_len];
+}
+
+const char *util_setting_near(const char *name, size_t len)
+{
+	size_t least = (len < SHORT_LEN ? 1 : EDIT_MAX) + 1;
+	const char *near = NULL;
+
+	for (size_t i = 0; i < SETTING_CNT; i++) {
+		const char *known = util_setting_docs[i].name;
+		size_t edits = edit_distance(name, len, known);
+
+		if (edits < least) {
+			least = edits;
+			near = known;
+		}
+	}
+	return least > 0 ? near : NULL;
+}
+
 /* Position of @value among the words of @words ("a|b|c"), or -1. */
 static int word_find(const char *words, const char *value)
 {
@@ -270,9 +322,10 @@ static void setting_take(size_t idx, const char *value, const char *origin)
 	if (setting_store(idx, value) || !may_report())
 		return;
 	fprintf(stderr,
-		"usiw: %s: %s=%s: invalid value: use %s; "
+		"usiw: %s: %s=%.*s%s: invalid value: use %s; "
 		"using %s\n",
-		origin, doc->name, value, doc->values,
+		origin, doc->name, SHOWN_MAX, value,
+		strlen(value) > SHOWN_MAX ? "..." : "", doc->values,
 		*doc->default_value ? doc->default_value : "the default");
 }
 
@@ -286,6 +339,28 @@ static char *blank_trim(char *text)
 	while (len && isspace((unsigned char)text[len - 1]))
 		text[--len] = '\0';
 	return text;
+}
+
+/* The file may be anything. */
+static void printable_make(char *text)
+{
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text))
+			*text = '?';
+}
+
+static void conf_name_complain(char *name)
+{
+	size_t len = strlen(name);
+	const char *near = util_setting_near(name, len);
+
+	if (!may_report())
+		return;
+	printable_make(name);
+	fprintf(stderr, "usiw: %s: %.*s%s: not a setting; %s%s%s\n",
+		UTIL_CONF_PATH, SHOWN_MAX, name, len > SHOWN_MAX ? "..." : "",
+		near ? "is " : "lines are NAME=value, ",
+		near ? near : "usiw(7) lists the names", near ? " meant?" : "");
 }
 
 static void conf_take_line(char *line)
@@ -307,11 +382,7 @@ static void conf_take_line(char *line)
 			}
 		}
 	}
-	if (may_report())
-		fprintf(stderr,
-			"usiw: %s: %s: not a setting; lines are NAME=value, "
-			"usiw(7) lists the names\n",
-			UTIL_CONF_PATH, name);
+	conf_name_complain(name);
 }
 
 static void conf_complain(int err)

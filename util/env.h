@@ -76,4 +76,8 @@ struct util_setting_doc {
 extern const struct util_setting_doc util_setting_docs[];
 extern const size_t util_setting_cnt;
 
+/* The setting that @name, of @len octets, is a mistyped name of.  NULL: it is
+ * the name of one, or like none. */
+const char *util_setting_near(const char *name, size_t len);
+
 #endif

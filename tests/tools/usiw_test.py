@@ -64,6 +64,14 @@ class Words(unittest.TestCase):
             self.assertIn("Usage: usiw", done.stderr)
 
 
+    def test_a_program_without_run_is_told(self):
+        done = usiw("env", "-v")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usiw: env: no such command or option; is usiw run env "
+                      "meant?\n", done.stderr)
+        self.assertNotIn("meant", usiw("no-such-command-here").stderr)
+
+
 class Run(unittest.TestCase):
     def test_exit_code_is_the_commands(self):
         for code in (0, 3, 77):
@@ -145,6 +153,34 @@ class Run(unittest.TestCase):
                 self.sees_no_device(path, "set-user-ID", user=65534)
             else:
                 self.sees_no_device(shutil.which("su"), "set-user-ID")
+
+    def test_programs_that_clear_the_environment_are_told(self):
+        with tempfile.TemporaryDirectory() as place:
+            for name in "sudo", "doas", "su", "runuser", "env":
+                os.symlink("/bin/true", os.path.join(place, name))
+            for words, is_told in (
+                    (["sudo", "ibv_devinfo"], True),
+                    ([place + "/sudo"], True),
+                    (["doas", "true"], True),
+                    (["su", "-", "nobody"], True),
+                    (["su", "nobody", "--login"], True),
+                    (["su", "nobody", "-c", "ls -l"], False),
+                    (["su", "nobody", "--", "-l"], False),
+                    (["runuser", "-l", "nobody"], True),
+                    (["env", "-i", "true"], True),
+                    (["env", "-vi", "true"], True),
+                    (["env", "-", "true"], True),
+                    (["env", "--ignore-environment", "true"], True),
+                    (["env", "A=b", "ls", "-i"], False),
+                    (["env", "true"], False)):
+                done = usiw("run", "--", *words, env=clean_env(PATH=place))
+                name = os.path.basename(words[0])
+                want = f"usiw: run: what {name} starts sees no device of " \
+                    f"usiw: {name} removes LD_PRELOAD from its environment; " \
+                    f"put usiw run behind it: {name} ... usiw run -- " \
+                    "PROGRAM\n"
+                self.assertEqual((done.returncode, done.stderr),
+                                 (0, want if is_told else ""), words)
 
     def test_a_program_with_file_capabilities_is_told(self):
         """The kernel starts such a program in secure mode, and the loader
@@ -314,6 +350,12 @@ class Devices(unittest.TestCase):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
                                              USIW_PERSONA="ca"))
         self.assertEqual(done.stdout.splitlines()[1].split()[2], "ca")
+
+    def test_a_wrong_setting_is_told_once(self):
+        done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
+                                             USIW_CRC="maybe"))
+        self.assertEqual(done.stderr, "usiw: environment: USIW_CRC=maybe: "
+                         "invalid value: use on|off|auto; using on\n")
 
     def test_local_path_is_told(self):
         for local in ("auto", "off", "any"):

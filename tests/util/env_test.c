@@ -130,7 +130,16 @@ static const struct setting_case cases[] = {
 	  file_then_rest, "env_test.conf: USIW_ORD=1000" },
 	{ "USIW_TYPO=1\n", NULL, NULL, has_defaults,
 	  "env_test.conf: USIW_TYPO: not a setting" },
-	{ "nonsense\n", NULL, NULL, has_defaults, "nonsense: not a setting" },
+	{ "nonsense\n", NULL, NULL, has_defaults,
+	  "nonsense: not a setting; lines are NAME=value" },
+	{ "USIW_CRCC=off\n", NULL, NULL, has_defaults,
+	  "USIW_CRCC: not a setting; is USIW_CRC meant?" },
+	/* A line that is no text is not printed as it is, nor whole. */
+	{ "\033[2J\001garbage garbage garbage garbage garbage\n", NULL, NULL,
+	  has_defaults, "?[2J?garbage garbage garbage garbage gar...: not" },
+	{ NULL, "USIW_IRD", "99999999999999999999999999999999999999999999",
+	  has_defaults,
+	  "USIW_IRD=9999999999999999999999999999999999999999...: invalid" },
 	/* No log at all, not even errors. */
 	{ "USIW_TYPO=1\nUSIW_CRC=maybe\n", "USIW_LOG", "none", logs_none,
 	  NULL },
