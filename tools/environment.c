@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #define SDP_NAME "libsdp.so"
+/* The dynamic linker replaces $ORIGIN and $LIB. */
+#define PRELOAD_NOT "space, colon or dollar sign"
+#define ASAN_ALLOW "verify_asan_link_order=0"
 
 /*
  * Directories of the libraries, relative to the directory of this program: in a
@@ -213,15 +216,37 @@ static int provider_set(const struct layout *layout, const char *dir)
 	return environment_put("RDMAV_DRIVERS", path, false);
 }
 
+/*
+ * A program that was built with ASan ends if its runtime is not the first
+ * library, so that ASan sees all calls.  The functions that usiw wraps pass
+ * them on to the runtime, as they do to libc.
+ */
+static int asan_allow(void)
+{
+	const char *old = getenv("ASAN_OPTIONS");
+	char *list;
+	int ret;
+
+	if (old && strstr(old, "verify_asan_link_order"))
+		return 0;
+	if (asprintf(&list, "%s%s" ASAN_ALLOW, old ? old : "",
+		     old && *old ? ":" : "") < 0) {
+		fputs("usiw: out of memory\n", stderr);
+		return -1;
+	}
+	ret = environment_put("ASAN_OPTIONS", list, true);
+	free(list);
+	return ret;
+}
+
 /* In a build with sanitizers their runtime precedes the RNIC's library.  That
  * of TSan would wait a second at the end of each process, and clear a long
  * history at the start of each thread. */
 static int sanitizer_set(void)
 {
 	if (!*USIW_SANITIZER_RUNTIME)
-		return 0;
-	if (environment_put("ASAN_OPTIONS",
-			    "verify_asan_link_order=0:detect_leaks=0",
+		return asan_allow();
+	if (environment_put("ASAN_OPTIONS", ASAN_ALLOW ":detect_leaks=0",
 			    false) < 0 ||
 	    environment_put("TSAN_OPTIONS",
 			    "ignore_noninstrumented_modules=1:"
@@ -250,7 +275,7 @@ static int sdp_set(const struct layout *layout, const char *dir)
 			path, strerror(errno));
 		return -1;
 	}
-	if (listable_check(real, "LD_PRELOAD", " :", "space or colon") < 0)
+	if (listable_check(real, "LD_PRELOAD", " :$", PRELOAD_NOT) < 0)
 		return -1;
 	return preload_prepend(real);
 }
@@ -264,7 +289,7 @@ int environment_set(bool wants_sdp)
 		return -1;
 	layout = layout_find(dir, preload);
 	if (!layout ||
-	    listable_check(preload, "LD_PRELOAD", " :", "space or colon") < 0 ||
+	    listable_check(preload, "LD_PRELOAD", " :$", PRELOAD_NOT) < 0 ||
 	    preload_prepend(preload) < 0)
 		return -1;
 	if (provider_set(layout, dir) < 0)

@@ -259,6 +259,54 @@ class Run(unittest.TestCase):
         self.assertEqual(env["RDMAV_DRIVERS"], "/some/where/libother")
 
 
+    def test_a_program_with_asan_starts(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "program")
+            with open(path + ".c", "w", encoding="ascii") as source:
+                source.write(
+                    "#include <infiniband/verbs.h>\n"
+                    "#include <stdlib.h>\n"
+                    "int main(int argc, char **argv)\n"
+                    "{\n"
+                    "	int cnt, *mem = malloc(4);\n"
+                    "	struct ibv_device **list = ibv_get_device_list(&cnt);\n"
+                    "	if (argc > 1)\n"
+                    "		free(mem);\n"
+                    "	*mem = argc;\n"
+                    "	free(mem);\n"
+                    "	if (!cnt || "
+                    "ibv_close_device(ibv_open_device(list[0])))\n"
+                    "		return 2;\n"
+                    "	ibv_free_device_list(list);\n"
+                    "	return 0;\n"
+                    "}\n")
+            built = subprocess.run(
+                ["gcc", "-g", "-fsanitize=address", path + ".c", "-o", path,
+                 "-libverbs"], capture_output=True, text=True)
+            if built.returncode:
+                self.skipTest("no gcc with ASan: " + built.stderr)
+            for options in None, "", "detect_leaks=1":
+                env = clean_env()
+                env.pop("ASAN_OPTIONS", None)
+                if options is not None:
+                    env["ASAN_OPTIONS"] = options
+                for sdp in [], ["--sdp"]:
+                    done = usiw("run", *sdp, path, env=env)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    done = usiw("run", *sdp, path, "wrong", env=env)
+                    self.assertIn("heap-use-after-free", done.stderr)
+                    self.assertNotEqual(done.returncode, 0)
+
+    def test_options_of_asan_are_kept(self):
+        if SANITIZER:
+            self.skipTest("this build has options of its own")
+        ours = "verify_asan_link_order=0"
+        for old, want in ((None, ours), ("", ours),
+                          ("verbosity=0", "verbosity=0:" + ours),
+                          ("verify_asan_link_order=1",) * 2):
+            env = {} if old is None else {"ASAN_OPTIONS": old}
+            self.assertEqual(self.env_of(**env)["ASAN_OPTIONS"], want)
+
     def test_persona_is_a_setting_of_the_command(self):
         for words, want in ((["--persona", "ca"], "ca"),
                             (["--persona=ca", "--"], "ca"),
@@ -313,6 +361,8 @@ class Places(unittest.TestCase):
     def test_a_place_that_no_list_can_name_is_refused(self):
         for name, why in (("with space", "LD_PRELOAD"),
                           ("with:colon", "LD_PRELOAD"),
+                          ("with$ORIGIN", "LD_PRELOAD"),
+                          ("with${LIB}", "LD_PRELOAD"),
                           ("with;semicolon", "RDMAV_DRIVERS")):
             top = os.path.join(self.top, name)
             for part in "bin", "lib":
