@@ -22,11 +22,16 @@ import tempfile
 import threading
 import time
 
+import reach
+
 BUILD = os.environ.get("USIW_BUILD_DIR") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
 BUILD = os.path.abspath(BUILD)
 USIW = os.path.join(BUILD, "bin", "usiw")
-NOBODY = 65534
+# What programs of user nobody use of the clone.
+USED = ((BUILD, ("bin", "lib")),
+        (os.path.abspath(os.path.join(os.path.dirname(__file__), "../..")),
+         ("tests",)))
 MEMLOCK = 65536
 # One factor scales all time limits, for slow or instrumented builds.
 SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
@@ -203,15 +208,25 @@ def need(*names):
             raise Skip(f"{name} is not installed")
 
 
+def changes_user():
+    """Whether programs run as user nobody, because root runs the tests."""
+    return os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER")
+
+
 def unprivileged():
     """Arguments before a command that run it as user nobody. The low limit is
     set here: programs inherit it from this process."""
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (MEMLOCK, MEMLOCK))
-    words = []
-    if os.geteuid() == 0 and not os.environ.get("USIW_TEST_KEEP_USER"):
-        words += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
-                  "--clear-groups"]
-    return words
+    if not changes_user():
+        return []
+    return ["setpriv", f"--reuid={reach.NOBODY}", f"--regid={reach.NOBODY}",
+            "--clear-groups"]
+
+
+def usable(text):
+    """A word of a command or of its environment, with paths of the clone as
+    the program's user can reach them."""
+    return reach.reachable(text, USED) if changes_user() else text
 
 
 class Program:
@@ -223,13 +238,14 @@ class Program:
         words = list(inside) + unprivileged()
         if usiw:
             words += [test.usiw, "run", *PERSONA, "--"]
-        self.words = words + [str(w) for w in command]
+        self.words = [usable(str(w)) for w in [*words, *command]]
         # The caller chooses the path of connections for all tests that do not.
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_") or k == "USIW_LOCAL"}
         environment["USIW_STAT_DIR"] = test.counters.directory
         environment.update(ENGINES)
         environment.update(env or {})
+        environment = {k: usable(v) for k, v in environment.items()}
         self.output_path = os.path.join(
             test.directory, f"{len(test.programs)}-{name}.out")
         self.output = open(self.output_path, "wb")
@@ -333,7 +349,9 @@ class Test:
         self.counters = None
 
     def __enter__(self):
-        self.directory = tempfile.mkdtemp(prefix="usiw-apps.")
+        self.directory = tempfile.mkdtemp(
+            prefix="usiw-apps.",
+            dir=reach.scratch() if changes_user() else None)
         os.chmod(self.directory, 0o755)
         stat_directory = os.path.join(self.directory, "stat")
         os.mkdir(stat_directory)
@@ -408,16 +426,12 @@ class Test:
 
 
 def check_environment():
-    """Check that the products exist, and that user nobody may use them."""
+    """Check that the products exist, and that the tests can change users."""
     if not os.access(USIW, os.X_OK):
         raise Failure(f"{USIW} is not built")
-    if os.geteuid() != 0:
-        return
-    need("setpriv")
-    probe = subprocess.run(unprivileged() + ["test", "-x", USIW])
-    check(probe.returncode == 0,
-          f"user {NOBODY} cannot reach {USIW}: make the checkout readable "
-          "and its parent directories searchable")
+    if changes_user():
+        need("setpriv")
+        usable("")  # copies, if it has to, before cases run at once
 
 
 INSIDE = "USIW_TEST_INSIDE_NETNS"

@@ -11,6 +11,10 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "apps"))
+import reach  # noqa: E402
+
 USIW = ""
 SANITIZER = ""
 LIBDIR = ""
@@ -30,6 +34,12 @@ def clean_env(**more):
 def usiw(*args, env=None, program=None, **how):
     return subprocess.run([program or USIW, *args], env=env or clean_env(),
                           capture_output=True, text=True, timeout=50, **how)
+
+
+def usiw_of(user):
+    """The path of usiw as that user can reach it."""
+    build = os.path.dirname(os.path.dirname(USIW))
+    return reach.reachable(USIW, ((build, ("bin", "lib")),)) if user else USIW
 
 
 def preload_of(directory):
@@ -150,7 +160,8 @@ class Run(unittest.TestCase):
                 # A file that may be executed but not read.
                 os.chmod(place, 0o755)
                 os.chmod(path, 0o4711)
-                self.sees_no_device(path, "set-user-ID", user=65534)
+                self.sees_no_device(path, "set-user-ID", user=reach.NOBODY,
+                                    program=usiw_of(reach.NOBODY))
             else:
                 self.sees_no_device(shutil.which("su"), "set-user-ID")
 
@@ -199,9 +210,10 @@ class Run(unittest.TestCase):
 
             def seen(user):
                 return subprocess.run(
-                    [USIW, "run", path], env=clean_env(), text=True, user=user,
-                    extra_groups=[], capture_output=True, timeout=50)
-            done = seen(65534)
+                    [usiw_of(user), "run", path], env=clean_env(), text=True,
+                    user=user, extra_groups=[], capture_output=True,
+                    timeout=50)
+            done = seen(reach.NOBODY)
             self.assertIn(f"usiw: run: {path} sees no device of usiw: the "
                           "dynamic linker preloads nothing into a program "
                           "with file capabilities\n", done.stderr)
