@@ -9,7 +9,6 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "passive.h"
-#include "start.h"
 #include "start/accept.h"
 
 #include <errno.h>
@@ -29,10 +28,7 @@ static void listen_take(struct rnic_acceptor *acceptor, int fd)
 {
 	struct cm_id *id =
 		RNIC_OWNER(acceptor, struct cm_id, listener.acceptor);
-	struct cm_conn *conn = cm_passive_accepted(id, fd);
-
-	if (conn)
-		cm_conn_ready(conn, 0);
+	cm_passive_accepted(id, fd);
 }
 
 static int listen_bind_any(struct cm_id *id)

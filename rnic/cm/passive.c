@@ -53,25 +53,30 @@ static int passive_open(struct cm_conn *conn)
 	return rnic_start_open(&conn->start, &opt, NULL, 0);
 }
 
-struct cm_conn *cm_passive_accepted(struct cm_id *listener, int fd)
+/*
+ * The Request is read when epoll reports it, even if it has come.  epoll
+ * reports in the order of arrival: what another connection of the peer has sent
+ * before, such as its RTR, comes first.
+ */
+void cm_passive_accepted(struct cm_id *listener, int fd)
 {
 	struct cm_conn *conn = cm_conn_new(CM_PHASE_STARTING);
 	int ret;
 
 	if (!conn) {
 		rnic_fd_close(fd);
-		return NULL;
+		return;
 	}
 	conn->start.fd = fd;
 	rnic_half_open_add(&listener->listener.acceptor, &conn->start);
 	ret = passive_open(conn);
+	if (ret == 0)
+		ret = rnic_start_watch(&conn->start, EPOLLIN);
 	if (ret < 0) {
 		util_warn("cm", "id %u: connection dropped: %s",
 			  cm_id_num(listener), strerror(-ret));
 		cm_conn_free(conn);
-		return NULL;
 	}
-	return conn;
 }
 
 /* What the peer wants and can, inside what we can; revision 1 says nothing. */

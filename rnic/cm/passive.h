@@ -5,11 +5,8 @@
 
 #include "object.h"
 
-/*
- * Takes over an accepted socket, which is closed on failure.
- * Return: the connection, which must be stepped (start.h); NULL: none.
- */
-struct cm_conn *cm_passive_accepted(struct cm_id *listener, int fd);
+/* Takes over an accepted socket, which is closed on failure. */
+void cm_passive_accepted(struct cm_id *listener, int fd);
 /* The Request has arrived. */
 void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev);
 int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param);
