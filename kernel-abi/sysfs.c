@@ -271,13 +271,11 @@ int kabi_node_content(const struct kabi_node *node,
 #define UVERBS "/sys/class/infiniband_verbs/%u/"
 #define UCM "/sys/class/misc/rdma_cm/"
 
-/* clang-format off */
 #define NODE(p, t) { .path = (p), .type = (t) }
 #define MERGED(p) { .path = (p), .type = KABI_DIR, .is_merged = true }
 #define TEXT(p, t) { .path = (p), .type = KABI_FILE, .text = (t) }
 #define SHOW(p, s) { .path = (p), .type = KABI_FILE, .show = (s) }
 #define LINK(p, t) { .path = (p), .type = KABI_LINK, .text = (t) }
-/* clang-format on */
 
 static const struct tree_row tree_rows[] = {
 	NODE("/sys/class/misc", KABI_PASS),

@@ -42,9 +42,7 @@ struct util_lock {
 };
 
 /* Static initialiser. */
-/* clang-format off */
 #define UTIL_LOCK_INIT(r) { .word = 0, .rank = (r) }
-/* clang-format on */
 
 /* A forked child also calls it for every global lock, to reset the holder. */
 void util_lock_init(struct util_lock *lock, enum util_lock_rank rank);

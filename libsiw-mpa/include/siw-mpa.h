@@ -203,9 +203,7 @@ struct smpa_options {
 	int (*guard)(void (*access)(void *arg), void *arg);
 };
 
-/* clang-format off */
 #define SMPA_OPTIONS_INIT { .size = sizeof(struct smpa_options) }
-/* clang-format on */
 
 /**
  * smpa_conn_new - make a connection object in state "before start"

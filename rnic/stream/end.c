@@ -52,7 +52,7 @@ void rnic_stream_count(struct rnic_stream *stream)
 		  told->tx_copied;
 	if (payload)
 		rnic_stat_count(part, RNIC_STAT_tx_payload, payload);
-		/* The device's counters, and those of that name in the page. */
+	/* The device's counters, and those of that name in the page. */
 #define COUNT(field)                                                           \
 	if (now->field != told->field) {                                       \
 		rnic_stat_grow(&dev->field, part, now->field - told->field);   \

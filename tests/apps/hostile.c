@@ -274,7 +274,7 @@ static void pass(int to, int fd)
 		struct cmsghdr hdr;
 		uint8_t room[CMSG_SPACE(sizeof(int))];
 	} control = { .room = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t) "x", 1 };
+	struct iovec iov = { (void *)(uintptr_t)"x", 1 };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,

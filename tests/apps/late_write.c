@@ -43,7 +43,7 @@ static struct shared {
 	_Atomic int turn; /* of the peer: 1: it waits for go; 2: it has ended */
 	_Atomic int go;
 	_Atomic int is_faulting;
-} * shared;
+} *shared;
 
 static int shared_fd;
 

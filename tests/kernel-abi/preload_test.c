@@ -130,9 +130,7 @@ CALL(realpath_chk, ((char *(*)(const char *, char *, size_t))sym(
 			   : -errno)
 CALL(canonicalize, done_text(canonicalize_file_name(path)))
 
-/* clang-format off */
 #define ROW(name) { #name, do_##name }
-/* clang-format on */
 
 static const struct path_call {
 	const char *name;

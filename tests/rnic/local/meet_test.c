@@ -43,7 +43,7 @@ static void ends_of_one_connection_meet(void **state)
 {
 	struct rnic_local *active, *passive;
 	char out[8] = "";
-	struct iovec in_iov = { (void *)(uintptr_t) "octets", 7 };
+	struct iovec in_iov = { (void *)(uintptr_t)"octets", 7 };
 	struct iovec out_iov = { out, sizeof(out) };
 	uint64_t tcp_octets;
 	struct tcp t;

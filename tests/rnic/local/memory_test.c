@@ -99,7 +99,7 @@ static void divides_it_for_both_ends(void **state)
 	int fd = rnic_local_memory_new();
 	struct rnic_ring tx[2], rx[2];
 	char out[4] = "";
-	struct iovec in_iov = { (void *)(uintptr_t) "abc", 4 };
+	struct iovec in_iov = { (void *)(uintptr_t)"abc", 4 };
 	struct iovec out_iov = { out, sizeof(out) };
 	void *mem[2];
 

@@ -579,9 +579,7 @@ static void balances_tokens_under_load(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define T_HOST(f) cmocka_unit_test_setup_teardown(f, setup_host, teardown_host)
-/* clang-format off */
 #define T_OLD(f) { #f "_on_old_kernels", f, setup, teardown, &is_kernel_old }
-/* clang-format on */
 
 int main(void)
 {

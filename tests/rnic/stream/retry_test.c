@@ -404,7 +404,7 @@ static void way_broken_engine(struct rnicpair_side *s)
 
 static void work_without_a_peer_may_end_before(void **state)
 {
-	static void (*const ways[])(struct rnicpair_side * s) = {
+	static void (*const ways[])(struct rnicpair_side *s) = {
 		way_error,   way_closing, way_idle,
 		way_destroy, way_overrun, way_broken_engine,
 	};
