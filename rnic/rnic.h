@@ -419,9 +419,15 @@ RNIC_EXPORT void rnic_cq_progress(struct rnic_cq *cq);
 /* Progress is due although the ring may not be empty: posts wait for it. */
 RNIC_EXPORT bool rnic_cq_wants_progress(const struct rnic_cq *cq);
 
-/* The next completion (or next solicited one, or one in error) raises an
- * event. */
+/*
+ * The next completion (or next solicited one, or one in error) raises an event.
+ * One that came behind the entry of the last event, and is not polled yet,
+ * raises it at once.
+ */
 RNIC_EXPORT void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
+
+/* The consumer has removed entries, and those before them have moved up. */
+RNIC_EXPORT void rnic_cq_moved(struct rnic_cq *cq);
 
 /*
  * The calling thread is about to sleep until the returned descriptor, or the

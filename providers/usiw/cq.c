@@ -180,7 +180,9 @@ void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num)
 			memcpy(usiw_ring_peek(cq->ring, idx + gone_cnt), cqe,
 			       sizeof(*cqe));
 	}
-	if (gone_cnt)
+	if (gone_cnt) {
 		usiw_ring_consume(cq->ring, gone_cnt);
+		rnic_cq_moved(cq->rnic);
+	}
 	usiw_cq_unlock(cq);
 }

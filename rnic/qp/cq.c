@@ -75,15 +75,31 @@ static void cq_overrun(struct rnic_cq *cq)
 		rnic_engines_flush(&cq->ctx->engines);
 }
 
+/*
+ * Takes what was armed, which is for one event.  @armed: as it was loaded; as
+ * it is now, if another thread has changed it.
+ */
+static bool cq_disarm(struct rnic_cq *cq, uint64_t *armed)
+{
+	return atomic_compare_exchange_strong_explicit(
+		&cq->armed, armed, RNIC_CQ_NOT_ARMED, memory_order_relaxed,
+		memory_order_relaxed);
+}
+
 static void cq_post(struct rnic_cq *cq)
 {
 	struct usiw_comp_event record = { .cq_handle = cq->handle };
 
-	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
-			      memory_order_relaxed);
 	if (cq->chan)
 		rnic_chan_post(cq->chan, &cq->comp_node, &record,
 			       sizeof(record));
+}
+
+/* The event is for the entry before @told_idx. */
+static void cq_tell(struct rnic_cq *cq, uint32_t told_idx)
+{
+	atomic_store_explicit(&cq->told_idx, told_idx, memory_order_relaxed);
+	cq_post(cq);
 }
 
 static enum rnic_cq_armed cq_armed_kind(const struct rnic_cq *cq)
@@ -92,13 +108,18 @@ static enum rnic_cq_armed cq_armed_kind(const struct rnic_cq *cq)
 		atomic_load_explicit(&cq->armed, memory_order_relaxed));
 }
 
+static bool cqe_is_urgent(const struct usiw_cqe *cqe)
+{
+	return cqe->is_solicited || cqe->status != USIW_WC_SUCCESS;
+}
+
 static bool cq_fires(uint64_t armed, const struct usiw_cqe *cqe)
 {
 	switch (rnic_cq_armed_kind(armed)) {
 	case RNIC_CQ_ARM_ANY:
 		return true;
 	case RNIC_CQ_ARM_SOLICITED:
-		return cqe->is_solicited || cqe->status != USIW_WC_SUCCESS;
+		return cqe_is_urgent(cqe);
 	case RNIC_CQ_NOT_ARMED:
 		break;
 	}
@@ -115,20 +136,65 @@ static void cq_fire(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 	uint64_t armed = before;
 
 	if (!cq_fires(before, cqe)) {
-		/*
-		 * seq_cst: pairs with the fence of rnic_cq_arm(): either we see
-		 * it armed, or the application, polling after arming, sees the
-		 * entry.
-		 */
+		/* seq_cst: pairs with the fence of cq_arm(): either we see it
+		 * armed, or the thread that arms sees the entry. */
 		atomic_thread_fence(memory_order_seq_cst);
 		armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
-		if (armed == before || !cq_fires(armed, cqe))
-			return;
-		/* The application had polled the entry when it armed. */
-		if ((int32_t)(idx - (uint32_t)(armed >> 32)) < 0)
-			return;
 	}
-	cq_post(cq);
+	/* The application had polled an earlier entry when it armed. */
+	while (cq_fires(armed, cqe) &&
+	       (int32_t)(idx - (uint32_t)(armed >> 32)) >= 0) {
+		if (cq_disarm(cq, &armed)) {
+			cq_tell(cq, idx + 1);
+			return;
+		}
+	}
+}
+
+/*
+ * The CQ is armed.  An entry that came behind that of the last event, and is
+ * not polled yet, raises an event at once, so that no thread waits beside it.
+ * Each event is for one entry only: a program that polls one entry for each
+ * event polls all.
+ */
+static void cq_fire_waiting(struct rnic_cq *cq)
+{
+	uint64_t armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	uint32_t cons = usiw_ring_cons_idx(&cq->ring);
+	uint32_t used = usiw_ring_used(&cq->ring);
+	/* Of the entries that are not polled.  A number that is larger is of a
+	 * time long ago. */
+	uint32_t told =
+		atomic_load_explicit(&cq->told_idx, memory_order_relaxed) -
+		cons;
+	uint32_t urgent =
+		atomic_load_explicit(&cq->urgent_idx, memory_order_relaxed) -
+		cons;
+	uint32_t end;
+
+	if (told > used)
+		told = 0;
+	if (urgent > used)
+		urgent = 0;
+	do {
+		end = rnic_cq_armed_kind(armed) == RNIC_CQ_ARM_ANY ? used
+								   : urgent;
+		if (rnic_cq_armed_kind(armed) == RNIC_CQ_NOT_ARMED ||
+		    told >= end)
+			return;
+	} while (!cq_disarm(cq, &armed));
+	cq_tell(cq, cons + told + 1);
+}
+
+void rnic_cq_moved(struct rnic_cq *cq)
+{
+	uint32_t idx =
+		atomic_load_explicit(&cq->urgent_idx, memory_order_relaxed);
+
+	/* If it fails, a later one has come. */
+	(void)atomic_compare_exchange_strong_explicit(
+		&cq->urgent_idx, &idx, usiw_ring_prod_idx(&cq->ring),
+		memory_order_relaxed, memory_order_relaxed);
 }
 
 bool rnic_cq_is_awaited(const struct rnic_cq *cq)
@@ -138,7 +204,10 @@ bool rnic_cq_is_awaited(const struct rnic_cq *cq)
 
 void rnic_cq_nudge(struct rnic_cq *cq)
 {
-	if (rnic_cq_is_awaited(cq))
+	uint64_t armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+
+	if (rnic_cq_armed_kind(armed) == RNIC_CQ_ARM_ANY &&
+	    cq_disarm(cq, &armed))
 		cq_post(cq);
 }
 
@@ -174,6 +243,9 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 		cqe_stamp(slot, cq->flags);
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	idx = usiw_ring_prod_idx(&cq->ring);
+	if (cqe_is_urgent(cqe))
+		atomic_store_explicit(&cq->urgent_idx, idx + 1,
+				      memory_order_relaxed);
 	usiw_ring_commit(&cq->ring, 1);
 	rnic_stat_count(part, RNIC_STAT_cqe, 1);
 	if (cqe->status != USIW_WC_SUCCESS)
@@ -315,7 +387,7 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 			&cq->armed,
 			RNIC_CQ_ARMED(kind, usiw_ring_cons_idx(&cq->ring)),
 			memory_order_relaxed);
-	/* Pairs with the fence in cq_fire(). */
+	/* seq_cst: pairs with the fence in cq_fire(). */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -331,6 +403,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 	struct rnic_engine *engine;
 
 	cq_arm(cq, solicited_only);
+	if (cq->chan)
+		cq_fire_waiting(cq);
 	FOREACH_ENGINE(cq, engine, i)
 	{
 		if (!cq_is_attended(cq, engine) &&

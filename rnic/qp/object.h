@@ -54,6 +54,9 @@ struct rnic_cq {
 	uint64_t handle;
 	uint32_t flags;		   /* enum rnic_cq_flags */
 	_Atomic uint64_t armed;	   /* RNIC_CQ_ARMED(), 0: not armed */
+	_Atomic uint32_t told_idx; /* behind the entry of the last event */
+	/* Behind the last entry that is solicited or an error, or later. */
+	_Atomic uint32_t urgent_idx;
 	_Atomic uint32_t user_cnt; /* QPs */
 	_Atomic uint32_t look;	   /* enum rnic_cq_look */
 	/* Guarded by the lead of its engine, or by the lock */

@@ -114,9 +114,12 @@ static void two_queues_share_a_channel(void)
 		MUST(cq[i] && cq[i]->cqe == cqe);
 		qp[i] = flusher_new(cq[i]);
 	}
-	/* A CQ that is not armed makes no event, and existing completions make
-	 * none. */
+	/* A CQ that is not armed makes no event.  A completion that waits makes
+	 * one when it is armed, and only one. */
 	flush(qp[0], 1);
+	MUST(!is_readable(channel->fd));
+	MUST(ibv_req_notify_cq(cq[0], 1) == 0);
+	MUST(event_get(channel) == cq[0]);
 	MUST(ibv_req_notify_cq(cq[0], 1) == 0);
 	MUST(ibv_req_notify_cq(cq[1], 0) == 0);
 	MUST(!is_readable(channel->fd));
@@ -138,7 +141,7 @@ static void two_queues_share_a_channel(void)
 	MUST(ibv_destroy_comp_channel(channel) == EBUSY);
 	for (int i = 0; i < 2; i++)
 		MUST(ibv_destroy_qp(qp[i]) == 0);
-	ibv_ack_cq_events(cq[0], 1);
+	ibv_ack_cq_events(cq[0], 2);
 	MUST(ibv_destroy_cq(cq[0]) == 0);
 	/* Two of its events are not acknowledged yet. */
 	MUST(pthread_create(&thread, NULL, ack_late, cq[1]) == 0);

@@ -465,6 +465,11 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 	fake.is_solicited_only = solicited_only;
 }
 
+void rnic_cq_moved(struct rnic_cq *cq)
+{
+	assert_non_null(cq);
+}
+
 int rnic_cq_sleep_begin(struct rnic_cq *cq)
 {
 	assert_non_null(cq);

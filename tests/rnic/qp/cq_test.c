@@ -131,20 +131,107 @@ static void fires_as_armed_and_once(void **state)
 		struct bell b;
 
 		bell_open(&b, 16);
-		/* Existing completions do not fire. */
+		/* What is polled already does not fire. */
 		assert_int_equal(push(&b, true, USIW_WC_SUCCESS), 0);
+		usiw_ring_consume(rnic_cq_ring(b.cq), 1);
 		arm(&b, f->first_arm);
 		arm(&b, f->second_arm);
 		assert_int_equal(events_read(b.chan), 0);
 		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
 		assert_int_equal(push(&b, f->is_solicited, f->status), 0);
 		assert_int_equal(events_read(b.chan), f->events);
+		usiw_ring_consume(rnic_cq_ring(b.cq), 2);
 		/* After arming again, it fires again. */
 		rnic_cq_arm(b.cq, false);
 		assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
 		assert_int_equal(events_read(b.chan), 1);
 		bell_close(&b, f->events + 1, 0);
 	}
+}
+
+static void push_many_quiet(struct bell *b, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		assert_int_equal(push(b, false, USIW_WC_SUCCESS), 0);
+}
+
+/* A program that arms, polls a part and waits is not left beside the rest. */
+static void waiting_entries_fire_until_polled(void **state)
+{
+	for (uint32_t at_once = 1; at_once <= 64; at_once *= 2) {
+		const struct usiw_ring *ring;
+		uint32_t polled = 0, events = 0;
+		struct bell b;
+
+		bell_open(&b, 256);
+		ring = rnic_cq_ring(b.cq);
+		rnic_cq_arm(b.cq, false);
+		push_many_quiet(&b, 110);
+		/* As perftest: an event, arm, poll a part. */
+		while (events_read(b.chan) == 1) {
+			uint32_t used = usiw_ring_used(ring);
+			uint32_t cnt = used < at_once ? used : at_once;
+
+			events++;
+			rnic_cq_arm(b.cq, false);
+			usiw_ring_consume(ring, cnt);
+			polled += cnt;
+		}
+		assert_int_equal(polled, 110);
+		/* One that polls one entry for each event finds it there; at
+		 * most one event is in vain. */
+		assert_in_range(events, (110 + at_once - 1) / at_once,
+				(110 + at_once - 1) / at_once +
+					(at_once > 1 ? 1 : 0));
+		bell_close(&b, events, 0);
+	}
+}
+
+struct waiting {
+	int arm;
+	bool is_solicited;
+	enum usiw_wc_status status;
+	uint32_t events;
+};
+
+static const struct waiting waitings[] = {
+	{ ANY, false, USIW_WC_SUCCESS, 1 },
+	{ SOL, false, USIW_WC_SUCCESS, 0 },
+	{ SOL, true, USIW_WC_SUCCESS, 1 },
+	{ SOL, false, USIW_WC_LOC_PROT_ERR, 1 },
+};
+
+static void a_waiting_entry_fires_once_if_it_counts(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(waitings); i++) {
+		const struct waiting *w = &waitings[i];
+		struct bell b;
+
+		bell_open(&b, 16);
+		assert_int_equal(push(&b, w->is_solicited, w->status), 0);
+		arm(&b, w->arm);
+		assert_int_equal(events_read(b.chan), w->events);
+		arm(&b, w->arm);
+		assert_int_equal(events_read(b.chan), 0);
+		bell_close(&b, w->events, 0);
+	}
+}
+
+/* The entry of another QP is removed, and the solicited one moves up. */
+static void a_moved_entry_fires(void **state)
+{
+	struct bell b;
+
+	bell_open(&b, 16);
+	assert_int_equal(push(&b, true, USIW_WC_SUCCESS), 0);
+	assert_int_equal(push(&b, false, USIW_WC_SUCCESS), 0);
+	memcpy(usiw_ring_peek(rnic_cq_ring(b.cq), 1),
+	       usiw_ring_peek(rnic_cq_ring(b.cq), 0), sizeof(struct usiw_cqe));
+	usiw_ring_consume(rnic_cq_ring(b.cq), 1);
+	rnic_cq_moved(b.cq);
+	rnic_cq_arm(b.cq, true);
+	assert_int_equal(events_read(b.chan), 1);
+	bell_close(&b, 1, 0);
 }
 
 static void destruction_takes_unread_events_back(void **state)
@@ -788,6 +875,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_sizes_out_of_range),
 		cmocka_unit_test(fires_as_armed_and_once),
+		cmocka_unit_test(waiting_entries_fire_until_polled),
+		cmocka_unit_test(a_waiting_entry_fires_once_if_it_counts),
+		cmocka_unit_test(a_moved_entry_fires),
 		cmocka_unit_test(destruction_takes_unread_events_back),
 		cmocka_unit_test(stamps_are_taken_where_asked_for),
 		cmocka_unit_test(an_ignored_overrun_makes_no_event),
