@@ -49,6 +49,9 @@ static int cq_start(struct usiw_cq *cq)
 	ret = cq_look(cq);
 	if (ret)
 		usiw_cq_unlock(cq);
+	else
+		atomic_store_explicit(&cq->batch_thread, pthread_self(),
+				      memory_order_relaxed);
 	return ret;
 }
 
@@ -63,6 +66,8 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 		return usiw_result_int(-ENODEV);
 	if (attr && attr->comp_mask)
 		return usiw_result_int(-EINVAL);
+	if (usiw_cq_is_in_batch(cq))
+		return usiw_result_int(-EBUSY);
 	/* The poller runs the engine, so no thread has to be woken. */
 	if (rnic_cq_wants_progress(cq->rnic))
 		rnic_cq_progress(cq->rnic);
@@ -81,7 +86,10 @@ static int cqex_next_poll(struct ibv_cq_ex *cq_ex)
 
 static void cqex_end_poll(struct ibv_cq_ex *cq_ex)
 {
-	usiw_cq_unlock(cq_of(cq_ex));
+	struct usiw_cq *cq = cq_of(cq_ex);
+
+	atomic_store_explicit(&cq->batch_thread, 0, memory_order_relaxed);
+	usiw_cq_unlock(cq);
 }
 
 /* ---- the current completion --------------------------------------------- */

@@ -91,19 +91,32 @@ struct usiw_cq {
 
 	/* Extended CQs: the current completion.  Between ibv_start_poll() and
 	 * ibv_end_poll() the polling thread holds @lock. */
+	_Atomic pthread_t batch_thread; /* 0: none */
 	struct ibv_wc wc;
 	uint64_t timestamp_ns, wallclock_ns;
 };
 
+/* True between ibv_start_poll() and ibv_end_poll() of this thread. */
+static inline bool usiw_cq_is_in_batch(struct usiw_cq *cq)
+{
+	/* relaxed: only this thread stores its own number */
+	pthread_t thread =
+		atomic_load_explicit(&cq->batch_thread, memory_order_relaxed);
+
+	return thread && pthread_equal(thread, pthread_self());
+}
+
+/* Between ibv_start_poll() and ibv_end_poll() the thread has the lock already:
+ * it may destroy a QP, which removes completions. */
 static inline void usiw_cq_lock(struct usiw_cq *cq)
 {
-	if (!cq->is_single)
+	if (!cq->is_single && !usiw_cq_is_in_batch(cq))
 		util_lock(&cq->lock);
 }
 
 static inline void usiw_cq_unlock(struct usiw_cq *cq)
 {
-	if (!cq->is_single)
+	if (!cq->is_single && !usiw_cq_is_in_batch(cq))
 		util_unlock(&cq->lock);
 }
 

@@ -325,6 +325,44 @@ static void a_batch_forbids_nothing_else(void **state)
 	close_cq(other);
 }
 
+/* A thread with a batch has the queue's lock: what else needs it goes on. */
+static void a_batch_forbids_nothing_to_its_queue(void **state)
+{
+	struct fake_world *w = *state;
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
+
+	for (uint32_t flags = 0; flags <= SINGLE; flags += SINGLE) {
+		struct ibv_cq_ex *cq = open_cq(w, 0, flags);
+		struct ibv_qp *qp;
+		struct ibv_wc wc;
+
+		init.send_cq = init.recv_cq = ibv_cq_ex_to_cq(cq);
+		qp = ibv_create_qp(w->pd, &init);
+		assert_non_null(qp);
+		push(cq, 1, 2);
+		assert_int_equal(ibv_start_poll(cq, NULL), 0);
+		assert_int_equal(ibv_start_poll(cq, NULL), EBUSY);
+		assert_int_equal(ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc), 1);
+		assert_int_equal(wc.wr_id, 2);
+		assert_int_equal(ibv_resize_cq(ibv_cq_ex_to_cq(cq), 16), 0);
+		push(cq, 3, 1);
+		fake.qp_state = RNIC_QPS_ERROR;
+		assert_int_equal(ibv_modify_qp(qp, &reset, IBV_QP_STATE), 0);
+		assert_int_equal(ibv_next_poll(cq), ENOENT);
+		push(cq, 4, 1);
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+		assert_int_equal(ibv_next_poll(cq), ENOENT);
+		assert_true(cq->wr_id == 1);
+		ibv_end_poll(cq);
+		/* The lock is free again. */
+		push(cq, 5, 1);
+		assert_int_equal(ibv_start_poll(cq, NULL), 0);
+		ibv_end_poll(cq);
+		close_cq(cq);
+	}
+}
+
 /* ---- threads ---- */
 
 #define THREAD_CNT 4
@@ -406,6 +444,7 @@ int main(void)
 		WITH_WORLD(empty_queue_drives_the_engine_once),
 		WITH_WORLD(bad_polls_take_nothing),
 		WITH_WORLD(a_batch_forbids_nothing_else),
+		WITH_WORLD(a_batch_forbids_nothing_to_its_queue),
 		WITH_WORLD(a_batch_excludes_other_pollers),
 	};
 
