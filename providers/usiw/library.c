@@ -150,6 +150,9 @@ static int functions_find(const struct usiw_library_source *source,
 		  private_symbol(source, "verbs_set_ops", lib->number) },
 	};
 
+	void *fork_init = source->symbol(source->handle, "ibv_fork_init", NULL);
+
+	memcpy(&lib->fn.fork_init, &fork_init, sizeof(fork_init));
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		if (!functions[i].symbol)
 			return -EPROTO;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Memory regions. */
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "objects.h"
 #include "result.h"
@@ -86,6 +89,43 @@ struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 	return &mr->vmr.ibv_mr;
 }
 
+static bool keeps_from_children;
+
+/* Before the first registration reaches the provider, the library decides
+ * whether it keeps regions out of children.  From then on ibv_fork_init()
+ * changes nothing and tells which: 0, or EINVAL. */
+static void fork_init_ask(void)
+{
+	keeps_from_children = usiw_library.fn.fork_init &&
+			      usiw_library.fn.fork_init() == 0;
+}
+
+/*
+ * After ibv_fork_init(3) the library keeps the pages of each region out of
+ * forked children (MADV_DONTFORK), where a child dies on other data in such a
+ * page.  The RNIC needs no such pages, since it uses the page tables of its own
+ * process, so the child gets them back.
+ */
+static void mr_share(void *addr, size_t len)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	/* Huge pages are shared whole or not at all. */
+	const uintptr_t sizes[] = { page, 2u << 20, 1u << 30 };
+
+	pthread_once(&once, fork_init_ask);
+	if (!keeps_from_children || !len)
+		return;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uintptr_t start = (uintptr_t)addr / sizes[i] * sizes[i];
+		uintptr_t end = (uintptr_t)addr + len + sizes[i] - 1;
+
+		end = end / sizes[i] * sizes[i];
+		if (!madvise((void *)start, end - start, MADV_DOFORK))
+			return;
+	}
+}
+
 struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 			   uint64_t hca_va, int access)
 {
@@ -114,6 +154,8 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 		free(mr);
 		return usiw_result_null(err);
 	}
+	if (!(wanted & IBV_ACCESS_ON_DEMAND))
+		mr_share(addr, len);
 	return usiw_mr_init(mr, ibpd, addr, len, access);
 }
 
@@ -187,6 +229,8 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		err = rnic_mr_rereg(mr->rnic, &want);
 	if (err)
 		return usiw_result_rereg(err);
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+		mr_share(addr, len);
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		vmr->access = access;
 	if (flags & IBV_REREG_MR_CHANGE_PD) {

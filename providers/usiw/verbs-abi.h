@@ -153,8 +153,8 @@ VERBS_CONTEXT(6);
 	offsetof(struct verbs_context_##grown, context)
 #define VERBS_CONTEXT_HEAD_MAX VERBS_CONTEXT_HEAD(6)
 
-/* The library's functions, all in the symbol node IBVERBS_PRIVATE_<number>.
- * Only the library reads its struct verbs_context. */
+/* The library's functions, in the symbol node IBVERBS_PRIVATE_<number> except
+ * for the last one.  Only the library reads its struct verbs_context. */
 struct verbs_library {
 	/* verbs_register_driver_<number>() */
 	void (*register_driver)(const struct verbs_device_ops *ops);
@@ -174,6 +174,9 @@ struct verbs_library {
 
 	/* @ops: as many pointers as the layout has operations. */
 	void (*set_ops)(struct verbs_context *context, const void *ops);
+
+	/* ibv_fork_init(); NULL: the library has none */
+	int (*fork_init)(void);
 };
 
 _Static_assert(offsetof(struct verbs_device, device) == 0, "verbs_device");
