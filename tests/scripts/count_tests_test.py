@@ -134,15 +134,26 @@ VERDICTS = (
 
 
 class CountTests(unittest.TestCase):
-    def count(self, *cases):
-        """The last line, all lines and the exit code for (kind, output)."""
+    def write(self, path, cases):
+        """A file with (number, kind, output) as test cases."""
         rows = [f'<testcase name="t{i}" status="{kind[0]}">{kind[1]}'
                 f"<system-out>{escape(output)}</system-out></testcase>"
-                for i, (kind, output) in enumerate(cases)]
-        with tempfile.NamedTemporaryFile("w", suffix=".xml") as stream:
+                for i, kind, output in cases]
+        with open(path, "w", encoding="utf-8") as stream:
             stream.write(f"<testsuite>{''.join(rows)}</testsuite>")
-            stream.flush()
-            done = subprocess.run([sys.executable, SCRIPT, stream.name],
+
+    def count(self, *cases, again=()):
+        """The last line, all lines and the exit code for (kind, output), with
+        a second run of those that failed."""
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "run.xml")
+            numbered = [(i, *case) for i, case in enumerate(cases)]
+            self.write(path, numbered)
+            if again:
+                failed = [i for i, kind, _ in numbered if kind == FAILED]
+                self.write(os.path.join(place, "run-again.xml"),
+                           [(i, *case) for i, case in zip(failed, again)])
+            done = subprocess.run([sys.executable, SCRIPT, path],
                                   timeout=50, capture_output=True, text=True)
         lines = done.stdout.splitlines()
         return lines[-1], lines, done.returncode
@@ -171,6 +182,26 @@ class CountTests(unittest.TestCase):
             with self.subTest(cases=cases):
                 last, _, status = self.count(*cases)
                 self.assertEqual((last, status), (line, code))
+
+    def test_a_second_run_counts(self):
+        flaky, good = (FAILED, HARNESS_FAILED), (PASSED, "")
+        for cases, again, line, code in (
+                ([good, flaky], [good], "2 passed, 0 failed, 0 skipped", 0),
+                ([good, flaky], [flaky], "1 passed, 1 failed, 0 skipped", 1),
+                ([good, flaky], [(SKIPPED, "")],
+                 "1 passed, 1 failed, 0 skipped", 1),
+                ([flaky, flaky], [good, flaky],
+                 "1 passed, 1 failed, 0 skipped", 1),
+                ([flaky] * 3, [good] * 3, "3 passed, 0 failed, 0 skipped", 0),
+                ([flaky] * 4, [good] * 4, "4 passed, 0 failed, 0 skipped", 1)):
+            with self.subTest(cases=cases):
+                last, lines, status = self.count(*cases, again=again)
+                self.assertEqual((last, status), (line, code))
+                named = [l for l in lines
+                         if l.endswith(": not in tests/known-flaky")]
+                self.assertEqual(len(named), again.count(good))
+                self.assertEqual("passed at the second run:" in lines,
+                                 good in again)
 
     def test_skipped_cases_are_named_with_their_reason(self):
         lines = self.count((PASSED, CMOCKA), (PASSED, HARNESS))[1]
