@@ -350,12 +350,6 @@ static void chain_post(struct sdp_link *link, struct chain *c)
 				 false, sdp_now_ns());
 }
 
-static void end_carrier(struct sdp_link *link, bool is_graceful)
-{
-	link->is_llp_down = true;
-	link->is_graceful = is_graceful;
-}
-
 /* Return: whether there was work. */
 static bool post_work(struct sdp_link *link)
 {
@@ -379,7 +373,7 @@ static bool post_work(struct sdp_link *link)
 		case SDP_WORK_DISCONNECT:
 		case SDP_WORK_TERMINATE:
 			chain_post(link, &c);
-			end_carrier(link, work->type == SDP_WORK_DISCONNECT);
+			link->is_llp_down = true;
 			break;
 		case SDP_WORK_SEND:
 		case SDP_WORK_READ:

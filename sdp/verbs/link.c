@@ -248,7 +248,6 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 	}
 	atomic_store_explicit(&link->is_cm_over, false, memory_order_relaxed);
 	link->is_llp_down = false;
-	link->is_graceful = false;
 	link->is_started = false;
 	link->is_up = false;
 	link->stats.role = role;

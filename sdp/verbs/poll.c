@@ -64,25 +64,31 @@ static struct sdp_link *find(struct sdp_dev *dev, uint32_t qp_num)
 
 /* ---- end of links ---- */
 
-void sdp_poll_take_down(struct sdp_link *link)
+/* From now on the queue pair takes no receive of the SRQ. Those that it has
+ * taken are complete. */
+static void stop(struct sdp_link *link)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	if (link->qp && link->dev->qp_error)
+	if (link->dev->qp_error)
 		link->llp_error = link->dev->qp_error(link->qp);
-	if (link->cm) {
+	if (link->cm)
 		rdma_disconnect(link->cm);
+	(void)ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+}
+
+/* Ends the carrier. No completion of the queue pair is left. */
+static void take_down(struct sdp_link *link)
+{
+	if (link->cm) {
 		rdma_destroy_qp(link->cm);
 		rdma_destroy_id(link->cm);
 		link->cm = NULL;
-	} else if (link->qp) {
-		if (!link->is_graceful)
-			(void)ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+	} else {
 		ibv_destroy_qp(link->qp);
 	}
-	if (link->qp)
-		sdp_dev_shrink(link->dev, link->sq_depth);
 	link->qp = NULL;
+	sdp_dev_shrink(link->dev, link->sq_depth);
 	sdp_poll_remove(link->dev, link);
 	sdp_conn_llp_down(link->conn, sdp_now_ns());
 }
@@ -208,6 +214,40 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 		link->done_id = id + 1;
 }
 
+/* Return: whether the CQ may have more. */
+static bool take_some(struct sdp_dev *dev, struct pass *p, int *ret_cnt)
+{
+	struct ibv_wc wc[WC_MAX];
+	int cnt = ibv_poll_cq(dev->cq, WC_MAX, wc);
+
+	for (int i = 0; i < cnt; i++) {
+		if (wc[i].wr_id & 1)
+			take_send(dev, p, &wc[i]);
+		else
+			take_receive(dev, p, &wc[i]);
+	}
+	if (cnt > 0) {
+		pass_leave(p);
+		sdp_dev_refill(dev);
+		*ret_cnt += cnt;
+	}
+	return cnt == WC_MAX;
+}
+
+/*
+ * The destruction of a queue pair removes its completions from the CQ, and the
+ * receives of those would never be posted again. So all that the CQ has now is
+ * taken first.
+ */
+static void take_all(struct sdp_dev *dev, uint64_t now)
+{
+	struct pass p = { .now = now };
+	int cnt = 0;
+
+	while (take_some(dev, &p, &cnt) && (uint32_t)cnt < dev->cqe_cnt)
+		;
+}
+
 /* ---- deadlines ---- */
 
 /* The old carrier has ended, and the peer waits for the next one. A separate
@@ -228,11 +268,22 @@ static void start_move(struct sdp_link *link)
 	sdp_conn_give_up_move(link->conn, sdp_now_ns());
 }
 
+/* The lock of the link is held, but released while completions are taken. */
+static void end_carrier(struct sdp_dev *dev, struct sdp_link *link,
+			uint64_t now)
+{
+	stop(link);
+	util_unlock(&link->lock);
+	take_all(dev, now);
+	util_lock(&link->lock);
+	take_down(link);
+	sdp_drive(link, 0);
+}
+
 static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 {
 	bool is_over;
 
-	(void)dev;
 	util_lock(&link->lock);
 	atomic_store_explicit(&link->deadline, SDP_NEVER, memory_order_relaxed);
 	if (atomic_load_explicit(&link->is_cm_over, memory_order_relaxed))
@@ -245,10 +296,8 @@ static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 	}
 	if (!link->is_llp_down || !link->qp)
 		sdp_drive(link, 0);
-	if (link->is_llp_down && link->qp && link->is_started) {
-		sdp_poll_take_down(link);
-		sdp_drive(link, 0);
-	}
+	if (link->is_llp_down && link->qp && link->is_started)
+		end_carrier(dev, link, now);
 	if (sdp_drive_is_to_move(link)) {
 		start_move(link);
 		sdp_drive(link, 0);
@@ -313,24 +362,11 @@ static void serve_deadlines(struct sdp_dev *dev, uint64_t now)
 int sdp_poll(struct sdp_dev *dev)
 {
 	struct pass p = { .now = sdp_now_ns() };
-	struct ibv_wc wc[WC_MAX];
-	int cnt, total = 0;
+	int total = 0;
 
 	util_lock_assert_held(&dev->poll_lock);
-	do {
-		cnt = ibv_poll_cq(dev->cq, WC_MAX, wc);
-		for (int i = 0; i < cnt; i++) {
-			if (wc[i].wr_id & 1)
-				take_send(dev, &p, &wc[i]);
-			else
-				take_receive(dev, &p, &wc[i]);
-		}
-		if (cnt > 0) {
-			total += cnt;
-			pass_leave(&p);
-			sdp_dev_refill(dev);
-		}
-	} while (cnt == WC_MAX && total < 8 * WC_MAX);
+	while (take_some(dev, &p, &total) && total < 8 * WC_MAX)
+		;
 	dev->poll_cnt++;
 	serve_deadlines(dev, p.now);
 	return total;

@@ -41,10 +41,6 @@ void sdp_poll_events(struct sdp_dev *dev, unsigned int which);
 void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link);
 void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link);
 
-/* Ends the carrier of a link. poll_lock and the link's lock are held. Call
- * sdp_drive() afterwards. */
-void sdp_poll_take_down(struct sdp_link *link);
-
 /* Frees a link that has no references. */
 void sdp_poll_free(struct sdp_link *link);
 

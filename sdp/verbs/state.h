@@ -159,7 +159,6 @@ struct sdp_link {
 	bool is_failed;		 /* the connection */
 	bool is_conn_down;	 /* SDP_EV_CLOSED */
 	bool is_llp_down;	 /* the QP must be destroyed */
-	bool is_graceful;	 /* ended in order */
 	bool is_released;	 /* sdp_link_close() was called: to be freed */
 	_Atomic bool is_closing; /* the same, for counting */
 	bool is_foreign; /* belongs to the parent of this forked child */

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Hostile peers of a server under `usiw run --sdp`: whatever they send, and
+however many there are, an honest client is served, and each of its steps is
+short.
+
+The hostile peers speak SDP by iwarp.py. Their FPDUs are in TCP's buffers
+together, so that receives of a connection complete while it ends.
+"""
+import os
+import re
+import struct
+import sys
+
+import iwarp
+from harness import SLOW, check, wait_until
+from iwarp import fpdu, send
+from sdp_program import SdpTest, main
+
+PEERS = 20
+ROUNDS = 20
+# Long beside the microseconds of a step, short beside the 10 s for which usiw
+# holds a message that finds no receive.
+STEP_S = 2 * SLOW
+TIMEOUT = 20 * SLOW
+
+SERVER = """
+import resource, socket, threading
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def serve(sock):
+    try:
+        while data := sock.recv(65536):
+            sock.sendall(data)
+    except OSError:
+        pass
+    sock.close()
+listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+print("port", listener.getsockname()[1], flush=True)
+threading.stack_size(262144)
+while True:
+    sock, _ = listener.accept()
+    threading.Thread(target=serve, args=(sock,), daemon=True).start()
+"""
+CLIENT = f"""
+import socket, sys, time
+worst = 0
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as sock:
+    sock.settimeout({TIMEOUT})
+    for i in range({ROUNDS}):
+        begin = time.monotonic()
+        sock.sendall(b"%8d" % i * 1000)
+        got = b""
+        while len(got) < 8000:
+            more = sock.recv(8000 - len(got))
+            if not more:
+                sys.exit(f"end after {{i}} rounds")
+            got += more
+        worst = max(worst, time.monotonic() - begin)
+        if got != b"%8d" % i * 1000:
+            sys.exit("wrong octets")
+print("worst", worst, flush=True)
+"""
+
+# ---- SDP by hand (doc/spec/sdp.md part 1) -------------------------------------
+
+HELLO, DATA, OOB_PRES = 0x00, 0xFF, 0x01
+BUFS, ENHANCED_RTR = 33, 0x8000
+ACK_IN_RTR = struct.pack(">HH", 8 | ENHANCED_RTR, 8 | ENHANCED_RTR)
+
+
+def header(mid, length, mseq=0, flags=0):
+    return struct.pack(">HBBIII", BUFS, flags, mid, length, mseq, 0)
+
+
+def hello():
+    return header(HELLO, 32) + struct.pack(">HBBIIHH", 8, 0, 0x11, 16384,
+                                           16384, 8, 8)
+
+
+def data(mseq, payload=b"", flags=0):
+    return header(DATA, 16 + len(payload), mseq, flags) + payload
+
+
+def messages(octets):
+    """FPDUs with these messages."""
+    return b"".join(fpdu(send(one, msn=i + 1))
+                    for i, one in enumerate(octets))
+
+
+def invalid():
+    """An urgent octet that is missing, and valid messages behind it."""
+    return messages([data(0, flags=OOB_PRES)] +
+                    [data(i + 1, b"x") for i in range(29)])
+
+
+def beyond_credit():
+    return messages([data(i, b"x") for i in range(120)])
+
+
+def sdp_port(server, port):
+    """The port that the server's library has announced for its listener."""
+    inodes = set()
+    for fd in os.listdir(f"/proc/{server.pid}/fd"):
+        try:
+            found = re.match(r"socket:\[(\d+)\]$", os.readlink(
+                f"/proc/{server.pid}/fd/{fd}"))
+        except FileNotFoundError:
+            continue
+        if found:
+            inodes.add(found.group(1))
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        mine = {row[9] for row in map(str.split, f)
+                if row[3] == "0A" and row[9] in inodes and
+                row[1].endswith(f":{port:04X}")}
+    with open("/proc/net/unix", encoding="ascii") as f:
+        for found in re.finditer(r"@usiw-sdp/1/(\d+)/(\d+)/", f.read()):
+            if found.group(1) in mine:
+                return int(found.group(2))
+    return None
+
+
+def attack(port, octets, is_early):
+    """@is_early: does not wait for the HelloAck. Return: the peer."""
+    peer = iwarp.Peer(port, TIMEOUT)
+    peer.put(hello())
+    peer.start(ACK_IN_RTR, rev=2, flags=iwarp.FLAG_CRC | iwarp.FLAG_ENHANCED)
+    rtr = fpdu(iwarp.write(0, 0, b""))
+    if is_early:
+        peer.put(rtr + octets)
+        return peer
+    peer.put(rtr)
+    ack = peer.get_ulpdu()[18:]
+    check(ack[3] == 1, f"instead of HelloAck: {ack.hex()}")
+    peer.put(octets)
+    return peer
+
+
+# ---- the cases -----------------------------------------------------------------
+
+def case(name, octets, is_early=False):
+    def run():
+        with SdpTest(name) as test:
+            server = test.start("server", [sys.executable, "-c", SERVER],
+                                env={"USIW_LOG": "error"})
+            port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
+            sdp = wait_until(lambda: sdp_port(server, port), 20,
+                             "the announcement")
+            for _ in range(PEERS):
+                peer = attack(sdp, octets, is_early)
+                check(ended(peer), "the connection did not end")
+                peer.close()
+            client = test.run("client", [sys.executable, "-c", CLIENT, port],
+                              timeout=60)
+            found = re.search(r"worst ([\d.e-]+)", client.text())
+            check(found, client.text())
+            worst = float(found.group(1))
+            print(f"{name}: the longest step took {1000 * worst:.1f} ms")
+            check(worst < STEP_S, f"a step took {worst:.1f} s")
+            check(not test.fallbacks(), f"TCP: {test.fallbacks()}")
+    return name, run
+
+
+def ended(peer):
+    """Reads what is left, up to the end. Return: whether it comes."""
+    try:
+        while peer.socket.recv(65536):
+            pass
+        return True
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
+if __name__ == "__main__":
+    main([
+        case("invalid", invalid()),
+        case("beyond-credit", beyond_credit()),
+        case("invalid-early", invalid(), is_early=True),
+        case("beyond-credit-early", beyond_credit(), is_early=True),
+    ])
