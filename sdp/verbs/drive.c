@@ -416,6 +416,30 @@ static void count_carried(struct sdp_link *link, uint8_t mid, uint32_t len)
 	}
 }
 
+/*
+ * The core checks credit only when the start has ended. Before that a peer may
+ * send one message more than Bufs says (rule 11 of part 4 of the spec), or the
+ * carrier's own first message.
+ */
+static void keep_early(struct sdp_link *link, struct sdp_pbuf *buf,
+		       uint32_t len)
+{
+	if (link->early_cnt > sdp_conn_told_bufs(link->conn)) {
+		if (!link->is_llp_down)
+			util_warn("sdp",
+				  "qp 0x%06x: aborted: %u messages before the "
+				  "start has ended",
+				  link->qp_num, link->early_cnt + 1);
+		link->is_llp_down = true;
+		sdp_dev_recycle(link->dev, buf);
+		return;
+	}
+	link->early_cnt++;
+	buf->filled = len;
+	*link->early_end = buf;
+	link->early_end = &buf->next;
+}
+
 void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		       uint32_t len, const uint32_t *inv_stag)
 {
@@ -424,9 +448,7 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 	int ret;
 
 	if (!link->is_started) {
-		buf->filled = len;
-		*link->early_end = buf;
-		link->early_end = &buf->next;
+		keep_early(link, buf, len);
 		return;
 	}
 	ret = sdp_conn_recv(link->conn, (uintptr_t)buf, octets, len, inv_stag,
@@ -456,6 +478,7 @@ void sdp_drive_started(struct sdp_link *link)
 		sdp_drive_message(link, buf, buf->filled, NULL);
 	}
 	link->early_end = &link->early;
+	link->early_cnt = 0;
 }
 
 /* ---- gathered octets ---- */

@@ -99,6 +99,7 @@ struct sdp_link {
 	/* Messages that arrived before the core was told about the carrier: the
 	 * private data of the answer must be handled before them. */
 	struct sdp_pbuf *early, **early_end;
+	uint32_t early_cnt;
 	uint8_t mid_off, flags_off; /* offsets in a message */
 	uint8_t hello[SDP_HELLO_SIZE];
 	uint8_t hello_len;

@@ -9,6 +9,8 @@
 
 #include "pair.h"
 #include "conn/state.h"
+#include "../../harness/until.h"
+#include "verbs/drive.h"
 #include "verbs/state.h"
 
 #define OCTETS_MAX 64
@@ -350,6 +352,45 @@ static void send_noise(struct sdp_link *bad, struct sdp_link *good,
 	}
 }
 
+static bool is_refused(struct sdp_link *link)
+{
+	bool is_down;
+
+	util_lock(&link->lock);
+	is_down = link->is_llp_down;
+	util_unlock(&link->lock);
+	return is_down;
+}
+
+/* As if the thread of the start did not run while the peer already sends: a
+ * link keeps as many messages as it has granted, and then ends. */
+static void send_before_start(struct sdp_link *bad, struct sdp_link *good,
+			      const void *arg)
+{
+	struct sdp_pbuf *buf;
+	uint32_t cnt = 0;
+
+	(void)arg;
+	util_lock(&good->lock);
+	good->is_started = false;
+	util_unlock(&good->lock);
+	for (uint32_t i = 0; i < 60; i++) {
+		struct octets o = message(
+			(struct sdp_msg){ .mid = SDP_MID_DATA, .mseq = i }, 1);
+
+		post(bad, &o);
+	}
+	wait_until(is_refused(good));
+	util_lock(&good->lock);
+	for (buf = good->early; buf; buf = buf->next)
+		cnt++;
+	must(cnt == sdp_conn_told_bufs(good->conn) + 1u);
+	sdp_drive_started(good);
+	sdp_drive(good, 0);
+	util_unlock(&good->lock);
+	expect_reset(good);
+}
+
 /* T109: the peer keeps an STag, and reads again by it when the program has its
  * memory back. */
 static void read_late(struct sdp_link *bad, struct sdp_link *good,
@@ -435,6 +476,7 @@ int main(void)
 	for (int i = 0; i < 20; i++)
 		connect_in_vain();
 	with_pair(read_late, NULL);
+	with_pair(send_before_start, NULL);
 	with_pair(send_twice, &discon);
 	with_pair(send_twice, &empty);
 	for (uint64_t seed = 1; seed <= 40; seed++)
