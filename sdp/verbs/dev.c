@@ -28,8 +28,12 @@
 /* Number of receives that all links share, and number that each link adds. */
 #define SRQ_BASE 128u
 #define SRQ_PER_LINK 34u
-/* usiw holds a Send until there is a receive. Few receives are reused in turn,
- * so their memory stays in the processor's cache. */
+/*
+ * usiw holds a Send until there is a receive. Few receives are reused in turn,
+ * so their memory stays in the processor's cache. Above the maximum each link
+ * adds one: it has at most one receive in use, for a message of which a part
+ * has arrived.
+ */
 #define SRQ_BASE_USIW 32u
 #define SRQ_PER_LINK_USIW 2u
 #define SRQ_MAX_USIW 512u
@@ -79,7 +83,10 @@ static uint32_t srq_want(const struct sdp_dev *dev, uint32_t links)
 
 	if (dev->is_usiw) {
 		want = SRQ_BASE_USIW + (uint64_t)links * SRQ_PER_LINK_USIW;
-		max = min32(max, SRQ_MAX_USIW);
+		if (want > SRQ_MAX_USIW)
+			want = SRQ_MAX_USIW;
+		if (want < SRQ_BASE_USIW + (uint64_t)links)
+			want = SRQ_BASE_USIW + (uint64_t)links;
 	}
 	return want < max ? (uint32_t)want : max;
 }
@@ -338,7 +345,9 @@ int sdp_dev_grow(struct sdp_dev *dev, uint32_t sq_depth)
 	uint32_t srq = srq_want(dev, dev->link_cnt + 1);
 	uint64_t need = (uint64_t)dev->sq_total + sq_depth + srq;
 
-	if (need > (uint32_t)dev->attr.max_cqe)
+	/* Links that have received a part of a message must not hold all
+	 * receives. */
+	if (need > (uint32_t)dev->attr.max_cqe || srq <= dev->link_cnt + 1)
 		return -ENOMEM;
 	if (need > dev->cqe_cnt) {
 		uint32_t cnt = min32((uint32_t)(2 * need),

@@ -18,6 +18,8 @@ from iwarp import fpdu, send
 from sdp_program import SdpTest, main
 
 PEERS = 20
+# More connections than receives that were ever posted for all of them.
+HALVES = 600
 ROUNDS = 20
 # Long beside the microseconds of a step, short beside the 10 s for which usiw
 # holds a message that finds no receive.
@@ -98,6 +100,11 @@ def beyond_credit():
     return messages([data(i, b"x") for i in range(120)])
 
 
+def half():
+    """The first segment of a message: it takes a receive."""
+    return fpdu(send(data(0, b"x" * 64)[:40], last=False))
+
+
 def sdp_port(server, port):
     """The port that the server's library has announced for its listener."""
     inodes = set()
@@ -138,7 +145,8 @@ def attack(port, octets, is_early):
 
 # ---- the cases -----------------------------------------------------------------
 
-def case(name, octets, is_early=False):
+def case(name, octets, count=PEERS, stay=False, is_early=False):
+    """@stay: the hostile connections are open while the client is served."""
     def run():
         with SdpTest(name) as test:
             server = test.start("server", [sys.executable, "-c", SERVER],
@@ -146,8 +154,12 @@ def case(name, octets, is_early=False):
             port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
             sdp = wait_until(lambda: sdp_port(server, port), 20,
                              "the announcement")
-            for _ in range(PEERS):
+            peers = []
+            for _ in range(count):
                 peer = attack(sdp, octets, is_early)
+                if stay:
+                    peers.append(peer)
+                    continue
                 check(ended(peer), "the connection did not end")
                 peer.close()
             client = test.run("client", [sys.executable, "-c", CLIENT, port],
@@ -158,6 +170,8 @@ def case(name, octets, is_early=False):
             print(f"{name}: the longest step took {1000 * worst:.1f} ms")
             check(worst < STEP_S, f"a step took {worst:.1f} s")
             check(not test.fallbacks(), f"TCP: {test.fallbacks()}")
+            for peer in peers:
+                peer.close()
     return name, run
 
 
@@ -179,4 +193,5 @@ if __name__ == "__main__":
         case("beyond-credit", beyond_credit()),
         case("invalid-early", invalid(), is_early=True),
         case("beyond-credit-early", beyond_credit(), is_early=True),
+        case("halves", half(), count=HALVES, stay=True),
     ])
