@@ -518,6 +518,7 @@ static int rx_terminated(struct smpa_conn *c, struct smpa_event *ev,
 	ev->term.fault = t.fault;
 	ev->term.has_ddp = t.has_ddp;
 	ev->term.has_read = t.has_read;
+	ev->term.is_swapped = t.is_swapped;
 	ev->term.is_tagged = t.ddp.is_tagged;
 	ev->term.opcode = t.has_ddp ? rdmap_opcode(t.ddp.ulp) : 0;
 	ev->term.stag = t.ddp.stag;

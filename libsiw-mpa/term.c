@@ -13,6 +13,7 @@
 #define TERM_M 0x80u
 #define TERM_D 0x40u
 #define TERM_R 0x20u
+#define TERM_SWAPPED 0x07u /* where a Linux siw has them */
 /* Offset of the copied DDP header, which follows the segment length. */
 #define TERM_LEN_OFF 4u
 #define TERM_DDP_OFF 6u
@@ -65,28 +66,6 @@ uint32_t term_encode(struct smpa_fault fault, const struct term_cause *cause,
 	return (uint32_t)(p - out);
 }
 
-int term_decode(const uint8_t *buf, size_t len, struct term_info *ret_info)
-{
-	struct term_info info = { 0 };
-	int used;
-
-	if (len < RDMAP_TERM_MIN_SIZE)
-		return -EMSGSIZE;
-	info.fault.value = wire_get16(buf);
-	if ((buf[2] & TERM_D) && len > TERM_DDP_OFF) {
-		used = ddp_hdr_decode(buf + TERM_DDP_OFF, len - TERM_DDP_OFF,
-				      &info.ddp);
-		info.has_ddp = used > 0;
-		info.has_read =
-			used > 0 && (buf[2] & TERM_R) &&
-			rdmap_read_decode(buf + TERM_DDP_OFF + used,
-					  len - TERM_DDP_OFF - (size_t)used,
-					  &info.read) > 0;
-	}
-	*ret_info = info;
-	return 0;
-}
-
 static const struct {
 	uint16_t value;
 	const char *text;
@@ -137,12 +116,55 @@ static const struct {
 	{ SMPA_F_MPA_RTR, "MPA: no matching RTR option" },
 };
 
-const char *smpa_fault_str(struct smpa_fault fault)
+/* NULL: no RFC defines it. */
+static const char *fault_name(struct smpa_fault fault)
 {
 	for (size_t i = 0; i < sizeof(fault_names) / sizeof(*fault_names); i++)
 		if (fault_names[i].value == fault.value)
 			return fault_names[i].text;
 	if (fault_layer(fault) == 0 && fault_etype(fault) == 0)
 		return fault_names[0].text; /* any code */
-	return "unknown error";
+	return NULL;
+}
+
+/* D-5: the bit fields of a Linux siw begin at the other end of each octet. */
+static bool fault_is_swapped(struct smpa_fault fault, uint8_t flags)
+{
+	const struct smpa_fault swapped = SMPA_FAULT(
+		fault_etype(fault), fault_layer(fault), fault.value & 0xff);
+
+	if (flags & (TERM_M | TERM_D | TERM_R))
+		return false;
+	return flags & TERM_SWAPPED ||
+	       (!fault_name(fault) && fault_name(swapped));
+}
+
+int term_decode(const uint8_t *buf, size_t len, struct term_info *ret_info)
+{
+	struct term_info info = { 0 };
+	int used;
+
+	if (len < RDMAP_TERM_MIN_SIZE)
+		return -EMSGSIZE;
+	info.fault.value = wire_get16(buf);
+	info.is_swapped = fault_is_swapped(info.fault, buf[2]);
+	if ((buf[2] & TERM_D) && len > TERM_DDP_OFF) {
+		used = ddp_hdr_decode(buf + TERM_DDP_OFF, len - TERM_DDP_OFF,
+				      &info.ddp);
+		info.has_ddp = used > 0;
+		info.has_read =
+			used > 0 && (buf[2] & TERM_R) &&
+			rdmap_read_decode(buf + TERM_DDP_OFF + used,
+					  len - TERM_DDP_OFF - (size_t)used,
+					  &info.read) > 0;
+	}
+	*ret_info = info;
+	return 0;
+}
+
+const char *smpa_fault_str(struct smpa_fault fault)
+{
+	const char *name = fault_name(fault);
+
+	return name ? name : "unknown error";
 }

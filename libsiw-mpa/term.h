@@ -35,6 +35,7 @@ uint32_t term_encode(struct smpa_fault fault, const struct term_cause *cause,
 struct term_info {
 	struct smpa_fault fault;
 	bool has_ddp, has_read;
+	bool is_swapped; /* D-5 */
 	struct ddp_hdr ddp;
 	struct rdmap_read read;
 };

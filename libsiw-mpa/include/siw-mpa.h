@@ -381,6 +381,8 @@ struct smpa_event {
 			bool has_ddp, has_read; /* copied headers below */
 			bool is_tagged;
 			uint8_t opcode;
+			bool is_swapped; /* by a Linux siw: layer and type in
+					    the place of each other */
 			uint32_t stag, qn, msn, mo;
 			uint64_t to;
 			uint32_t behind; /* qn 1: number of Read and Atomic

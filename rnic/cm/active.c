@@ -117,8 +117,9 @@ bool cm_active_retry(struct cm_conn *conn)
 {
 	bool is_long = conn->param.pd_len + SMPA_PD_ENHANCED > SIW_PD_MAX;
 
-	util_info("cm", "id %u: no Reply to revision 2, trying revision 1%s",
-		  cm_id_num(conn->id),
+	util_info("cm",
+		  "id %u: no Reply of %s to revision 2, trying revision 1%s",
+		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
 		  is_long ? "; Linux's siw takes 256 octets of private data, "
 			    "4 of them revision 2's own"
 			  : "");

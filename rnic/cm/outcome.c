@@ -5,6 +5,7 @@
 #include "../../util/log.h"
 #include "conn.h"
 #include "event.h"
+#include "os/addr.h"
 
 #include <errno.h>
 #include <string.h>
@@ -60,7 +61,8 @@ static bool conn_owes_event(const struct cm_conn *conn)
 
 void cm_conn_abort(struct cm_conn *conn, int status)
 {
-	util_info("cm", "id %u: connecting failed: %s", cm_id_num(conn->id),
+	util_info("cm", "id %u: connecting to %s failed: %s",
+		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
 		  strerror(-status));
 	if (conn_owes_event(conn))
 		cm_conn_post_outcome(conn, status);

@@ -73,8 +73,9 @@ void cm_passive_accepted(struct cm_id *listener, int fd)
 	if (ret == 0)
 		ret = rnic_start_watch(&conn->start, EPOLLIN);
 	if (ret < 0) {
-		util_warn("cm", "id %u: connection dropped: %s",
-			  cm_id_num(listener), strerror(-ret));
+		util_warn("cm", "id %u: connection of %s dropped: %s",
+			  cm_id_num(listener),
+			  RNIC_ADDR_TEXT(&conn->start.peer), strerror(-ret));
 		cm_conn_free(conn);
 	}
 }

@@ -22,6 +22,7 @@
 #include "close.h"
 #include "conn.h"
 #include "id.h"
+#include "os/addr.h"
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
@@ -43,8 +44,9 @@ static bool conn_lost(struct cm_conn *conn, int status)
 
 static void conn_rejected(struct cm_conn *conn, const struct smpa_event *ev)
 {
-	util_info("cm", "id %u: the peer rejects, %zu octets say why%s",
-		  cm_id_num(conn->id), (size_t)ev->start.pd_len,
+	util_info("cm", "id %u: %s rejects, %zu octets say why%s",
+		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
+		  (size_t)ev->start.pd_len,
 		  util_settings()->markers
 			  ? "; Linux's siw rejects a Request that asks for "
 			    "markers (USIW_MARKERS=on)"
@@ -60,7 +62,9 @@ static void conn_rejected(struct cm_conn *conn, const struct smpa_event *ev)
  * say about it goes out first. */
 static void conn_fault(struct cm_conn *conn, const struct smpa_event *ev)
 {
-	util_warn("cm", "MPA start: %s", smpa_fault_str(ev->fault.fault));
+	util_warn("cm", "MPA start with %s: %s",
+		  RNIC_ADDR_TEXT(&conn->start.peer),
+		  smpa_fault_str(ev->fault.fault));
 	if (conn->id)
 		cm_conn_post_outcome(conn, -EPROTO);
 	cm_conn_close(conn);

@@ -4,6 +4,22 @@
 
 #include <errno.h>
 
+const char *rnic_access_str(enum rnic_access_check check)
+{
+	static const char *const texts[] = {
+		[RNIC_MR_OK] = "it is allowed",
+		[RNIC_MR_BAD_STAG] = "no region or window has this key",
+		[RNIC_MR_BAD_PD] = "the region belongs to another protection "
+				   "domain, or the window to another QP",
+		[RNIC_MR_BAD_ACCESS] = "the region, the window or the QP does "
+				       "not have the right",
+		[RNIC_MR_WRAP] = "the address wraps",
+		[RNIC_MR_BAD_BOUNDS] = "it is not wholly inside the region",
+	};
+
+	return texts[check];
+}
+
 /* Any address is good, and there is one place behind all of them. */
 static enum rnic_access_check null_check(const struct rnic_mr_table *table,
 					 size_t len, uint32_t access,

@@ -23,6 +23,9 @@ enum rnic_access_check {
 	RNIC_MR_BAD_BOUNDS, /* not wholly inside */
 };
 
+/* Why not, for log lines. */
+const char *rnic_access_str(enum rnic_access_check check);
+
 /* Rights and bounds of an entry: the last part of rnic_mr_resolve(). */
 static inline enum rnic_access_check rnic_mr_check(const struct rnic_mr *mr,
 						   uint64_t addr, size_t len,

@@ -4,7 +4,20 @@
 
 #include <errno.h>
 
+#include "../../util/log.h"
 #include "access.h"
+
+static void sge_log(const struct usiw_sge *sge, uint32_t access,
+		    enum rnic_access_check check)
+{
+	util_info(
+		"rnic",
+		"an SGE cannot be %s: lkey 0x%08x, address 0x%llx, %u octets: "
+		"%s",
+		access ? "written (IBV_ACCESS_LOCAL_WRITE)" : "read", sge->lkey,
+		(unsigned long long)sge->addr, sge->len,
+		rnic_access_str(check));
+}
 
 int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 		     uint32_t sge_cnt, uint32_t off, uint32_t len,
@@ -14,6 +27,7 @@ int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 
 	for (uint32_t i = 0; i < sge_cnt && len; i++) {
 		uint32_t piece = sge[i].len;
+		enum rnic_access_check check;
 		void *ptr;
 
 		if (off >= piece) {
@@ -23,9 +37,12 @@ int rnic_sge_resolve(const struct rnic_pd *pd, const struct usiw_sge *sge,
 		piece -= off;
 		if (piece > len)
 			piece = len;
-		if (rnic_mr_resolve(&pd->ctx->mrs, pd, sge[i].lkey,
-				    sge[i].addr + off, piece, access, &ptr))
+		check = rnic_mr_resolve(&pd->ctx->mrs, pd, sge[i].lkey,
+					sge[i].addr + off, piece, access, &ptr);
+		if (check) {
+			sge_log(&sge[i], access, check);
 			return -EFAULT;
+		}
 		iov[cnt].iov_base = ptr;
 		iov[cnt].iov_len = piece;
 		cnt++;

@@ -120,13 +120,13 @@ static void link_attach(struct oob_link *link)
 			  link->frame.rnr_retry);
 	rc = rnic_start_attach(&link->start, oob->qp, 0);
 	if (rc < 0) {
-		util_warn("rnic", "qp 0x%06x: connection dropped: %s", oob->num,
-			  strerror(-rc));
+		util_warn("rnic", "qp 0x%06x: connection with %s dropped: %s",
+			  oob->num, RNIC_ADDR_TEXT(&oob->peer), strerror(-rc));
 		link_fail(link);
 		return;
 	}
-	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x", oob->num,
-		  oob->dest_num);
+	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x of %s", oob->num,
+		  oob->dest_num, RNIC_ADDR_TEXT(&oob->peer));
 	rnic_stat_add(oob->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
 		      1);
 	oob_free(oob);
@@ -154,7 +154,8 @@ void oob_link_dial(struct oob *oob, int fd)
 
 	if (fd < 0) {
 		if (!oob->try_cnt)
-			util_warn("rnic", "qp 0x%06x: connect: %s", oob->num,
+			util_warn("rnic", "qp 0x%06x: connecting to %s: %s",
+				  oob->num, RNIC_ADDR_TEXT(&oob->peer),
 				  strerror(-fd));
 		oob_try_again(oob);
 		return;
@@ -205,8 +206,8 @@ static void link_established(struct oob_link *link, const struct smpa_event *ev)
 		util_warn(
 			"rnic",
 			"qp 0x%06x: an unexpected peer answers in place of qp "
-			"0x%06x",
-			oob->num, oob->dest_num);
+			"0x%06x of %s",
+			oob->num, oob->dest_num, RNIC_ADDR_TEXT(&oob->peer));
 		link_fail(link);
 		return;
 	}
@@ -230,8 +231,9 @@ static void link_refuse(struct oob_link *link)
 	struct smpa_event ev;
 
 	util_warn("rnic",
-		  "qp 0x%06x: an unexpected peer, qp 0x%06x, is refused",
-		  link->frame.dst_num, link->frame.src_num);
+		  "qp 0x%06x: an unexpected peer, qp 0x%06x of %s, is refused",
+		  link->frame.dst_num, link->frame.src_num,
+		  RNIC_ADDR_TEXT(&link->start.peer));
 	rnic_stat_add(RNIC_STAT_rejects, 1);
 	if (smpa_conn_reject(rnic_stream_conn(link->start.stream), NULL, 0) ==
 	    0)

@@ -7,11 +7,13 @@
 #include "fd.h"
 #include "tcp.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 
 socklen_t rnic_addr_len(const struct sockaddr *addr)
@@ -99,6 +101,27 @@ void rnic_addr_unmap(struct sockaddr_storage *addr)
 	memcpy(&sin.sin_addr, &sin6.sin6_addr.s6_addr[12], 4);
 	memset(addr, 0, sizeof(*addr));
 	memcpy(addr, &sin, sizeof(sin));
+}
+
+const char *rnic_addr_text(const struct sockaddr_storage *addr,
+			   char buf[RNIC_ADDR_TEXT_LEN])
+{
+	const struct sockaddr *sa = (const struct sockaddr *)addr;
+	const void *octets =
+		addr->ss_family == AF_INET
+			? (const void *)&((const struct sockaddr_in *)addr)
+				  ->sin_addr
+			: (const void *)&((const struct sockaddr_in6 *)addr)
+				  ->sin6_addr;
+	char text[INET6_ADDRSTRLEN];
+
+	if (rnic_addr_len(sa) == 0)
+		snprintf(buf, RNIC_ADDR_TEXT_LEN, "an unknown address");
+	else
+		snprintf(buf, RNIC_ADDR_TEXT_LEN, "%s port %u",
+			 inet_ntop(addr->ss_family, octets, text, sizeof(text)),
+			 ntohs(rnic_addr_port_be(sa)));
+	return buf;
 }
 
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,

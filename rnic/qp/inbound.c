@@ -76,8 +76,8 @@ static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
 
 int rnic_inbound_unwritable(struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	util_warn("rnic", "qp 0x%06x: registered memory cannot be written",
-		  qp->num);
+	util_warn("rnic", "%s: registered memory cannot be written",
+		  RNIC_QP_NAME(qp));
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (!ev->seg.is_tagged)
 		return refuse_recv(qp, SMPA_F_DDP_LOCAL, USIW_WC_LOC_PROT_ERR);
@@ -99,6 +99,14 @@ static int segment_sink(struct rnic_qp *qp, const struct smpa_event *ev,
 	return ret == -EFAULT ? rnic_inbound_unwritable(qp, ev) : ret;
 }
 
+/* The codes of the wire do not tell all of them apart. */
+static void access_log(const struct rnic_qp *qp, const char *what,
+		       uint32_t stag, enum rnic_access_check check)
+{
+	util_info("rnic", "%s: the peer may not %s by rkey 0x%08x: %s",
+		  RNIC_QP_NAME(qp), what, stag, rnic_access_str(check));
+}
+
 static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct iovec iov = { .iov_len = ev->seg.len };
@@ -108,9 +116,11 @@ static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 		check = rnic_mw_resolve(&qp->owner, ev->seg.stag, ev->seg.to,
 					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
 					&iov.iov_base);
-	if (check)
+	if (check) {
+		access_log(qp, "write", ev->seg.stag, check);
 		return refuse(qp, access_faults[check].tagged,
 			      RNIC_QP_EV_ACCESS_ERR);
+	}
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
 	rnic_engine_note_write(qp->engine);
@@ -333,9 +343,11 @@ static int request_check(struct rnic_qp *qp, uint32_t stag, uint64_t to,
 	if (qp_allows(qp, access))
 		check = rnic_mw_resolve(&qp->owner, stag, to, len, access,
 					ret_src);
-	return check ? refuse(qp, access_faults[check].read,
-			      RNIC_QP_EV_ACCESS_ERR)
-		     : 0;
+	if (!check)
+		return 0;
+	access_log(qp, access & RNIC_ACCESS_REMOTE_READ ? "read" : "change",
+		   stag, check);
+	return refuse(qp, access_faults[check].read, RNIC_QP_EV_ACCESS_ERR);
 }
 
 static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
@@ -441,28 +453,29 @@ static enum usiw_wc_status terminate_status(const struct smpa_event *ev)
 	}
 }
 
-/* Linux's siw swaps layer and type: log both readings, act on the RFC's. */
-static void terminate_log(const struct rnic_qp *qp, uint16_t value)
+/* D-5: for a Linux siw, which swaps layer and type, log both readings; act on
+ * the RFC's. */
+static void terminate_log(const struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	struct smpa_fault swapped = { (uint16_t)((value & 0xff) |
-						 (value & 0xf000) >> 4 |
-						 (value & 0x0f00) << 4) };
-	struct smpa_fault said = { value };
+	struct smpa_fault said = ev->term.fault;
+	struct smpa_fault swapped = { (uint16_t)((said.value & 0xff) |
+						 (said.value & 0xf000) >> 4 |
+						 (said.value & 0x0f00) << 4) };
 
-	if (swapped.value == value)
-		util_info("rnic", "qp 0x%06x: TERMINATE from the peer: %s",
-			  qp->num, smpa_fault_str(said));
+	if (!ev->term.is_swapped)
+		util_info("rnic", "%s: TERMINATE from the peer: %s",
+			  RNIC_QP_NAME(qp), smpa_fault_str(said));
 	else
 		util_info("rnic",
-			  "qp 0x%06x: TERMINATE %04x from the peer: %s; from "
-			  "a Linux siw, which swaps layer and type: %s",
-			  qp->num, value, smpa_fault_str(said),
+			  "%s: TERMINATE %04x from the peer: %s; from a Linux "
+			  "siw, which swaps layer and type: %s",
+			  RNIC_QP_NAME(qp), said.value, smpa_fault_str(said),
 			  smpa_fault_str(swapped));
 }
 
 static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	terminate_log(qp, ev->term.fault.value);
+	terminate_log(qp, ev);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
 	rnic_ack_terminated(qp, ev);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
@@ -472,7 +485,7 @@ static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 
 static int inbound_fault(struct rnic_qp *qp, const struct smpa_event *ev)
 {
-	util_info("rnic", "qp 0x%06x: peer broke the protocol: %s%s", qp->num,
+	util_info("rnic", "%s: peer broke the protocol: %s%s", RNIC_QP_NAME(qp),
 		  smpa_fault_str(ev->fault.fault),
 		  ev->fault.is_truncated ? " (cut off)" : "");
 	if (ev->fault.has_terminate)

@@ -331,10 +331,11 @@ struct rnic_qp {
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	uint64_t gone_ns;     /* with a peer that has gone; 0: not at all */
 	struct rnic_due gone; /* set while work waits for such a peer */
-	struct rnic_stream *stream; /* NULL: none */
-	struct smpa_conn *conn;	    /* the stream's; NULL: none */
-	struct rnic_due *due;	    /* the stream's; NULL: none */
-	_Atomic int tcp_error;	    /* the errno that ended it; 0: none did */
+	struct rnic_stream *stream;   /* NULL: none */
+	struct smpa_conn *conn;	      /* the stream's; NULL: none */
+	struct rnic_due *due;	      /* the stream's; NULL: none */
+	_Atomic int tcp_error;	      /* the errno that ended it; 0: none did */
+	struct sockaddr_storage peer; /* for log lines; AF_UNSPEC: not known */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
 

@@ -359,7 +359,7 @@ static void rnr_refuse(struct rnic_qp *qp, const struct held *held,
 	struct smpa_fault value = { fault };
 	struct smpa_event ev = { .type = SMPA_EV_SEGMENT };
 
-	util_info("rnic", "qp 0x%06x: held message refused: %s", qp->num,
+	util_info("rnic", "%s: held message refused: %s", RNIC_QP_NAME(qp),
 		  smpa_fault_str(value));
 	ev.seg.opcode = held->opcode;
 	ev.seg.is_last = held->is_last_seg;
@@ -430,9 +430,8 @@ static uint16_t held_place(struct rnic_qp *qp, const struct held *held,
 				    held->len, RNIC_ACCESS_LOCAL_WRITE,
 				    copy.iov);
 	if (copy.cnt >= 0 && rnic_guard(held_copy, &copy) < 0) {
-		util_warn("rnic",
-			  "qp 0x%06x: registered memory cannot be written",
-			  qp->num);
+		util_warn("rnic", "%s: registered memory cannot be written",
+			  RNIC_QP_NAME(qp));
 		rnic_stat_add(RNIC_STAT_mem_faults, 1);
 		copy.cnt = -EFAULT;
 	}

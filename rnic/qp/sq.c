@@ -76,8 +76,8 @@ static void sq_refuse(struct rnic_qp *qp, enum usiw_wc_status status)
 
 void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 {
-	util_warn("rnic", "qp 0x%06x: registered memory cannot be read",
-		  qp->num);
+	util_warn("rnic", "%s: registered memory cannot be read",
+		  RNIC_QP_NAME(qp));
 	rnic_stat_add(RNIC_STAT_mem_faults, 1);
 	if (cookie == RNIC_COOKIE_RESPONSE) {
 		rnic_irq_refuse(qp, &qp->irq.entry[qp->irq.head],

@@ -3,6 +3,7 @@
 #include "state.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "mem/context.h"
 #include "os/stat.h"
@@ -16,6 +17,16 @@ void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 	 * alone would not order the flush's load after it.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
+}
+
+const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN])
+{
+	int len = snprintf(buf, RNIC_QP_NAME_LEN, "qp 0x%06x", qp->num);
+
+	if (qp->peer.ss_family != AF_UNSPEC)
+		snprintf(buf + len, RNIC_QP_NAME_LEN - (size_t)len, " to %s",
+			 RNIC_ADDR_TEXT(&qp->peer));
+	return buf;
 }
 
 static const enum usiw_async_type qp_event_types[] = {

@@ -4,9 +4,15 @@
 #define RNIC_STATE_H
 
 #include "object.h"
+#include "os/addr.h"
 
 /* Every change of a QP's state is here. */
 void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state);
+
+/* "qp 0x00012a to 192.0.2.1 port 4791", for log lines.  Return: @buf. */
+#define RNIC_QP_NAME_LEN (RNIC_ADDR_TEXT_LEN + 16)
+const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN]);
+#define RNIC_QP_NAME(qp) rnic_qp_name(qp, (char[RNIC_QP_NAME_LEN]){ 0 })
 
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);

@@ -4,9 +4,11 @@
 
 #include <stdlib.h>
 
+#include "../../util/log.h"
 #include "carrier.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
+#include "os/addr.h"
 #include "os/stat.h"
 #include "pass.h"
 #include "qp/qp.h"
@@ -35,6 +37,7 @@ static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
 int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 			  uint16_t ird, uint16_t ord, uint64_t cm_ref)
 {
+	struct sockaddr_storage local;
 	int rc;
 
 	rnic_engine_lead(qp->engine);
@@ -43,6 +46,8 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 		rc = engine_take(qp->engine, stream);
 	if (rc < 0)
 		goto unlead;
+	if (util_log_enabled(UTIL_LOG_WARN, "rnic"))
+		rnic_addr_of_socket(stream->source.fd, &local, &qp->peer);
 	stream->qp = qp;
 	rnic_stream_enter(stream, RNIC_STREAM_RUN);
 	stream->cm_ref = cm_ref;

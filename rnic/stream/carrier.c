@@ -15,6 +15,7 @@
 #include "os/stranger.h"
 #include "os/stat.h"
 #include "qp/object.h"
+#include "qp/state.h"
 
 /* The number of FPDUs doubles from try to try. */
 #define MEET_TRIES 12
@@ -42,8 +43,8 @@ static void carrier_tx_begin(struct rnic_stream *stream)
 	if (!local->has_left_tx)
 		(void)smpa_conn_tx_drop_crc(stream->conn);
 	rnic_stat_add(RNIC_STAT_local_opened, 1);
-	util_info("rnic", "qp 0x%06x: octets go through shared memory",
-		  stream->qp ? stream->qp->num : 0);
+	util_info("rnic", "%s: octets go through shared memory",
+		  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream");
 }
 
 /* Return: 0; -errno: the engine cannot be woken by it. */
@@ -138,9 +139,10 @@ static void carrier_meet(struct rnic_stream *stream)
 	if (rc < 0 && rc != -EREMOTE && rc != -ECONNREFUSED && rc != -EAGAIN &&
 	    rc != -EPIPE)
 		util_info("rnic",
-			  "qp 0x%06x: no shared memory with the peer: %s; TCP "
+			  "%s: no shared memory with the peer: %s; TCP "
 			  "is used",
-			  stream->qp ? stream->qp->num : 0, strerror(-rc));
+			  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream",
+			  strerror(-rc));
 }
 
 void rnic_stream_carrier_check(struct rnic_stream *stream)
@@ -217,8 +219,8 @@ bool rnic_stream_carrier_tell(struct rnic_stream *stream)
 
 	local->is_left_told = true;
 	rnic_stat_add(RNIC_STAT_local_left, 1);
-	util_info("rnic", "qp 0x%06x: back from shared memory to TCP",
-		  stream->qp ? stream->qp->num : 0);
+	util_info("rnic", "%s: back from shared memory to TCP",
+		  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream");
 	/* If it cannot be submitted, octets or FIN follow anyway. */
 	return smpa_conn_submit(stream->conn, &msg) == 0;
 }

@@ -342,7 +342,7 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 		rnic_qp_end(qp);
 	qp = stream->qp;
 	if (qp) {
-		util_info("rnic", "qp 0x%06x: stream lost: %s", qp->num,
+		util_info("rnic", "%s: stream lost: %s", RNIC_QP_NAME(qp),
 			  strerror(-status));
 		rnic_stream_part(stream, status);
 	}
@@ -413,7 +413,8 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 	/* Without a QP nothing is sent from the application's memory. */
 	if (!qp || !rnic_qp_uses_region(qp, stag, addr, len))
 		return;
-	util_warn("rnic", "qp 0x%06x: memory taken away while in use", qp->num);
+	util_warn("rnic", "%s: memory taken away while in use",
+		  RNIC_QP_NAME(qp));
 	rnic_qp_region_gone(qp, stag);
 	stream_end_failed(stream);
 }
@@ -424,6 +425,7 @@ void rnic_stream_access_gone(struct rnic_stream *stream, uint32_t lost)
 
 	if (!rnic_qp_access_gone(qp, lost))
 		return;
-	util_warn("rnic", "qp 0x%06x: rights taken away while in use", qp->num);
+	util_warn("rnic", "%s: rights taken away while in use",
+		  RNIC_QP_NAME(qp));
 	stream_end_failed(stream);
 }

@@ -171,7 +171,7 @@ void rnic_stream_refuse(struct rnic_stream *stream)
 	if (!qp->refusal.is_due)
 		return;
 	qp->refusal.is_due = false;
-	util_info("rnic", "qp 0x%06x: peer's message refused: %s", qp->num,
+	util_info("rnic", "%s: peer's message refused: %s", RNIC_QP_NAME(qp),
 		  smpa_fault_str(fault));
 	stream_answer(stream);
 	if (rnic_qp_is_over(qp))

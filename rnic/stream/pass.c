@@ -13,6 +13,7 @@
 #include "local/local.h"
 #include "os/clock.h"
 #include "os/tcp.h"
+#include "qp/state.h"
 #include "socket.h"
 
 /* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
@@ -150,10 +151,10 @@ void rnic_stream_probe(struct rnic_stream *stream)
 		return;
 	if (stream->probe_cnt == 1)
 		util_info("rnic",
-			  "qp 0x%06x: nothing from the peer since the start; "
+			  "%s: nothing from the peer since the start; "
 			  "an empty WRITE wakes a Linux siw that missed what "
 			  "came right behind its Reply",
-			  stream->qp->num);
+			  RNIC_QP_NAME(stream->qp));
 	rnic_stream_tx(stream);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "qp/sq-done.h"
+#include "qp/state.h"
 #include "socket.h"
 
 /* The retry time is divided into so many looks.  The first one notes what the
@@ -80,9 +81,9 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 		return false;
 	}
 	util_warn("rnic",
-		  "qp 0x%06x: the peer acknowledges nothing for %u ms: "
+		  "%s: the peer acknowledges nothing for %u ms: "
 		  "retries exhausted",
-		  qp->num, (unsigned int)(qp->retry_ns / NS_PER_MS));
+		  RNIC_QP_NAME(qp), (unsigned int)(qp->retry_ns / NS_PER_MS));
 	return true;
 }
 
@@ -99,8 +100,8 @@ bool rnic_retry_gone(struct rnic_qp *qp)
 	rnic_engine_deadline(qp->engine, &qp->gone,
 			     rnic_now_ns() + qp->gone_ns);
 	util_info("rnic",
-		  "qp 0x%06x: work is left, and its peer has gone: it fails in "
+		  "%s: work is left, and its peer has gone: it fails in "
 		  "%u ms",
-		  qp->num, (unsigned int)(qp->gone_ns / NS_PER_MS));
+		  RNIC_QP_NAME(qp), (unsigned int)(qp->gone_ns / NS_PER_MS));
 	return true;
 }

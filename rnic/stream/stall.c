@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "qp/rnr.h"
+#include "qp/state.h"
 
 #define STALL_LOOKS 4u
 
@@ -62,9 +63,9 @@ bool rnic_stall_is_over(struct rnic_stream *stream, uint64_t now_ns)
 		return false;
 	}
 	util_warn("rnic",
-		  "qp 0x%06x: the rest of an FPDU has not come for %u ms "
+		  "%s: the rest of an FPDU has not come for %u ms "
 		  "(USIW_STALL_MS): its length was changed under way, or the "
 		  "peer has stopped",
-		  stream->qp->num, util_settings()->stall_ms);
+		  RNIC_QP_NAME(stream->qp), util_settings()->stall_ms);
 	return true;
 }

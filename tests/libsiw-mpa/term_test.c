@@ -72,6 +72,7 @@ static void decodes_the_table(void **state)
 		assert_row(rows[i].name, term_decode(buf, len, &t) == 0);
 		assert_row(rows[i].name, t.fault.value == rows[i].fault);
 		assert_row(rows[i].name, t.has_ddp == (len > 4));
+		assert_row(rows[i].name, !t.is_swapped);
 		assert_row(rows[i].name, t.has_read == (len == 52));
 		if (rows[i].ddp && len > 4)
 			assert_row(rows[i].name,
@@ -114,6 +115,11 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 	assert_int_equal(term_decode(buf, len, &t), 0);
 	assert_int_equal(t.fault.value, 0x1206);
 	assert_false(t.has_ddp);
+	assert_true(t.is_swapped);
+	/* Without flags: no RFC defines 0202, a CRC error is 2002. */
+	len = test_unhex("02020000", buf, sizeof(buf));
+	assert_int_equal(term_decode(buf, len, &t), 0);
+	assert_true(t.is_swapped);
 }
 
 /* U-18: cxgb4 sends type 3 where RFC 6581 requires 0: it has no name and is no

@@ -4,7 +4,9 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mem/context.h"
 #include "engine/engine.h"
@@ -181,6 +183,48 @@ static const struct {
 	  { { 0 } } },
 };
 
+static void says_why_not(void **state)
+{
+	static const struct {
+		struct piece piece;
+		uint32_t access;
+		const char *want;
+	} rows[] = {
+		{ { -1, 0, 8 }, 0, "cannot be read: lkey 0x00000000, " },
+		{ { -1, 0, 8 }, 0, "8 octets: no region or window has" },
+		{ { 0, LEN, 8 }, 0, "it is not wholly inside the region\n" },
+		{ { 1, 0, 8 },
+		  RNIC_ACCESS_LOCAL_WRITE,
+		  "cannot be written (IBV_ACCESS_LOCAL_WRITE): lkey " },
+		{ { 1, 0, 8 },
+		  RNIC_ACCESS_LOCAL_WRITE,
+		  "the QP does not have the right\n" },
+	};
+	struct rnic_engine *engine = pair.side[0].ctx->engine;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		FILE *err = tmpfile();
+		int was = dup(STDERR_FILENO), rc;
+		char text[400] = "";
+		struct usiw_sge sge;
+		struct iovec iov;
+
+		assert_true(err && was >= 0);
+		sge_list(&rows[i].piece, 1, &sge);
+		dup2(fileno(err), STDERR_FILENO);
+		rnic_engine_lead(engine);
+		rc = rnic_sge_resolve(pair.side[0].pd, &sge, 1, 0, 8,
+				      rows[i].access, &iov);
+		rnic_engine_unlead(engine);
+		dup2(was, STDERR_FILENO);
+		assert_int_equal(rc, -EFAULT);
+		assert_true(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
+		assert_row(text, strstr(text, rows[i].want));
+		fclose(err);
+		close(was);
+	}
+}
+
 static void places_of_octets(void **state)
 {
 	struct rnic_engine *engine = pair.side[0].ctx->engine;
@@ -228,8 +272,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_of_octets),
+		cmocka_unit_test(says_why_not),
 		cmocka_unit_test(regions_that_a_list_names),
 	};
 
+	setenv("USIW_LOG", "info", 1);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -38,6 +38,17 @@ static void mapped_becomes_ipv4(void **state)
 	assert_true(rnic_addr_equal(&c, &d));
 }
 
+static void addresses_have_a_text(void **state)
+{
+	const struct sockaddr_storage none = { 0 };
+	const struct sockaddr_storage v4 = addr(AF_INET, "192.0.2.1", 4791);
+	const struct sockaddr_storage v6 = addr(AF_INET6, "2001:db8::1", 77);
+
+	assert_string_equal(RNIC_ADDR_TEXT(&v4), "192.0.2.1 port 4791");
+	assert_string_equal(RNIC_ADDR_TEXT(&v6), "2001:db8::1 port 77");
+	assert_string_equal(RNIC_ADDR_TEXT(&none), "an unknown address");
+}
+
 static void any_is_any_in_each_family(void **state)
 {
 	static const struct {
@@ -142,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mapped_becomes_ipv4),
+		cmocka_unit_test(addresses_have_a_text),
 		cmocka_unit_test(any_is_any_in_each_family),
 		cmocka_unit_test(own_addresses_are_known),
 		cmocka_unit_test(source_is_the_kernels_choice),

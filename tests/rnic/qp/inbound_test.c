@@ -791,28 +791,49 @@ static void noise_ends_the_stream(void **state)
 	}
 }
 
-/* siw swaps layer and type of a CRC error. */
-static void both_meanings_of_a_terminate_are_logged(void **state)
-{
-	char text[2000] = "";
-	struct rawpeer raw;
-	struct rnicpair p;
-	FILE *err = tmpfile();
-	int was = dup(2);
+static const struct {
+	uint16_t fault;
+	const char *want, *never;
+} terminate_rows[] = {
+	/* siw swaps layer and type of a CRC error. */
+	{ 0x0202,
+	  "TERMINATE 0202 from the peer: unknown error; from a Linux "
+	  "siw, which swaps layer and type: MPA: CRC error\n",
+	  "\001" },
+	{ 0x0207,
+	  "TERMINATE from the peer: RDMAP, remote operation: "
+	  "catastrophic error, this stream\n",
+	  " siw" },
+	{ 0x2005, "TERMINATE from the peer: MPA: local catastrophic error\n",
+	  " siw" },
+};
 
-	must(err && was >= 0 && dup2(fileno(err), 2) == 2);
-	rawpeer_open(&raw, &p, &defaults);
-	assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
-	smpa_conn_terminate(raw.conn, (struct smpa_fault){ 0x0202 });
-	(void)rawpeer_try(&raw);
-	(void)rnicpair_take(&p.side[0], p.side[0].rcq);
-	must(dup2(was, 2) == 2);
-	must(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
-	assert_non_null(strstr(text, "TERMINATE 0202 from the peer: unknown"));
-	assert_non_null(strstr(text, "swaps layer and type: MPA: CRC error"));
-	rawpeer_close_both(&raw, &p);
-	fclose(err);
-	close(was);
+static void what_a_terminate_says_is_logged(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(terminate_rows); i++) {
+		char text[2000] = "";
+		struct rawpeer raw;
+		struct rnicpair p;
+		FILE *err = tmpfile();
+		int was = dup(2);
+
+		must(err && was >= 0 && dup2(fileno(err), 2) == 2);
+		rawpeer_open(&raw, &p, &defaults);
+		assert_int_equal(rnicpair_post_recv(&p.side[0], 4, NULL, 0), 0);
+		smpa_conn_terminate(
+			raw.conn,
+			(struct smpa_fault){ terminate_rows[i].fault });
+		(void)rawpeer_try(&raw);
+		(void)rnicpair_take(&p.side[0], p.side[0].rcq);
+		must(dup2(was, 2) == 2);
+		must(pread(fileno(err), text, sizeof(text) - 1, 0) > 0);
+		assert_non_null(strstr(text, " to 127.0.0.1 port "));
+		assert_non_null(strstr(text, terminate_rows[i].want));
+		assert_null(strstr(text, terminate_rows[i].never));
+		rawpeer_close_both(&raw, &p);
+		fclose(err);
+		close(was);
+	}
 }
 
 int main(void)
@@ -825,7 +846,7 @@ int main(void)
 		cmocka_unit_test(answers_reads_in_order),
 		cmocka_unit_test(the_oldest_work_fails_with_the_peers_error),
 		cmocka_unit_test(the_refused_request_gets_the_error),
-		cmocka_unit_test(both_meanings_of_a_terminate_are_logged),
+		cmocka_unit_test(what_a_terminate_says_is_logged),
 		cmocka_unit_test(noise_ends_the_stream),
 	};
 
