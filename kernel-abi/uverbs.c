@@ -11,11 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/ib_user_verbs.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #include "../abi/usiw-abi.h"
+#include "../util/log.h"
 #include "real.h"
 #include "rnic-dl.h"
 #include "user.h"
@@ -35,6 +37,21 @@ static void uverbs_free(struct util_file *file)
 	free(file);
 }
 
+/* Says so once, since programs do not.  Return: -errno. */
+static int eventfd_refused(void)
+{
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+	int err = errno;
+
+	if (!atomic_flag_test_and_set(&is_told))
+		util_err("kabi",
+			 "no device can be opened: eventfd() fails: %s; %s",
+			 strerror(err),
+			 err == EMFILE ? "raise RLIMIT_NOFILE (ulimit -n)"
+				       : "allow this call to the program");
+	return -err;
+}
+
 int kabi_uverbs_open(const struct kabi_node *node, int flags)
 {
 	struct kabi_uverbs *uverbs = malloc(sizeof(*uverbs));
@@ -51,7 +68,7 @@ int kabi_uverbs_open(const struct kabi_node *node, int flags)
 		event_flags |= EFD_NONBLOCK;
 	ret = eventfd(0, event_flags);
 	if (ret < 0) {
-		ret = -errno;
+		ret = eventfd_refused();
 	} else {
 		int fd = ret;
 

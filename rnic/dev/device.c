@@ -343,7 +343,10 @@ static int device_set_get(const struct rnic_device_set **ret_set)
 	}
 	ret = rnic_netif_table_new(&table);
 	if (ret < 0) {
-		util_err("rnic", "devices: rtnetlink answers %s",
+		util_err("rnic",
+			 "no device: the interfaces cannot be listed by "
+			 "rtnetlink: %s; allow sockets of AF_NETLINK to the "
+			 "program",
 			 strerror(-ret));
 		return ret;
 	}

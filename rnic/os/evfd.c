@@ -6,12 +6,14 @@
 #include "../../util/cancel.h"
 #include "../../util/keep-errno.h"
 #include "../../util/lock.h"
+#include "../../util/log.h"
 #include "fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 
@@ -24,7 +26,15 @@ extern ssize_t __read(int fd, void *buf, size_t size);
 
 int rnic_evfd_open(void)
 {
-	return rnic_fd_own(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+	int fd = rnic_fd_own(eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+
+	/* rnic_fd_own() names the limit of descriptors. */
+	if (fd < 0 && fd != -EMFILE && !atomic_flag_test_and_set(&is_told))
+		util_err("rnic",
+			 "eventfd() fails: %s; allow this call to the program",
+			 strerror(-fd));
+	return fd;
 }
 
 int rnic_evfd_share(int fd)

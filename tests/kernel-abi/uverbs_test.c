@@ -210,6 +210,36 @@ static void rdma_requests_are_refused_whatever_the_kernel_says(void **state)
 	assert_in_filtered_child(refuse_without_the_kernel);
 }
 
+/* One line says why, however often it is tried. */
+static int open_without_eventfd(void)
+{
+	char text[1024];
+	int said[2];
+	ssize_t len;
+
+	if (pipe2(said, O_NONBLOCK) || dup2(said[1], STDERR_FILENO) < 0 ||
+	    !deny_call(SYS_eventfd2, EPERM))
+		return 77;
+	for (int i = 0; i < 2; i++)
+		if (open(UVERBS, O_RDWR) != -1 || errno != EPERM)
+			return 1;
+	len = read(said[0], text, sizeof(text) - 1);
+	if (len <= 0)
+		return 2;
+	text[len] = '\0';
+	return strstr(text,
+		      "no device can be opened: eventfd() fails: Operation not "
+		      "permitted; allow this call to the program\n") &&
+			       strchr(text, '\n') == text + len - 1
+		       ? 0
+		       : 3;
+}
+
+static void a_forbidden_eventfd_is_told(void **state)
+{
+	assert_in_filtered_child(open_without_eventfd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +248,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(anything_else_is_refused),
 		cmocka_unit_test(
 			rdma_requests_are_refused_whatever_the_kernel_says),
+		cmocka_unit_test(a_forbidden_eventfd_is_told),
 	};
 
 	(void)argc;
