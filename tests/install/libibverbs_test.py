@@ -19,6 +19,7 @@ from prefix import directory_of, install  # noqa: E402
 FAKE, OLD = sys.argv[1:3]
 del sys.argv[1:3]
 DRIVER_FILE = "/etc/libibverbs.d/usiw.driver"
+SAYS_WHY = "no device: the library that usiw preloads says why"
 # A program that only checks whether there are devices.
 LOOKER = ["/usr/bin/python3", "-c",
           "import ctypes; lib = ctypes.CDLL('libibverbs.so.1'); "
@@ -58,7 +59,7 @@ def unknown_number():
                     "number: install a newer usiw, or the rdma-core of the "
                     "distribution")
         text = run(test, "devices", [usiw, "devices"], env, codes=(1,))
-        expect(text, sentence, "libibverbs has no driver for usiw_lo")
+        expect(text, sentence, SAYS_WHY)
         text = run(test, "looker", [usiw, "run", "--", *LOOKER], env)
         expect(text, sentence, "goes on")
 
@@ -102,7 +103,7 @@ def two_in_one_process():
         check(text.count("sees 1") == 2 and text.count("sees 0") == 2, text)
 
 
-def removed(what, library, what_is_said, no_device):
+def removed(what, library, what_is_said):
     with Test(f"{what} was removed") as test:
         prefix, usiw = installed(test)
         paths = libraries(prefix, library)
@@ -112,19 +113,16 @@ def removed(what, library, what_is_said, no_device):
         text = run(test, "looker", [usiw, "run", "--", *LOOKER])
         expect(text, what_is_said, "install usiw again", "goes on")
         text = run(test, "devices", [usiw, "devices"], codes=(1,))
-        expect(text, what_is_said, "install usiw again",
-               f"no device: {no_device}")
+        expect(text, what_is_said, "install usiw again", SAYS_WHY)
 
 
 def provider_removed():
-    removed("the provider", "libusiw-rdmav*.so", "is not installed beside",
-            "libibverbs has no driver for usiw_lo")
+    removed("the provider", "libusiw-rdmav*.so", "is not installed beside")
 
 
 def rnic_removed():
     removed("the RNIC library", "libusiw-rnic-*.so",
-            "cannot load the RNIC library",
-            "the library that usiw preloads does not work")
+            "cannot load the RNIC library")
 
 
 def rnic_cut_off():
