@@ -46,6 +46,27 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 	}
 }
 
+/*
+ * A peer whose program has done one thing after the other: the RTR of a
+ * connection, then the end of another, then the start of a third or the Reply
+ * to one.  Each is in a socket of its own, and streams are the engines'.
+ */
+static enum rnic_loop_order manager_order(enum rnic_loop_tag tag, uint64_t ref)
+{
+	const struct cm_conn *conn;
+
+	if (tag != RNIC_LOOP_CONN)
+		return RNIC_LOOP_ANY;
+	conn = rnic_ref_get(&rnic_starts, ref);
+	if (!conn)
+		return RNIC_LOOP_ANY;
+	if (conn->phase == CM_PHASE_ANSWERED)
+		return RNIC_LOOP_FIRST;
+	return conn->phase == CM_PHASE_STARTING || conn->phase == CM_PHASE_ASKED
+		       ? RNIC_LOOP_BEHIND
+		       : RNIC_LOOP_ANY;
+}
+
 static void manager_note(void *object, int status)
 {
 	cm_id_stream_ended(object, status);
@@ -87,6 +108,8 @@ static void manager_close_all(void)
 
 static const struct rnic_loop_ops manager_ops = {
 	.dispatch = manager_dispatch,
+	.order = manager_order,
+	.catch_up = rnic_port_catch_up,
 	.note = manager_note,
 	.expire = manager_expire,
 	.look = cm_ids_look,

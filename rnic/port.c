@@ -244,6 +244,14 @@ void rnic_port_unwatch(struct rnic_context *ctx)
 	util_unlock(&rnic_loop.lock);
 }
 
+void rnic_port_catch_up(void)
+{
+	const struct rnic_port *port;
+
+	LIST_FOREACH(port, &ports.watched, link)
+	rnic_engines_catch_up(&port->ctx->engines);
+}
+
 /* ---- process ------------------------------------------------------------ */
 
 void rnic_port_close_all(void)

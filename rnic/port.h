@@ -51,6 +51,8 @@ void rnic_port_unwatch(struct rnic_context *ctx);
 void rnic_port_ready(void);
 /* The kernel did not answer before. */
 void rnic_port_look_again(struct rnic_timer *timer);
+/* The engines of all contexts notice the streams that have ended. */
+void rnic_port_catch_up(void);
 /* Process exit. */
 void rnic_port_close_all(void);
 /* In a forked child: no context is watched; the socket is closed already. */

@@ -65,7 +65,19 @@ static int conn_dial(struct cm_conn *conn, int *ret_status)
 	return rnic_start_watch(&conn->start, EPOLLOUT);
 }
 
-/* The TCP connection stands. */
+/* The Reply is read when epoll reports it: what has happened before comes
+ * first (rnic_loop_order). */
+static int active_send_request(struct cm_conn *conn)
+{
+	struct rnic_stream *stream = conn->start.stream;
+	int ret = rnic_stream_start_flush(stream);
+
+	return ret < 0 ? ret
+		       : rnic_start_watch(&conn->start,
+					  rnic_stream_start_wants(stream));
+}
+
+/* The TCP connection stands.  Return: whether to step it. */
 static bool active_start(struct cm_conn *conn)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
@@ -83,7 +95,8 @@ static bool active_start(struct cm_conn *conn)
 		return false;
 	}
 	cm_conn_await_reply(conn);
-	return true;
+	/* A step finds the error again, and acts on it. */
+	return active_send_request(conn) < 0;
 }
 
 /* @status: as from rnic_dial_result(). */

@@ -656,6 +656,32 @@ void rnic_engine_serve(struct rnic_engine *engine)
 	rnic_engine_unlead(engine);
 }
 
+/*
+ * The lead, if it can be had by then.  It may never be given back: a signal
+ * handler that exits has interrupted the thread that holds it.
+ */
+static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
+{
+	UTIL_CANCEL_OFF();
+
+	while (!engine_try_lead(engine)) {
+		if (rnic_now_ns() >= end_ns)
+			return false;
+		usleep(50);
+	}
+	return true;
+}
+
+void rnic_engine_catch_up(struct rnic_engine *engine)
+{
+	rnic_engine_let_finish(engine, ENGINE_SERVE_SPINS);
+	if (!engine_lead_until(engine, rnic_now_ns() + ENGINE_CATCH_UP_NS))
+		return;
+	(void)engine_pass_epoll(engine);
+	rnic_engine_serve_bells(engine);
+	rnic_engine_unlead(engine);
+}
+
 void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 			 const void *addr, size_t len)
 {
@@ -722,22 +748,6 @@ int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 	engine->stat = rnic_stat_part_take();
 	*ret_engine = engine;
 	return 0;
-}
-
-/*
- * The lead, if it can be had by then.  It may never be given back: a signal
- * handler that exits has interrupted the thread that holds it.
- */
-static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
-{
-	UTIL_CANCEL_OFF();
-
-	while (!engine_try_lead(engine)) {
-		if (rnic_now_ns() >= end_ns)
-			return false;
-		usleep(50);
-	}
-	return true;
 }
 
 static void engine_close(struct rnic_engine *engine)

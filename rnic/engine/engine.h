@@ -58,6 +58,8 @@
 #define ENGINE_SERVE_SPINS 500
 /* ... and so often, if it hands its CPU over. */
 #define ENGINE_SERVE_TRIES 4
+/* How long the connection manager waits for a leader. */
+#define ENGINE_CATCH_UP_NS (10 * NS_PER_MS)
 
 int rnic_engine_new(const struct rnic_engine_ops *ops, struct rnic_context *ctx,
 		    struct rnic_engine **ret_engine);
@@ -139,6 +141,9 @@ void rnic_engine_poll(struct rnic_engine *engine);
 
 /* The same for a thread that waits for an event; it waits for the lead. */
 void rnic_engine_serve(struct rnic_engine *engine);
+
+/* What epoll knows is served; or another thread keeps the lead for long. */
+void rnic_engine_catch_up(struct rnic_engine *engine);
 
 /* ---- under the lead ------------------------------------------------------ */
 

@@ -172,6 +172,13 @@ void rnic_engines_mr_gone(struct rnic_engines *engines, uint32_t stag,
 				    len);
 }
 
+void rnic_engines_catch_up(struct rnic_engines *engines)
+{
+	for (uint32_t i = 0; i < rnic_engines_cnt(engines); i++)
+		if (engine_qp_cnt(rnic_engines_at(engines, i)))
+			rnic_engine_catch_up(rnic_engines_at(engines, i));
+}
+
 /* ---- ended together ------------------------------------------------------ */
 
 /* First all send FIN, since one may be the other's peer; the limit is that of

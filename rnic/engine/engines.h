@@ -78,6 +78,9 @@ void rnic_engines_bell(struct rnic_engines *engines, struct rnic_bell *bell);
  * that are not its own engine's. */
 void rnic_engines_flush(struct rnic_engines *engines);
 
+/* rnic_engine_catch_up() for each that has a queue pair. */
+void rnic_engines_catch_up(struct rnic_engines *engines);
+
 /* ---- under all leads ------------------------------------------------------
  */
 

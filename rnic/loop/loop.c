@@ -83,34 +83,49 @@ int rnic_loop_watch(int fd, enum rnic_loop_tag tag, uint64_t ref,
 
 /* ---- inbox --------------------------- */
 
+static uint32_t inbox_cnt(void)
+{
+	const struct rnic_ref_note *note;
+	uint32_t cnt = 0;
+
+	util_lock(&rnic_loop.inbox_lock);
+	TAILQ_FOREACH(note, &rnic_loop.inbox, link)
+	cnt++;
+	util_unlock(&rnic_loop.inbox_lock);
+	return cnt;
+}
+
 /* Slots are given back under the lock only: what is taken here lives. */
-static void inbox_drain(void)
+static void inbox_take(void)
 {
 	struct rnic_ref_note *note;
 	void *object;
-	uint64_t cnt;
 	int status = 0;
 
-	/* It may be meant to tell the thread of a deadline, too. */
+	util_lock(&rnic_loop.inbox_lock);
+	note = TAILQ_FIRST(&rnic_loop.inbox);
+	if (note) {
+		TAILQ_REMOVE(&rnic_loop.inbox, note, link);
+		note->is_queued = false;
+		status = note->status;
+	}
+	util_unlock(&rnic_loop.inbox_lock);
+	if (!note)
+		return;
+	object = rnic_ref_get_slot(&rnic_loop.noted, note->slot_idx);
+	if (object)
+		rnic_loop.ops->note(object, status);
+}
+
+/* It may be meant to tell the thread of a deadline, too. */
+static void inbox_clear_wake(void)
+{
+	uint64_t cnt;
+
 	while (is_loop_thread &&
 	       util_sys_read(rnic_loop.wake_fd, &cnt, sizeof(cnt)) < 0 &&
 	       errno == EINTR)
 		;
-	for (;;) {
-		util_lock(&rnic_loop.inbox_lock);
-		note = TAILQ_FIRST(&rnic_loop.inbox);
-		if (note) {
-			TAILQ_REMOVE(&rnic_loop.inbox, note, link);
-			note->is_queued = false;
-			status = note->status;
-		}
-		util_unlock(&rnic_loop.inbox_lock);
-		if (!note)
-			return;
-		object = rnic_ref_get_slot(&rnic_loop.noted, note->slot_idx);
-		if (object)
-			rnic_loop.ops->note(object, status);
-	}
 }
 
 /* ---- deadlines --------------------------- */
@@ -140,14 +155,65 @@ static int deadlines_timeout(uint64_t look_ns)
 
 /* ---- the thread --------------------------- */
 
-static void thread_dispatch(const struct epoll_event *ev)
+static enum rnic_loop_order event_order(const struct epoll_event *ev)
 {
-	enum rnic_loop_tag tag = tag_of(ev->data.u64);
+	return rnic_loop.ops->order(tag_of(ev->data.u64), ref_of(ev->data.u64));
+}
 
-	if (tag == RNIC_LOOP_INBOX)
-		inbox_drain();
-	else
-		rnic_loop.ops->dispatch(tag, ref_of(ev->data.u64), ev->events);
+static void event_dispatch(const struct epoll_event *ev)
+{
+	rnic_loop.ops->dispatch(tag_of(ev->data.u64), ref_of(ev->data.u64),
+				ev->events);
+}
+
+static void thread_serve_first(void)
+{
+	struct epoll_event ev[THREAD_EVENTS];
+	int cnt = util_sys_epoll_wait(rnic_loop.epoll_fd, ev, THREAD_EVENTS, 0);
+
+	for (int i = 0; i < cnt; i++)
+		if (event_order(&ev[i]) == RNIC_LOOP_FIRST)
+			event_dispatch(&ev[i]);
+}
+
+static void thread_serve_notes(void)
+{
+	uint32_t cnt;
+
+	while ((cnt = inbox_cnt()) > 0) {
+		/* What came before the streams had ended is ready by now. */
+		if (!rnic_loop.is_broken)
+			thread_serve_first();
+		while (cnt--)
+			inbox_take();
+	}
+}
+
+/* An event that comes later in the array is no older. */
+static void thread_dispatch(struct epoll_event *ev, int cnt)
+{
+	bool has_behind = false;
+	int left_cnt = 0;
+
+	for (int i = 0; i < cnt; i++) {
+		enum rnic_loop_order order;
+
+		if (tag_of(ev[i].data.u64) == RNIC_LOOP_INBOX) {
+			inbox_clear_wake();
+			continue;
+		}
+		order = event_order(&ev[i]);
+		if (order == RNIC_LOOP_FIRST)
+			event_dispatch(&ev[i]);
+		else
+			ev[left_cnt++] = ev[i];
+		has_behind |= order == RNIC_LOOP_BEHIND;
+	}
+	if (has_behind)
+		rnic_loop.ops->catch_up();
+	thread_serve_notes();
+	for (int i = 0; i < left_cnt; i++)
+		event_dispatch(&ev[i]);
 }
 
 /*
@@ -180,17 +246,16 @@ static bool thread_pass(void)
 	bool has_any = false;
 	int cnt = -1;
 
-	if (rnic_loop.is_broken)
-		inbox_drain();
-	else
+	if (!rnic_loop.is_broken)
 		cnt = util_sys_epoll_wait(rnic_loop.epoll_fd, ev, THREAD_EVENTS,
 					  0);
 	if (cnt < 0 && !rnic_loop.is_broken && is_loop_thread && errno != EINTR)
 		thread_break(errno);
-	for (int i = 0; i < cnt; i++) {
+	for (int i = 0; i < cnt; i++)
 		has_any |= tag_of(ev[i].data.u64) != RNIC_LOOP_INBOX;
-		thread_dispatch(&ev[i]);
-	}
+	if (rnic_loop.is_broken)
+		inbox_clear_wake();
+	thread_dispatch(ev, cnt);
 	if (cnt > 0)
 		rnic_loop.linger_ns = rnic_now_ns() + LINGER_NS;
 	return has_any;

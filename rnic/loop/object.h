@@ -61,6 +61,13 @@ enum rnic_loop_tag {
 	RNIC_LOOP_PORT,
 };
 
+/* What is ready at the same time, by what has happened first. */
+enum rnic_loop_order {
+	RNIC_LOOP_FIRST,  /* before any note */
+	RNIC_LOOP_ANY,	  /* no matter */
+	RNIC_LOOP_BEHIND, /* behind notes of streams that have ended before */
+};
+
 /* All timers of one list run for the same time, so the list is in the order of
  * its deadlines. */
 enum rnic_timer_list {
@@ -107,6 +114,9 @@ struct rnic_timers {
 struct rnic_loop_ops {
 	/* A socket is ready. */
 	void (*dispatch)(enum rnic_loop_tag tag, uint64_t ref, uint32_t events);
+	enum rnic_loop_order (*order)(enum rnic_loop_tag tag, uint64_t ref);
+	/* Engines leave notes for the streams that have ended by now. */
+	void (*catch_up)(void);
 	/* A note was left for an object. */
 	void (*note)(void *object, int status);
 	/* By list: a timer has expired. It no longer runs. */

@@ -84,7 +84,8 @@ static int serve(enum who who, int cnt)
 			end(last, false);
 		last = id;
 	}
-	end(last, false);
+	if (who != NOBODY)
+		end(last, false);
 	return wrong_cnt;
 }
 
@@ -104,7 +105,8 @@ static int dial(enum who who, int cnt, uint16_t port_be)
 			end(last, true);
 		last = id;
 	}
-	end(last, true);
+	if (who != NOBODY)
+		end(last, true);
 	return wrong_cnt;
 }
 
