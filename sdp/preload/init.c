@@ -11,6 +11,7 @@
 #include "sock/epoll.h"
 #include "sock/fd.h"
 #include "sock/limit.h"
+#include "sock/owed.h"
 #include "sock/policy.h"
 #include "sock/proxy.h"
 #include "sock/real.h"
@@ -76,7 +77,7 @@ static void fork_child(void)
 	sdp_stat_fork_child();
 	sdp_fd_fork_child();
 	sdp_policy_fork_child();
-	sdp_start_fork_child();
+	sdp_owed_fork_child();
 	sdp_limit_fork_child();
 	sdp_share_fork_child();
 	sdp_verbs_after_fork();

@@ -12,6 +12,7 @@
 #include "count.h"
 #include "epoll.h"
 #include "listen.h"
+#include "owed.h"
 #include "relay.h"
 #include "shadow.h"
 #include "start.h"
@@ -223,7 +224,7 @@ void sdp_end_process(bool has_stdio)
 		sdp_relay_end(deadline);
 	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
-	while (sdp_start_owed() > 0 && sdp_now_ns() < deadline)
+	while (sdp_owed_cnt() > 0 && sdp_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 	(void)sdp_verbs_drain(deadline);
 }

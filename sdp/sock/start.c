@@ -26,6 +26,7 @@
 #include "limit.h"
 #include "mark.h"
 #include "option.h"
+#include "owed.h"
 #include "ready.h"
 #include "shadow.h"
 #include "signals.h"
@@ -43,9 +44,6 @@
 #define NS_PER_MS 1000000ull
 /* Time for a peer to notice a refusal. */
 #define REFUSE_MS 1000
-
-/* Number of starts of sockets that have sent something. */
-static _Atomic int owed_cnt;
 
 /* ---- when to start ---- */
 
@@ -450,18 +448,26 @@ void *sdp_start_run(void *arg)
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, has_early, has_reset, was_full;
+	bool is_closed, is_lost, has_early, has_reset, was_full;
 	int ret;
 
+	/* The peer has not seen a Hello: its program had sent octets, or its
+	 * listener is closed. TCP reports both as an error. */
+	is_lost = !sock->is_accepting && is_reset(sock);
 	ret = link_try(sock, &link, &outcome);
 	has_reset = is_reset(sock);
 	if (ret < 0)
 		refuse(sock);
 	util_lock(&sock->lock);
 	has_early = sock->early != NULL;
+	if (has_early)
+		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
 	if (ret < 0) {
 		start_failed(sock, ret, &outcome, has_reset);
+		if (is_lost)
+			atomic_store_explicit(&sock->error, ECONNRESET,
+					      memory_order_relaxed);
 	} else {
 		link_catch_up(sock, link);
 		sdp_sock_link_put(sock, link);
@@ -480,9 +486,8 @@ void *sdp_start_run(void *arg)
 	if (is_closed)
 		sock->end(sock);
 	sdp_sock_drop(sock);
-	/* release: pairs with sdp_start_owed() */
 	if (has_early)
-		atomic_fetch_sub_explicit(&owed_cnt, 1, memory_order_release);
+		sdp_owed_end();
 	return NULL;
 }
 
@@ -790,7 +795,7 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 			ret = -ENOMEM;
 			goto out;
 		}
-		atomic_fetch_add_explicit(&owed_cnt, 1, memory_order_relaxed);
+		sdp_owed_begin(sock);
 	}
 	kept = sdp_sock_early_len(sock);
 	for (size_t i = 0; i < cnt; i++) {
@@ -808,17 +813,6 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 out:
 	util_unlock(&sock->lock);
 	return ret;
-}
-
-int sdp_start_owed(void)
-{
-	/* acquire: pairs with the release at the end of a start */
-	return atomic_load_explicit(&owed_cnt, memory_order_acquire);
-}
-
-void sdp_start_fork_child(void)
-{
-	atomic_store_explicit(&owed_cnt, 0, memory_order_relaxed);
 }
 
 void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)

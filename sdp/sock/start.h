@@ -85,11 +85,4 @@ int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link);
  * @fd: one of them. */
 void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end);
 
-/* Number of starts with stored octets, including those of closed sockets. Used
- * at exit. */
-int sdp_start_owed(void);
-
-/* In a forked child: the starts belong to the parent. */
-void sdp_start_fork_child(void);
-
 #endif

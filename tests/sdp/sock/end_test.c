@@ -10,6 +10,7 @@
 #include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/listen.h"
+#include "sock/owed.h"
 #include "sock/relay.h"
 #include "sock/shadow.h"
 #include "sock/start.h"
@@ -140,7 +141,7 @@ bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 	return true;
 }
 
-int sdp_start_owed(void)
+int sdp_owed_cnt(void)
 {
 	now += SECOND;
 	return owed_cnt;

@@ -27,6 +27,7 @@
 #include "sock/limit.h"
 #include "sock/mark.h"
 #include "sock/option.h"
+#include "sock/owed.h"
 #include "sock/ready.h"
 #include "sock/shadow.h"
 #include "sock/start.h"
@@ -370,7 +371,7 @@ static void gate_open(void)
 		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);
 	assert_true(tell_cnt > 0);
-	assert_int_equal(sdp_start_owed(), 0);
+	assert_int_equal(sdp_owed_cnt(), 0);
 }
 
 static int end(void **state)
@@ -524,7 +525,7 @@ static void sent_octets_go_to_the_link(void **state)
 	iov[1].iov_len = sizeof(much) - 40000;
 	start_now();
 	assert_int_equal(send_text("first "), 6);
-	assert_int_equal(sdp_start_owed(), 1);
+	assert_int_equal(sdp_owed_cnt(), 1);
 	/* As much as there is room for. */
 	assert_int_equal(sdp_start_send(sock, iov, 2), SDP_EARLY_MAX - 6);
 	assert_int_equal(send_text("x"), -EAGAIN);

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What a program wrote before it ended, when its peer takes part late: it
+arrives, or the peer is told that octets are missing. The peer never reads less
+and then an end of the stream.
+
+Each case is a writer and a reader, which may be client or server. The reader
+looks at the connection after the writer has ended.
+"""
+import os
+import re
+import signal
+import sys
+
+from harness import SLOW, check
+from sdp_program import SdpTest, main
+
+# As sdp_hostile_test.py says of its server: a listener, and a pause until this
+# script says so. The first line is the port.
+LISTEN = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0), backlog=8)
+print("port", listener.getsockname()[1], flush=True)
+"""
+CONNECT = """
+import os, socket, sys, time
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print("connected", flush=True)
+"""
+ACCEPT = """
+sock, _ = listener.accept()
+"""
+# The file appears when the writer has ended.
+PAUSE = """
+print("pausing", flush=True)
+while not os.path.exists(sys.argv[-1]):
+    time.sleep(0.01)
+"""
+READ = f"""
+sock.settimeout({30 * SLOW})
+got, end = b"", "EOF"
+try:
+    while data := sock.recv(65536):
+        got += data
+except OSError as e:
+    end = e.strerror
+print("got", len(got), got == b"x" * len(got), "then", end, flush=True)
+"""
+WRITE = """
+size = int(sys.argv[-1])
+sock.sendall(b"x" * size)
+print("wrote", flush=True)
+"""
+STAY = """
+time.sleep(1000)
+"""
+
+
+def case(name, is_client, size, how, accepts_late=False, want=None):
+    """@is_client: the writer is. @how: what the writer does when it has
+    written. @want: what the reader says; default: all of it, then the end."""
+    def run():
+        with SdpTest(name) as test:
+            go = os.path.join(test.directory, "go")
+            read = (PAUSE + ACCEPT if accepts_late else ACCEPT + PAUSE) \
+                if is_client else PAUSE
+            write = "" if is_client else ACCEPT
+            server = [read + READ, write + WRITE + how][not is_client]
+            client = [read + READ, write + WRITE + how][is_client]
+            first = test.start("server", [
+                sys.executable, "-c", LISTEN + server,
+                go if is_client else size])
+            port = first.wait_text(re.compile(r"port (\d+)")).group(1)
+            second = test.start("client", [
+                sys.executable, "-c", CONNECT + client, port,
+                size if is_client else go])
+            writer, reader = [(first, second), (second, first)][is_client]
+            reader.wait_text(re.compile("pausing"))
+            writer.wait_text(re.compile("wrote"))
+            if how == STAY:
+                writer.signal(signal.SIGKILL)
+                writer.wait(20, codes=(-signal.SIGKILL,))
+            else:
+                writer.wait(20)
+            with open(go, "w", encoding="ascii"):
+                pass
+            found = reader.wait_text(re.compile(r"got .*"), 60).group(0)
+            check(found == (want or f"got {size} True then EOF"), found)
+            reader.wait(20)
+    return name, run
+
+
+LOST = "got 0 True then Connection reset by peer"
+
+if __name__ == "__main__":
+    main([
+        case("killed-client", True, 100, STAY, want=LOST),
+        case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
+             want=LOST),
+        case("killed-server", False, 100, STAY, want=LOST),
+    ])
