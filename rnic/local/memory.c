@@ -46,7 +46,8 @@ int rnic_local_memory_check(int fd)
 
 	if (seals < 0 || (seals & MEMORY_SEALS) != MEMORY_SEALS)
 		return -EPROTO;
-	/* Huge pages can be short when they are touched: SIGBUS. */
+	/* Huge pages can be short when they are touched: SIGBUS.  fallocate()
+	 * gives such a file this size, too. */
 	if (fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
 		return -EPROTO;
 	if (fstat(fd, &st) < 0 || st.st_size != RNIC_LOCAL_MEMORY_SIZE)

@@ -6,6 +6,7 @@
 #include "../../harness/must.h"
 #include "../../harness/test.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "local/local.h"
 #include "local/meet.h"
 #include "local/memory.h"
+#include "netns-fixture.h"
 #include "os/fd.h"
 #include "rnicpair.h"
 
@@ -381,6 +383,73 @@ static void serves_the_same_user_only(void **state)
 	assert_int_equal(in_child(other_user_is_refused), 0);
 }
 
+/* ---- where ---- */
+
+static void lo_add(const struct in6_addr *addr)
+{
+	struct {
+		struct in6_addr addr;
+		uint32_t prefix_len;
+		int ifindex;
+	} req = { *addr, 64, (int)if_nametoindex("lo") };
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	must(ioctl(fd, SIOCSIFADDR, &req) == 0 || errno == EEXIST);
+	close(fd);
+}
+
+/* Return: 77: there is no network namespace, or no IPv6. */
+static int meets_at(const char *text, int listen_rc, int offer_rc)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6 };
+	int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(addr);
+	struct rnic_local *local;
+	int fd[2], rc;
+
+	if (listener < 0 || !netns_enter())
+		return 77;
+	close(listener); /* of the other namespace */
+	netns_lo_set_up(true);
+	must(inet_pton(AF_INET6, text, &addr.sin6_addr) == 1);
+	lo_add(&addr.sin6_addr);
+	addr.sin6_scope_id = if_nametoindex("lo");
+	listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd[0] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* The kernel takes a moment to make it usable. */
+	wait_until(bind(listener, (struct sockaddr *)&addr, len) == 0);
+	must(!listen(listener, 1));
+	must(!getsockname(listener, (struct sockaddr *)&addr, &len));
+	must(!connect(fd[0], (struct sockaddr *)&addr, len));
+	fd[1] = accept(listener, NULL, NULL);
+	rc = rnic_meet_listen(fd[0]);
+	CHECK(listen_rc ? rc == listen_rc : rc >= 0);
+	CHECK(rnic_meet_offer(fd[1], &local) == offer_rc);
+	return 0;
+}
+
+static int link_local(void)
+{
+	return meets_at("fe80::1", -EREMOTE, -EREMOTE);
+}
+
+static int global(void)
+{
+	return meets_at("2001:db8::1", 0, 0);
+}
+
+/* Another interface may have the same address. */
+static void link_local_addresses_do_not_meet(void **state)
+{
+	int code = in_child(global);
+
+	(void)state;
+	if (code == 77)
+		skip_because("no network namespace, or no IPv6");
+	assert_int_equal(code, 0);
+	assert_int_equal(in_child(link_local), 0);
+}
+
 /* ---- what is denied ---- */
 
 static int without_memfd(void)
@@ -472,6 +541,7 @@ int main(void)
 		cmocka_unit_test(looks_past_what_is_no_offer),
 		cmocka_unit_test(does_not_wait_for_what_is_passed),
 		cmocka_unit_test(serves_the_same_user_only),
+		cmocka_unit_test(link_local_addresses_do_not_meet),
 		cmocka_unit_test(stays_out_of_a_sandbox),
 		cmocka_unit_test(needs_descriptors),
 	};

@@ -137,6 +137,30 @@ static void few_octets_are_beside_the_index(void **state)
 	ends_close(&e);
 }
 
+/* Whole words are shared: the rest of the last one is no octet of this process.
+ */
+static void shares_nothing_but_the_octets(void **state)
+{
+	struct ends e;
+
+	(void)state;
+	ends_open(&e);
+	for (size_t size = 1; size <= RNIC_RING_INLINE; size++) {
+		uint8_t before[RNIC_RING_INLINE], mem[RNIC_RING_INLINE];
+		uint8_t shared[RNIC_RING_INLINE];
+
+		/* Leaves its octets where the next copy is made. */
+		memset(before, 0xff, sizeof(before));
+		put(&e.writer, before, sizeof(before));
+		memset(mem, 0x55, sizeof(mem));
+		put(&e.writer, mem, size);
+		memcpy(shared, e.shared->inline_octets, sizeof(shared));
+		for (size_t i = 0; i < (size + 7) / 8 * 8; i++)
+			assert_int_equal(shared[i], i < size ? 0x55 : 0);
+	}
+	ends_close(&e);
+}
+
 /* ... and only while they are the last ones, from the reader's index on. */
 static const struct {
 	const char *name;
@@ -424,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carries_octets_in_order),
 		cmocka_unit_test(few_octets_are_beside_the_index),
+		cmocka_unit_test(shares_nothing_but_the_octets),
 		cmocka_unit_test(a_copy_is_of_the_last_octets),
 		cmocka_unit_test(takes_what_fits),
 		cmocka_unit_test(walks_iovecs),

@@ -152,7 +152,6 @@ static bool change(struct rnicpair *p)
 
 static void carries_everything_past_tcp(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
 		struct rnicpair_options opt = usual;
 		struct rnicpair p;
@@ -179,7 +178,6 @@ static void sleeping_streams_hold_no_staging(void **state)
 {
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &usual);
 	assert_true(change(&p));
 	for (uint32_t i = 0; i < 20; i++)
@@ -196,7 +194,6 @@ static void stays_on_tcp_until_it_is_used(void **state)
 {
 	struct rnicpair p;
 
-	(void)state;
 	rnicpair_open(&p, &usual);
 	meet_at(&p, 0, 32);
 	meet_at(&p, 1, 32);
@@ -226,7 +223,6 @@ static const struct {
 
 static void stays_on_tcp_where_one_end_is_absent(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(absences); i++) {
 		enum absent absent = absences[i].absent;
 		int listener = -1;
@@ -355,7 +351,6 @@ static void changes_while_octets_move(void **state)
 {
 	static const int sockbufs[] = { 0, 4096 };
 
-	(void)state;
 	for (uint32_t at = 0; at < 300; at = at * 3 + 1) {
 		/* With a buffer this small, TCP takes 40 ms for each message
 		 * that still goes by it. */
@@ -378,7 +373,6 @@ static void changes_while_octets_move(void **state)
 
 static void loses_no_octet_on_the_way_back(void **state)
 {
-	(void)state;
 	for (uint32_t at = 1; at < 300; at = at * 3 + 1) {
 		for (int side = 0; side < 2; side++) {
 			struct rnicpair p;
@@ -395,10 +389,49 @@ static void loses_no_octet_on_the_way_back(void **state)
 	}
 }
 
+/* The test takes the Initiator's end of the local path.  Return: the socket at
+ * which it listens. */
+static int take_initiator_end(struct rnicpair *p, struct rnic_local **ret_local)
+{
+	int listener = rnic_meet_listen(
+		with_lead(engine_of(p, 0), stream_of(p, 0)->source.fd));
+
+	assert_true(listener >= 0);
+	meet_at(p, 1, 0);
+	echo(p, 0, 100, 1);
+	echo(p, 1, 100, 1);
+	wait_until((rnic_cq_progress(p->side[1].scq),
+		    rnic_meet_take(listener, ret_local) == 0));
+	return listener;
+}
+
+/* What the Initiator has written before the Responder has looked is read. */
+static void reads_what_came_before_its_wake_socket_is_lost(void **state)
+{
+	struct rnic_local *local;
+	struct rnic_stream *stream;
+	struct rnicpair p;
+	bool is_read;
+	int listener;
+
+	rnicpair_open(&p, &usual);
+	listener = take_initiator_end(&p, &local);
+	rnic_engine_lead(engine_of(&p, 1));
+	stream = stream_of(&p, 1);
+	assert_int_equal(rnic_local_tx_begin(local, stream->rx_octets), 0);
+	rnic_stream_carrier_lost(stream);
+	rnic_stream_pass(stream, POLLIN);
+	is_read = stream->local && stream->local->is_rx_on;
+	rnic_engine_unlead(engine_of(&p, 1));
+	assert_true(is_read);
+	rnic_local_free(local);
+	rnic_fd_close(listener);
+	rnicpair_close(&p);
+}
+
 /* Both ends idle: what comes later comes by TCP, in both directions. */
 static void goes_back_while_nothing_moves(void **state)
 {
-	(void)state;
 	for (int side = 0; side < 2; side++) {
 		struct rnicpair p;
 		uint64_t before;
@@ -442,7 +475,6 @@ static const struct {
 
 static void hostile_ring_ends_the_connection(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
 		struct rnicpair_side *s;
 		struct rnicpair p;
@@ -470,21 +502,13 @@ static void hostile_start_ends_the_connection(void **state)
 {
 	static const uint64_t starts_at[] = { 0, 1 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(starts_at); i++) {
 		struct rnic_local *local;
 		struct rnicpair p;
 		int listener;
 
 		rnicpair_open(&p, &usual);
-		listener = rnic_meet_listen(with_lead(
-			engine_of(&p, 0), stream_of(&p, 0)->source.fd));
-		assert_true(listener >= 0);
-		meet_at(&p, 1, 0);
-		echo(&p, 0, 100, 1);
-		echo(&p, 1, 100, 1);
-		wait_until((rnic_cq_progress(p.side[1].scq),
-			    rnic_meet_take(listener, &local) == 0));
+		listener = take_initiator_end(&p, &local);
 		assert_int_equal(rnic_local_tx_begin(local, starts_at[i]), 0);
 		rnicpair_wait_state(&p.side[1], RNIC_QPS_ERROR);
 		rnic_local_free(local);
@@ -500,7 +524,6 @@ static void octets_on_tcp_end_the_connection(void **state)
 	struct rnicpair p;
 	int fd;
 
-	(void)state;
 	rnicpair_open(&p, &usual);
 	assert_true(change(&p));
 	s = &p.side[1];
@@ -708,14 +731,12 @@ static void peer_ends(enum step last, enum fate fate)
 
 static void notices_a_killed_peer_at_each_step(void **state)
 {
-	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_KILLED);
 }
 
 static void waits_for_a_stopped_peer_at_each_step(void **state)
 {
-	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_STOPPED);
 }
@@ -723,7 +744,6 @@ static void waits_for_a_stopped_peer_at_each_step(void **state)
 /* The process lives on, and the connection does not. */
 static void notices_a_peer_that_execs_at_each_step(void **state)
 {
-	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_EXECS);
 }
@@ -731,7 +751,6 @@ static void notices_a_peer_that_execs_at_each_step(void **state)
 /* A child that lives on keeps nothing of the connection open. */
 static void notices_a_peer_that_leaves_a_child_at_each_step(void **state)
 {
-	(void)state;
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_FORKS);
 }
@@ -785,7 +804,6 @@ static void needs_no_file_system(void **state)
 {
 	int code = 0;
 
-	(void)state;
 	must(mkdtemp(chroot_dir));
 	for (chroot_when = 0; chroot_when < CHROOTS && !code; chroot_when++)
 		code = in_child(meet_in_a_chroot);
@@ -836,7 +854,6 @@ static int with_few_descriptors(void)
 
 static void works_with_few_descriptors(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(with_few_descriptors), 0);
 }
 
@@ -857,6 +874,8 @@ int main(void)
 		cmocka_unit_test(changes_while_octets_move),
 		cmocka_unit_test(goes_back_while_nothing_moves),
 		cmocka_unit_test(loses_no_octet_on_the_way_back),
+		cmocka_unit_test(
+			reads_what_came_before_its_wake_socket_is_lost),
 		cmocka_unit_test(hostile_ring_ends_the_connection),
 		cmocka_unit_test(hostile_start_ends_the_connection),
 		cmocka_unit_test(octets_on_tcp_end_the_connection),
