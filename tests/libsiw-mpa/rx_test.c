@@ -658,6 +658,63 @@ static void faults_on_a_wrong_answer_to_the_rtr(void **state)
 	end_fini(&e);
 }
 
+/* Only the empty message that was agreed on is the RTR; others are reported. */
+static void takes_nothing_else_for_the_rtr(void **state)
+{
+#define REQUEST "4d504120494420526571204672616d6510020004"
+#define READ(len)                                                              \
+	"002e4141000000000000000100000001000000000000000100000000"             \
+	"00000000" len "00000001000000000000000000000000"
+	static const struct {
+		const char *name, *request, *fpdu;
+		uint8_t rtr;
+		enum smpa_event_type type; /* NONE: it is the RTR */
+	} rows[] = {
+		{ "Read", REQUEST "80084008", READ("00000000"), SMPA_RTR_READ,
+		  SMPA_EV_NONE },
+		{ "Read of octets", REQUEST "80084008", READ("00000010"),
+		  SMPA_RTR_READ, SMPA_EV_READ },
+		{ "Read in place of a Write", REQUEST "80088008",
+		  READ("00000000"), SMPA_RTR_WRITE, SMPA_EV_READ },
+		{ "Write", REQUEST "80088008", PEER_EMPTY_WRITE, SMPA_RTR_WRITE,
+		  SMPA_EV_NONE },
+		{ "Write of octets", REQUEST "80088008",
+		  "0012c1400000000100000000000000004142434400000000",
+		  SMPA_RTR_WRITE, SMPA_EV_MESSAGE },
+		{ "Write in place of a Read", REQUEST "80084008",
+		  PEER_EMPTY_WRITE, SMPA_RTR_READ, SMPA_EV_MESSAGE },
+		{ "Send", REQUEST "c0080008",
+		  "001241430000000000000000000000010000000000000000",
+		  SMPA_RTR_SEND, SMPA_EV_NONE },
+		{ "Send of octets", REQUEST "c0080008",
+		  "00164143000000000000000000000001000000004142434400000000",
+		  SMPA_RTR_SEND, SMPA_EV_MESSAGE },
+		{ "Send with Solicited Event", REQUEST "c0080008",
+		  "001241450000000000000000000000010000000000000000",
+		  SMPA_RTR_SEND, SMPA_EV_MESSAGE },
+	};
+#undef READ
+#undef REQUEST
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct smpa_options o = test_options(SMPA_RESPONDER);
+		enum smpa_event_type type = rows[i].type;
+		struct end e;
+
+		o.no_crc = true;
+		o.rtr = rows[i].rtr;
+		end_init(&e, &o);
+		end_establish(&e, rows[i].request);
+		e.event_cnt = 0;
+		end_feed_hex(&e, rows[i].fpdu);
+		assert_row(rows[i].name, !smpa_conn_tx_is_held(e.conn));
+		assert_row(rows[i].name, type == SMPA_EV_NONE
+						 ? e.event_cnt == 0
+						 : end_count(&e, type) == 1);
+		end_fini(&e);
+	}
+}
+
 /* CRC in use, long FPDUs: about one read each, and little copying. */
 static void collects_long_fpdus_with_few_reads(void **state)
 {
@@ -765,6 +822,7 @@ int main(void)
 		cmocka_unit_test(takes_fpdus_behind_the_reply),
 		cmocka_unit_test(reports_a_terminate_and_nothing_else),
 		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
+		cmocka_unit_test(takes_nothing_else_for_the_rtr),
 		cmocka_unit_test(collects_long_fpdus_with_few_reads),
 	};
 

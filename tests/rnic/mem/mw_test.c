@@ -408,6 +408,42 @@ static void type_2_is_for_one_peer(void **state)
 	}
 }
 
+/* Not even for a QP of the same device. */
+static void type_1_is_for_its_domain(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		uint8_t opcode = i ? USIW_WR_WRITE : USIW_WR_READ;
+		struct rnic_pd *pd, *other;
+		struct rnic_qp *qp[2];
+		uint32_t stag, events;
+		struct world w;
+
+		world_open(&w, LW | BINDABLE);
+		must(!rnic_pd_alloc(w.a->ctx, &other));
+		pd = w.a->pd;
+		w.a->pd = other;
+		qp[0] = rnicpair_qp_new(&w.p, 0);
+		w.a->pd = pd;
+		qp[1] = rnicpair_qp_new(&w.p, 1);
+		rnicpair_join(&w.p, qp[0], qp[1]);
+		stag = bind_ok(&w, w.mw[T1], 0, 64, RR | RW);
+		memset(w.a->buf, 0x11, 64);
+		memset(w.b->buf, 0x22, 64);
+		assert_int_equal(use_qp(&w, qp[1], opcode, stag, at(&w, 0), 64),
+				 USIW_WC_REM_ACCESS_ERR);
+		for (int k = 0; k < 64; k++) {
+			assert_int_equal(w.a->buf[k], 0x11);
+			assert_int_equal(w.b->buf[k], 0x22);
+		}
+		assert_int_equal(use(&w, opcode, stag, at(&w, 0), 64),
+				 USIW_WC_SUCCESS);
+		assert_int_equal(rnic_qp_destroy(qp[0], &events), 0);
+		assert_int_equal(rnic_qp_destroy(qp[1], &events), 0);
+		assert_int_equal(rnic_pd_free(other), 0);
+		world_close(&w);
+	}
+}
+
 /* ---- closing ---- */
 
 static void rebinding_takes_type_1_away(void **state)
@@ -756,6 +792,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_may_not_be_bound),
 		cmocka_unit_test(opens_what_it_covers_and_no_more),
 		cmocka_unit_test(is_no_lkey),
+		cmocka_unit_test(type_1_is_for_its_domain),
 		cmocka_unit_test(type_2_is_for_one_peer),
 		cmocka_unit_test(rebinding_takes_type_1_away),
 		cmocka_unit_test(is_closed_in_each_way),

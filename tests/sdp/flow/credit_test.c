@@ -215,15 +215,31 @@ static void refuses_wrong_numbers(void **state)
 	}
 }
 
-static void refuses_an_ack_that_goes_back(void **state)
+/* When one has come, another one is between that and what was sent last. */
+static void refuses_acks_that_cannot_follow(void **state)
 {
-	struct sdp_credit c = open_credit(10, 0);
+	static const struct {
+		const char *name;
+		uint32_t ack;
+		enum sdp_fault fault;
+	} rows[] = {
+		{ "the same", 2, SDP_FAULT_NONE },
+		{ "all that was sent", 3, SDP_FAULT_NONE },
+		{ "goes back", 1, SDP_FAULT_MSEQACK },
+		{ "goes back to nothing", 0, SDP_FAULT_MSEQACK },
+		{ "one more than was sent", 4, SDP_FAULT_MSEQACK },
+		{ "far ahead", 0x80000000, SDP_FAULT_MSEQACK },
+	};
 
-	for (int n = 0; n < 4; n++)
-		send_one(&c);
-	assert_int_equal(recv_one(&c, 0, 2, 10, 0), 0);
-	assert_int_equal(recv_one(&c, 1, 2, 10, 0), 0);
-	assert_int_equal(recv_one(&c, 2, 1, 10, 0), SDP_FAULT_MSEQACK);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdp_credit c = open_credit(10, 0);
+
+		for (int n = 0; n < 4; n++)
+			send_one(&c);
+		assert_int_equal(recv_one(&c, 0, 2, 10, 0), 0);
+		assert_row(rows[i].name, recv_one(&c, 1, rows[i].ack, 10, 0) ==
+						 rows[i].fault);
+	}
 }
 
 static void takes_zero_or_one_for_the_first(void **state)
@@ -279,7 +295,7 @@ int main(void)
 		cmocka_unit_test(is_due_when_the_peer_runs_low),
 		cmocka_unit_test(does_not_answer_updates_for_ever),
 		cmocka_unit_test(refuses_wrong_numbers),
-		cmocka_unit_test(refuses_an_ack_that_goes_back),
+		cmocka_unit_test(refuses_acks_that_cannot_follow),
 		cmocka_unit_test(takes_zero_or_one_for_the_first),
 		cmocka_unit_test(refuses_more_than_was_posted),
 		cmocka_unit_test(holds_the_acknowledgement_back),
