@@ -62,6 +62,8 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 	cq->fork_gen = rnic_fork_gen();
 	cq->ring = rnic_cq_ring(cq->rnic);
 	cq->cq.cqe = (int)cq->ring->depth;
+	cq->cq.handle = usiw_handle_next();
+	usiw_handle_add(&cq->handle, &cq->cq.handle);
 	*ret_cq = cq;
 	return 0;
 free_slots:
@@ -87,8 +89,10 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	void *slots;
-	int err;
+	int err = usiw_handle_check(&cq->handle, "resize_cq");
 
+	if (err)
+		return usiw_result_int(err);
 	if (usiw_is_forked(cq->fork_gen))
 		return usiw_result_int(-ENODEV);
 	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
@@ -119,8 +123,13 @@ int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 
+	/* Without the table, because programs arm often. */
+	if (ibcq->handle != cq->handle.number)
+		return usiw_result_int(-ENOENT);
 	if (usiw_is_forked(cq->fork_gen))
 		return usiw_result_int(-ENODEV);
+	if (!ibcq->channel)
+		return usiw_result_int(-EINVAL);
 	rnic_cq_arm(cq->rnic, solicited_only != 0);
 	return 0;
 }
@@ -140,8 +149,10 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	uint32_t comp_events, async_events;
-	int err;
+	int err = usiw_handle_check(&cq->handle, "destroy_cq");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(cq->fork_gen)) {
 		err = rnic_cq_destroy(cq->rnic, &comp_events, &async_events);
 		if (err)
@@ -154,6 +165,7 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 		if (cq->pd)
 			usiw_pd_put(cq->pd);
 	}
+	usiw_handle_remove(&cq->handle);
 	free(cq);
 	return 0;
 }

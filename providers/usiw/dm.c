@@ -44,19 +44,24 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 	dm->dm.context = context;
 	dm->dm.memcpy_to_dm = dm_write;
 	dm->dm.memcpy_from_dm = dm_read;
+	dm->dm.handle = usiw_handle_next();
+	usiw_handle_add(&dm->handle, &dm->dm.handle);
 	return &dm->dm;
 }
 
 int usiw_free_dm(struct ibv_dm *ibdm)
 {
 	struct usiw_dm *dm = usiw_dm(ibdm);
-	int err;
+	int err = usiw_handle_check(&dm->handle, "free_dm");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(dm->fork_gen)) {
 		err = rnic_dm_free(dm->rnic);
 		if (err)
 			return usiw_result_int(err);
 	}
+	usiw_handle_remove(&dm->handle);
 	free(dm);
 	return 0;
 }
@@ -74,6 +79,8 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	/* Memory of another provider does not have this structure. */
 	if (!err && ibdm->context != ibpd->context)
 		err = -EINVAL;
+	if (!err)
+		err = usiw_handle_check(&usiw_dm(ibdm)->handle, "reg_dm_mr");
 	if (!err && usiw_is_forked(usiw_dm(ibdm)->fork_gen))
 		err = -ENODEV;
 	if (!err)

@@ -86,6 +86,7 @@ struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 	mr->vmr.ibv_mr.addr = addr;
 	mr->vmr.ibv_mr.length = len;
 	mr_set_keys(mr);
+	usiw_handle_add(&mr->handle, &mr->vmr.ibv_mr.handle);
 	return &mr->vmr.ibv_mr;
 }
 
@@ -213,8 +214,10 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		.addr = addr,
 		.len = len,
 	};
-	int err = 0;
+	int err = usiw_handle_check(&mr->handle, "rereg_mr");
 
+	if (err)
+		return usiw_result_rereg(err);
 	if (usiw_is_forked(mr->fork_gen))
 		return usiw_result_rereg(-ENODEV);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
@@ -239,20 +242,24 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		mr->pd = usiw_pd(pd);
 	}
 	mr_set_keys(mr);
+	usiw_handle_renumber(&mr->handle);
 	return 0;
 }
 
 int usiw_dereg_mr(struct verbs_mr *vmr)
 {
 	struct usiw_mr *mr = usiw_mr(vmr);
-	int err;
+	int err = usiw_handle_check(&mr->handle, "dereg_mr");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(mr->fork_gen)) {
 		err = rnic_mr_dereg(mr->rnic);
 		if (err)
 			return usiw_result_int(err);
 		usiw_pd_put(mr->pd);
 	}
+	usiw_handle_remove(&mr->handle);
 	free(mr);
 	return 0;
 }

@@ -37,20 +37,24 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 	mw->mw.rkey = rnic_mw_stag(mw->rnic);
 	mw->mw.handle = mw->mw.rkey;
 	mw->mw.type = type;
+	usiw_handle_add(&mw->handle, &mw->mw.handle);
 	return &mw->mw;
 }
 
 int usiw_dealloc_mw(struct ibv_mw *ibmw)
 {
 	struct usiw_mw *mw = usiw_mw(ibmw);
-	int err;
+	int err = usiw_handle_check(&mw->handle, "dealloc_mw");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(mw->fork_gen)) {
 		err = rnic_mw_dealloc(mw->rnic);
 		if (err)
 			return usiw_result_int(err);
 		usiw_pd_put(mw->pd);
 	}
+	usiw_handle_remove(&mw->handle);
 	free(mw);
 	return 0;
 }

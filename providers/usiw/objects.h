@@ -12,6 +12,7 @@
 
 #include "../../rnic/rnic.h"
 #include "../../util/lock.h"
+#include "handle.h"
 #include "library.h"
 #include "verbs-abi.h"
 
@@ -36,12 +37,14 @@ struct usiw_context {
  * thread at a time uses them. */
 struct usiw_td {
 	struct ibv_td td;
+	struct usiw_handle handle;
 	uint32_t fork_gen;
 	_Atomic uint32_t user_cnt; /* parent domains */
 };
 
 struct usiw_pd {
 	struct ibv_pd pd;
+	struct usiw_handle handle;
 	struct rnic_pd *rnic;	   /* a parent domain's is that of its base */
 	uint32_t fork_gen;	   /* parent domain */
 	_Atomic uint32_t user_cnt; /* objects made on it */
@@ -58,6 +61,7 @@ struct usiw_pd {
 
 struct usiw_mr {
 	struct verbs_mr vmr;
+	struct usiw_handle handle;
 	struct rnic_mr *rnic;
 	uint32_t fork_gen;
 	struct usiw_pd *pd;
@@ -65,6 +69,7 @@ struct usiw_mr {
 
 struct usiw_mw {
 	struct ibv_mw mw;
+	struct usiw_handle handle;
 	struct rnic_mw *rnic;
 	uint32_t fork_gen;
 	struct usiw_pd *pd;
@@ -72,6 +77,7 @@ struct usiw_mw {
 
 struct usiw_dm {
 	struct ibv_dm dm;
+	struct usiw_handle handle;
 	struct rnic_dm *rnic;
 	uint32_t fork_gen;
 };
@@ -81,6 +87,7 @@ struct usiw_cq {
 		struct ibv_cq cq;
 		struct ibv_cq_ex cq_ex;
 	};
+	struct usiw_handle handle;
 	struct rnic_cq *rnic;
 	uint32_t fork_gen;
 	const struct usiw_ring *ring;
@@ -122,6 +129,7 @@ static inline void usiw_cq_unlock(struct usiw_cq *cq)
 
 struct usiw_srq {
 	struct ibv_srq srq;
+	struct usiw_handle handle;
 	struct rnic_srq *rnic;
 	uint32_t fork_gen;
 	uint32_t max_sge;
@@ -149,6 +157,7 @@ struct usiw_wr_batch {
 
 struct usiw_qp {
 	struct verbs_qp vqp;
+	struct usiw_handle handle;
 	struct rnic_qp *rnic;
 	uint32_t fork_gen;
 	bool is_single; /* of a thread domain: no locks */

@@ -30,6 +30,10 @@ void usiw_pd_put(struct usiw_pd *pd)
 
 int usiw_pd_enter(struct usiw_pd *pd)
 {
+	int err = usiw_handle_check(&pd->handle, "protection domain");
+
+	if (err)
+		return err;
 	if (pd->base)
 		return usiw_is_forked(pd->fork_gen) ? -ENODEV : 0;
 	return rnic_pd_enter(pd->rnic, &pd->user_cnt);
@@ -59,6 +63,8 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 		return usiw_result_null(err);
 	}
 	pd->pd.context = context;
+	pd->pd.handle = usiw_handle_next();
+	usiw_handle_add(&pd->handle, &pd->pd.handle);
 	return &pd->pd;
 }
 
@@ -81,12 +87,15 @@ static int pd_close(struct usiw_pd *pd)
 int usiw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err = 0;
+	int err = usiw_handle_check(&pd->handle, "dealloc_pd");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!pd_is_forked(pd))
 		err = pd_close(pd);
 	if (err)
 		return usiw_result_int(err);
+	usiw_handle_remove(&pd->handle);
 	free(pd);
 	return 0;
 }
@@ -108,17 +117,22 @@ struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 		return usiw_result_null(-ENOMEM);
 	td->td.context = context;
 	td->fork_gen = rnic_fork_gen();
+	usiw_handle_add(&td->handle, NULL);
 	return &td->td;
 }
 
 int usiw_dealloc_td(struct ibv_td *ibtd)
 {
 	struct usiw_td *td = usiw_td(ibtd);
+	int err = usiw_handle_check(&td->handle, "dealloc_td");
 
+	if (err)
+		return usiw_result_int(err);
 	/* acquire: pairs with the release in pd_close() */
 	if (!usiw_is_forked(td->fork_gen) &&
 	    atomic_load_explicit(&td->user_cnt, memory_order_acquire))
 		return usiw_result_int(-EBUSY);
+	usiw_handle_remove(&td->handle);
 	free(td);
 	return 0;
 }
@@ -205,6 +219,9 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 		return usiw_result_null(err);
 	base = usiw_pd(attr->pd);
 	err = usiw_pd_enter(base);
+	if (!err && attr->td)
+		err = usiw_handle_check(&usiw_td(attr->td)->handle,
+					"alloc_parent_domain");
 	if (!err && attr->td && usiw_is_forked(usiw_td(attr->td)->fork_gen))
 		err = -ENODEV;
 	if (err)
@@ -224,5 +241,7 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 		atomic_fetch_add_explicit(&pd->td->user_cnt, 1,
 					  memory_order_relaxed);
 	}
+	pd->pd.handle = usiw_handle_next();
+	usiw_handle_add(&pd->handle, &pd->pd.handle);
 	return &pd->pd;
 }

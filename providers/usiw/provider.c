@@ -151,6 +151,6 @@ const struct verbs_device_ops usiw_device_ops = {
 /* With an unknown library the program runs without usiw devices. */
 static __attribute__((constructor)) void provider_register(void)
 {
-	if (usiw_library_find() == 0)
+	if (usiw_library_find() == 0 && usiw_handle_init() == 0)
 		usiw_library.fn.register_driver(&usiw_device_ops);
 }

@@ -190,6 +190,15 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	if (err)
 		return err;
 	err = qp_init_attr_check(ibpd, attr);
+	if (!err)
+		err = usiw_handle_check(&usiw_cq(attr->send_cq)->handle,
+					"create_qp, send_cq");
+	if (!err)
+		err = usiw_handle_check(&usiw_cq(attr->recv_cq)->handle,
+					"create_qp, recv_cq");
+	if (!err && attr->srq)
+		err = usiw_handle_check(&usiw_srq(attr->srq)->handle,
+					"create_qp, srq");
 	if (err)
 		return err;
 	if (usiw_is_forked(usiw_cq(attr->send_cq)->fork_gen) ||
@@ -212,6 +221,7 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	qp->pd = pd;
 	usiw_pd_get(pd);
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
+	usiw_handle_add(&qp->handle, &qp->vqp.qp.handle);
 	attr->cap = qp->cap;
 	*ret_qp = qp;
 	return 0;
@@ -548,8 +558,10 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	enum qp_move move = MOVE_NONE;
 	enum rnic_qp_state state;
-	int err;
+	int err = usiw_handle_check(&qp->handle, "modify_qp");
 
+	if (err)
+		return usiw_result_int(err);
 	if (usiw_is_forked(qp->fork_gen))
 		return usiw_result_int(-ENODEV);
 	state = rnic_qp_state(qp->rnic);
@@ -644,9 +656,11 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	struct ibv_port_attr port;
 	struct rnic_qp_attr rnic;
-	int err;
+	int err = usiw_handle_check(&qp->handle, "query_qp");
 
 	(void)attr_mask; /* a minimum: all attributes are filled in */
+	if (err)
+		return usiw_result_int(err);
 	if (usiw_is_forked(qp->fork_gen))
 		return usiw_result_int(-ENODEV);
 	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
@@ -686,8 +700,10 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	uint32_t async_events;
-	int err;
+	int err = usiw_handle_check(&qp->handle, "destroy_qp");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(qp->fork_gen)) {
 		rnic_qp_retire(qp->rnic);
 		qp_clean_cqs(ibqp);
@@ -700,6 +716,7 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 		qp_slots_free(qp->pd, qp);
 		usiw_pd_put(qp->pd);
 	}
+	usiw_handle_remove(&qp->handle);
 	free(qp);
 	return 0;
 }

@@ -59,6 +59,8 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	srq->ring = rnic_srq_ring(srq->rnic);
 	attr->max_wr = opt.max_wr;
 	attr->max_sge = opt.max_sge;
+	srq->srq.handle = usiw_handle_next();
+	usiw_handle_add(&srq->handle, &srq->srq.handle);
 	*ret_srq = srq;
 	return 0;
 free_slots:
@@ -158,8 +160,10 @@ int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		    int attr_mask)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
-	int err;
+	int err = usiw_handle_check(&srq->handle, "modify_srq");
 
+	if (err)
+		return usiw_result_int(err);
 	if (usiw_is_forked(srq->fork_gen))
 		return usiw_result_int(-ENODEV);
 	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
@@ -176,7 +180,10 @@ int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	struct rnic_srq_options opt;
+	int err = usiw_handle_check(&srq->handle, "query_srq");
 
+	if (err)
+		return usiw_result_int(err);
 	if (usiw_is_forked(srq->fork_gen))
 		return usiw_result_int(-ENODEV);
 	rnic_srq_query(srq->rnic, &opt);
@@ -191,8 +198,10 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	uint32_t async_events;
-	int err;
+	int err = usiw_handle_check(&srq->handle, "destroy_srq");
 
+	if (err)
+		return usiw_result_int(err);
 	if (!usiw_is_forked(srq->fork_gen)) {
 		err = rnic_srq_destroy(srq->rnic, &async_events);
 		if (err)
@@ -202,6 +211,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 		usiw_pd_slots_free(srq->pd, srq->slots, USIWDV_RES_SRQ);
 		usiw_pd_put(srq->pd);
 	}
+	usiw_handle_remove(&srq->handle);
 	free(srq);
 	return 0;
 }

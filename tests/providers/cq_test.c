@@ -93,11 +93,19 @@ static void resizing_tells_the_new_size(void **state)
 static void arming_tells_solicited_apart(void **state)
 {
 	struct fake_world *w = *state;
+	struct ibv_comp_channel chan = { .context = w->context,
+					 .fd = FAKE_CHAN_FD };
+	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, &chan, 0);
 
-	assert_int_equal(ibv_req_notify_cq(w->cq, 0), 0);
+	assert_non_null(cq);
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
 	assert_false(fake.is_solicited_only);
-	assert_int_equal(ibv_req_notify_cq(w->cq, 1), 0);
+	assert_int_equal(ibv_req_notify_cq(cq, 1), 0);
 	assert_true(fake.is_solicited_only);
+	assert_int_equal(fake.arm_cnt, 2);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	/* No event can come. */
+	assert_int_equal(ibv_req_notify_cq(w->cq, 0), EINVAL);
 	assert_int_equal(fake.arm_cnt, 2);
 }
 
