@@ -47,16 +47,21 @@ def gid_index(test, net, end, address):
     raise Failure(f"{DEVICE[end]} has no GID {wanted}")
 
 
-def hand_pair(net, personas, program, addresses, gid_option, options, octets):
-    """Programs that exchange GIDs, or, without addresses, LIDs."""
-    name = " ".join([program, *options, *personas.values()])
+def hand_pair(net, personas, program, addresses, gid_option, options, octets,
+              device=DEVICE):
+    """Programs that exchange GIDs, or, without addresses, what they choose
+    themselves; without device they take the first one."""
+    name = " ".join([program, *options, *personas.values()] +
+                    ["first device"] * (not device))
     with Test(f"{name} {addresses and addresses['server']}") as test:
         before = test.counters.sum()
         port = harness.free_port()
         command = {}
         for end in DEVICE:
             harness.PERSONA[:] = ["--persona", personas[end]]
-            command[end] = [program, "-d", DEVICE[end], "-p", port, *options]
+            command[end] = [program, "-p", port, *options]
+            if device:
+                command[end] += ["-d", device[end]]
             if addresses:
                 command[end] += [gid_option,
                                  gid_index(test, net, end, addresses[end])]
@@ -83,6 +88,10 @@ def by_hand():
                           ["-n", "200", "-e"], 2 * 200 * 4096)
             if server != client:
                 continue
+            hand_pair(net, personas, "ibv_rc_pingpong", None, "-g",
+                      ["-n", "200"], 2 * 200 * 4096, device=None)
+            hand_pair(net, personas, "ib_write_bw", None, "-x",
+                      ["-s", "65536", "-n", "200"], 200 << 16, device=None)
             for addresses in (ADDRESS, ADDRESS6):
                 hand_pair(net, personas, "ibv_srq_pingpong", addresses, "-g",
                           ["-n", "200"], 2 * 200 * 4096)
