@@ -106,9 +106,9 @@ def connections(text):
 
 
 def memory(text):
-    found = re.search(rf"({NUMBER}) KiB per queue pair, and ({NUMBER}) KiB",
+    """Earlier builds tell the rings' part separately."""
+    found = re.search(rf"({NUMBER}) KiB per queue pair(?:, and ({NUMBER}) KiB)?",
                       text)
     if not found:
         return {}
-    return {"KiB": float(found.group(1)), "KiB of rings":
-            float(found.group(2))}
+    return {"KiB": float(found.group(1)) + float(found.group(2) or 0)}

@@ -368,9 +368,9 @@ def costs():
                   usiw("connect", DEFAULT, how=how) +
                   peer("TCP", "connect", how="tcp"), ("1/s",))
     yield Row("memory", "cost",
-              "memory of an idle QP with queues of 128, beyond its rings",
+              "memory of an idle QP with queues of 128",
               "KiB", LESS, usiw("memory", DEFAULT, pairs=1000),
-              ("KiB", "KiB of rings"), rounds=1)
+              ("KiB",), rounds=1)
 
 
 # ---- stream sockets ----------------------------------------------------------------
