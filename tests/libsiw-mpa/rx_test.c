@@ -136,7 +136,7 @@ static void places_long_payload_directly(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(hdrs); i++) {
 		size_t len = 40001, hdr = 2 + strlen(hdrs[i]) / 2, size;
-		struct iovec iov[33], s[3];
+		struct iovec iov[33], s[3], many[SMPA_IOV_MAX + 1] = { 0 };
 		struct smpa_event ev;
 		struct end e;
 
@@ -156,6 +156,10 @@ static void places_long_payload_directly(void **state)
 		s[2] = (struct iovec){ sink + 20050, len - 20050 - 1 };
 		assert_int_equal(smpa_conn_sink(e.conn, s, 3), -EINVAL);
 		s[2].iov_len++;
+		many[SMPA_IOV_MAX] = (struct iovec){ sink, len };
+		assert_int_equal(smpa_conn_sink(e.conn, many, SMPA_IOV_MAX + 1),
+				 -EINVAL);
+		assert_int_equal(smpa_conn_sink(e.conn, s, -1), -EINVAL);
 		assert_int_equal(smpa_conn_sink(e.conn, s, 3), 0);
 		assert_int_equal(smpa_conn_sink(e.conn, s, 3), -EINVAL);
 		assert_true(smpa_conn_uses(e.conn, sink + len - 1, 1));
@@ -513,17 +517,29 @@ static void tells_a_clean_end_from_a_cut_one(void **state)
 	end_fini(&e);
 }
 
-/* C-14: after a marker of zeros alone the end is clean, inside it is not. */
+/* C-14: after a marker of zeros alone the end is clean, inside it is not, and
+ * neither is it after a marker that points into an FPDU. */
 static void takes_a_lone_marker_for_a_boundary(void **state)
 {
 	/* ULPDU_Length at 4: an empty Write of 20 octets, then one that ends at
 	 * 512: 4 + 20 + 488 */
 	static uint8_t fpdu[600];
+	static const struct {
+		uint8_t octets[5];
+		size_t len;
+		bool is_clean;
+	} tails[] = {
+		{ { 0 }, 0, true },	      { { 0 }, 1, false },
+		{ { 0 }, 2, false },	      { { 0 }, 3, false },
+		{ { 0 }, 4, true },	      { { 0 }, 5, false },
+		{ { 0, 0, 0, 3 }, 4, true }, /* MPA-44 */
+		{ { 0, 0, 0, 4 }, 4, false }, { { 0, 0, 1, 0 }, 4, false },
+	};
 	size_t size;
 
-	for (size_t cut = 0; cut <= 5; cut++) {
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
-		bool is_clean = cut == 0 || cut == 4;
+		bool is_clean = tails[i].is_clean;
 		struct end e;
 
 		o.no_crc = true;
@@ -536,7 +552,7 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 		size = plain_fpdu(fpdu, WRITE_HDR, 488 - 20);
 		assert_int_equal(size, 488);
 		end_feed(&e, fpdu, size);
-		end_feed(&e, (const uint8_t *)"\0\0\0\0\0", cut);
+		end_feed(&e, tails[i].octets, tails[i].len);
 		end_feed_eof(&e);
 		assert_int_equal(end_count(&e, SMPA_EV_MESSAGE), 2);
 		assert_int_equal(end_count(&e, SMPA_EV_CLOSED), is_clean);
@@ -633,6 +649,39 @@ static void reports_a_terminate_and_nothing_else(void **state)
 	assert_int_equal(ev->term.read.src_to, 0x2000);
 	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EPIPE);
 	assert_int_equal(smpa_conn_tx_pending(e.conn), 0);
+	end_fini(&e);
+}
+
+/* How many requests are behind the one that the peer refuses; the last of them
+ * waits for room in staging. */
+static void counts_the_requests_behind_the_refused_one(void **state)
+{
+	static const char hex[] =
+		"00464147000000000000000200000001000000000100e000002e4141"
+		"00000000000000010000000100000000010203040000000000001000"
+		"00001000deadbeef000000000000200000000000";
+	const uint32_t refused = 3;
+	struct smpa_options o = test_options(SMPA_INITIATOR);
+	struct smpa_msg read = { .opcode = SMPA_OP_READ_REQUEST };
+	const struct smpa_event *ev;
+	uint8_t term[80];
+	uint32_t cnt = 0;
+	struct end e;
+
+	o.rev = 1;
+	o.no_crc = true;
+	end_init(&e, &o);
+	end_establish(&e, PEER_REPLY_PLAIN);
+	while (smpa_conn_submit(e.conn, &read) == 0)
+		cnt++;
+	assert_true(cnt > refused);
+	assert_int_equal(test_unhex(hex, term, sizeof(term)), 76);
+	term[39] = refused; /* the MSN of its DDP header */
+	end_feed(&e, term, 76);
+	ev = end_event(&e, SMPA_EV_TERMINATE, 0);
+	assert_non_null(ev);
+	assert_int_equal(ev->term.msn, refused);
+	assert_int_equal(ev->term.behind, cnt - refused);
 	end_fini(&e);
 }
 
@@ -821,6 +870,7 @@ int main(void)
 		cmocka_unit_test(refuses_octets_that_come_too_early),
 		cmocka_unit_test(takes_fpdus_behind_the_reply),
 		cmocka_unit_test(reports_a_terminate_and_nothing_else),
+		cmocka_unit_test(counts_the_requests_behind_the_refused_one),
 		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
 		cmocka_unit_test(takes_nothing_else_for_the_rtr),
 		cmocka_unit_test(collects_long_fpdus_with_few_reads),

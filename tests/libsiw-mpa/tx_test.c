@@ -273,6 +273,69 @@ static void sends_what_it_has_hashed(void **state)
 	free(source);
 }
 
+/* What TCP accepts of one tx_prepare goes to the peer. */
+static void take(struct pair *p, size_t max)
+{
+	static uint8_t part[1u << 20];
+	const struct iovec *iov;
+	int cnt = smpa_conn_tx_prepare(p->a.conn, &iov);
+	size_t len = 0;
+
+	for (int i = 0; i < cnt && len < max; i++) {
+		size_t piece = iov[i].iov_len < max - len ? iov[i].iov_len
+							  : max - len;
+
+		memcpy(part + len, iov[i].iov_base, piece);
+		len += piece;
+	}
+	assert_int_equal(smpa_conn_tx_commit(p->a.conn, len), 0);
+	end_feed(&p->b, part, len);
+	end_pull(&p->a);
+}
+
+/* TCP never accepts all: what is left of staging moves to its front, and what
+ * lies in place between stays where it is. */
+static void moves_staging_around_payload_in_place(void **state)
+{
+	const uint32_t long_len = 3000, short_len = 500;
+	static uint8_t source[200 * 3000];
+	struct smpa_options a = test_options(SMPA_INITIATOR);
+	struct smpa_options b = test_options(SMPA_RESPONDER);
+	struct pair p;
+
+	test_fill(source, sizeof(source), 3);
+	a.no_crc = b.no_crc = true;
+	a.rtr = SMPA_RTR_WRITE;
+	a.copy_max = 1000;
+	pair_init(&p, &a, &b);
+	pair_start(&p);
+	for (uint32_t i = 0; i < 3000; i++) {
+		bool is_long = i % 15 == 0;
+		uint32_t len = is_long ? long_len : short_len;
+		uint32_t at = i / 15 * long_len;
+		struct iovec v = { source + at, len };
+		struct smpa_msg msg = { .opcode = is_long ? SMPA_OP_WRITE
+							  : SMPA_OP_SEND,
+					.iov = &v,
+					.iovcnt = 1,
+					.len = len,
+					.stag = 0,
+					.to = at };
+
+		/* All but a few kilobytes, each time elsewhere in an FPDU. */
+		while (smpa_conn_submit(p.a.conn, &msg) == -EAGAIN)
+			take(&p, smpa_conn_tx_pending(p.a.conn) - 9000 - i);
+	}
+	while (smpa_conn_tx_pending(p.a.conn))
+		take(&p, SIZE_MAX);
+	assert_int_equal(end_count(&p.b, SMPA_EV_FAULT), 0);
+	assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 3000);
+	assert_memory_equal(p.b.mem, source, sizeof(source));
+	assert_int_equal(smpa_conn_counters(p.a.conn)->tx_inplace,
+			 sizeof(source));
+	pair_fini(&p);
+}
+
 /* DDP-26, U-2: 2048 octets, MULPDU 1500; then another MULPDU. */
 static void cuts_messages_at_mulpdu(void **state)
 {
@@ -502,6 +565,7 @@ int main(void)
 		cmocka_unit_test(sends_long_payload_in_place),
 		cmocka_unit_test(uses_what_it_sends_in_place_only),
 		cmocka_unit_test(sends_what_it_has_hashed),
+		cmocka_unit_test(moves_staging_around_payload_in_place),
 		cmocka_unit_test(cuts_messages_at_mulpdu),
 		cmocka_unit_test(keeps_quiet_when_asked),
 		cmocka_unit_test(submit_fails_until_tcp_accepts_octets),
