@@ -212,16 +212,41 @@ static void wakes_only_a_sleeper(void **state)
 	assert_int_equal(get_len(b, 100), -EAGAIN);
 }
 
+/* A short message leaves the wake-up to the caller.  A long one does not: it is
+ * read while it is written. */
+static void a_short_message_wakes_later(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	a->wakes_later = true;
+	assert_int_equal(put_len(a, 16384), 16384);
+	assert_true(a->is_wake_due);
+	assert_int_equal(wake_cnt(b), 0);
+	rnic_local_wake(a);
+	assert_int_equal(wake_cnt(b), 1);
+	assert_true(rnic_local_woken(b));
+	assert_int_equal(get_len(b, 100000), 16384);
+	assert_true(rnic_local_sleep(b, true, false));
+	assert_int_equal(put_len(a, 16385), 16385);
+	assert_false(a->is_wake_due);
+	assert_int_equal(wake_cnt(b), 1);
+}
+
 static void does_not_sleep_over_octets(void **state)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
 
 	assert_int_equal(put(a, "one"), 3);
+	assert_true(rnic_local_woken(b));
 	assert_false(rnic_local_sleep(b, true, false));
+	/* It is awake, and nobody wakes it. */
+	assert_int_equal(put(a, "two"), 3);
+	assert_int_equal(wake_cnt(b), 0);
 	/* Not wanted: it does. */
 	assert_true(rnic_local_sleep(b, false, false));
-	assert_int_equal(get_len(b, 100), 3);
+	assert_int_equal(get_len(b, 100), 6);
 	assert_true(rnic_local_sleep(b, true, false));
 }
 
@@ -483,6 +508,7 @@ int main(void)
 		FRESH_TEST(begins_and_leaves_where_the_reader_leaves),
 		FRESH_TEST(refuses_a_wrong_start),
 		ENDS_TEST(wakes_only_a_sleeper),
+		ENDS_TEST(a_short_message_wakes_later),
 		ENDS_TEST(does_not_sleep_over_octets),
 		ENDS_TEST(wakes_a_writer_that_waits),
 		ENDS_TEST(throws_away),
