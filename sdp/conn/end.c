@@ -144,12 +144,12 @@ void sdp_conn_llp_down(struct sdp_conn *conn, uint64_t now)
 /* ---- time ---- */
 
 /* SDP-160: both ends have data to send, and each waits until the other
- * reads. */
+ * reads.  A receive that is posted disarms the timer. */
 static void break_deadlock(struct sdp_conn *conn)
 {
 	sdp_conn_disarm(conn, SDP_TIMER_DEADLOCK);
 	if (sdp_conn_is_open(conn) && sdp_sink_head(&conn->sink) &&
-	    !conn->recv_cnt && conn->source.src_cnt)
+	    conn->source.src_cnt)
 		conn->due.send_sm = true;
 }
 

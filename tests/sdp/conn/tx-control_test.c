@@ -290,6 +290,36 @@ static void follows_hints(void **state)
 	script_fini(&s);
 }
 
+/* Figure 31: a peer that never reads, and one that does so in between. */
+static void leaves_combined_when_nothing_is_read(void **state)
+{
+	for (int reads = 0; reads < 2; reads++) {
+		struct sdp_options opt = script_options(SDP_CONNECTING);
+		struct sdp_msg done = { .mid = SDP_MID_RDMA_RD_COMPL,
+					.compl_len = 984 };
+		struct script s;
+		int cnt = 0;
+
+		opt.has_manual_mode = false;
+		script_open(&s, &opt, 64);
+		for (uint64_t i = 1; i <= SDP_SEND_SM_STREAK; i++) {
+			script_send(&s, i, 1000, SDP_BUF_RDMA);
+			assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
+			if (reads && i == 2)
+				script_recv(&s, done);
+			else
+				script_plain(&s, SDP_MID_SEND_SM);
+			for (int mid; (mid = script_mid(&s)) != -1;)
+				cnt += mid == SDP_MID_MODE_CHANGE;
+			script_done(&s);
+		}
+		assert_int_equal(cnt, !reads);
+		assert_int_equal(sdp_conn_send_mode(s.conn),
+				 reads ? SDP_MODE_COMBINED : SDP_MODE_BUFFERED);
+		script_fini(&s);
+	}
+}
+
 /* T42, SDP-128, SDP-135 */
 static void grows_its_receives(void **state)
 {
@@ -375,6 +405,7 @@ int main(void)
 		SCRIPT_TEST(gives_up_a_cancel),
 		SCRIPT_TEST(sends_the_four_mode_changes),
 		cmocka_unit_test(follows_hints),
+		cmocka_unit_test(leaves_combined_when_nothing_is_read),
 		SCRIPT_TEST(grows_its_receives),
 		SCRIPT_TEST(limits_itself_when_it_asks_for_less),
 		SCRIPT_TEST(updates_credit_of_a_one_way_stream),
