@@ -158,7 +158,7 @@ static int show_gid(const struct rnic_device_attr *attr,
 
 /*
  * For an unused index the kernel fails with EINVAL.  libibverbs reads that as
- * "type v1", and ENOENT as a failure.  A CA's GIDs are IP addresses that can be
+ * "type v1", and ENOENT as a failure.  GIDs are IP addresses that can be
  * routed, as programs that look for "RoCE v2" expect.  Some accept no other
  * type.
  */
@@ -167,9 +167,7 @@ static int show_gid_type(const struct rnic_device_attr *attr,
 {
 	if (!gid_is_there(attr, node->idx))
 		return -EINVAL;
-	return snprintf(buf, size,
-			attr->persona == RNIC_PERSONA_CA ? "RoCE v2\n"
-							 : "IB/RoCE v1\n");
+	return snprintf(buf, size, "RoCE v2\n");
 }
 
 static int show_gid_ndev(const struct rnic_device_attr *attr,

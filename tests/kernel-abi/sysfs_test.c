@@ -49,9 +49,9 @@ static const struct content {
 	{ IBDOWN "/ports/1/gids/0", GID "ffff:c000:0207\n" },
 	{ IBDOWN "/ports/1/gids/1",
 	  "fe80:0000:0000:0000:0000:0000:0000:0007\n" },
-	{ IBDEV "/ports/1/gid_attrs/types/0", "IB/RoCE v1\n" },
+	{ IBDEV "/ports/1/gid_attrs/types/0", "RoCE v2\n" },
 	{ IBDEV "/ports/1/gid_attrs/types/1", NULL },
-	{ IBDOWN "/ports/1/gid_attrs/types/1", "IB/RoCE v1\n" },
+	{ IBDOWN "/ports/1/gid_attrs/types/1", "RoCE v2\n" },
 	{ IBDOWN "/ports/1/gid_attrs/ndevs/1", "down0\n" },
 	{ IBDOWN "/ports/1/gid_attrs/ndevs/2", NULL },
 	{ IBDEV "/ports/1/counters/port_xmit_data", "32\n" },
@@ -79,9 +79,6 @@ static const struct content ca_contents[] = {
 	{ IBDEV "/node_type", "1: CA\n" },
 	{ IBDEV "/ports/1/link_layer", "Ethernet\n" },
 	{ IBDEV "/ports/1/pkeys/0", "0xffff\n" },
-	{ IBDEV "/ports/1/gid_attrs/types/0", "RoCE v2\n" },
-	{ IBDEV "/ports/1/gid_attrs/types/1", NULL },
-	{ IBDOWN "/ports/1/gid_attrs/types/1", "RoCE v2\n" },
 };
 
 static void contents_check(const struct content *list, size_t cnt)
