@@ -26,10 +26,15 @@ enum link_speed {
 /* Completions are stamped in ns, by a counter of 64 bits. */
 #define CLOCK_KHZ 1000000u
 
+/*
+ * MEM_MGT_EXTENSIONS: Sends that invalidate, and local invalidation.  Of what
+ * the flag says, registration by a work request is for kernels only.  SPDK asks
+ * for it before it invalidates.
+ */
 #define DEVICE_CAPS                                                            \
 	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |            \
 	 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |                       \
-	 IBV_DEVICE_MEM_WINDOW_TYPE_2B)
+	 IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS)
 
 /* Number of reads that all QPs together may have to answer. */
 static int reads_total(const struct rnic_limits *limits)

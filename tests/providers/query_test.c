@@ -40,7 +40,7 @@ static void device_attributes_are_the_limits(void **state)
 	assert_int_equal(a.atomic_cap, IBV_ATOMIC_GLOB);
 	assert_int_equal(a.max_mw, 1005);
 	assert_int_equal(a.max_ah, 0);
-	assert_int_equal(a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS, 0);
+	assert_true(a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS);
 	assert_true(a.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
 	assert_true(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 }
