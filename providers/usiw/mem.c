@@ -220,6 +220,8 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		return usiw_result_rereg(err);
 	if (usiw_is_forked(mr->fork_gen))
 		return usiw_result_rereg(-ENODEV);
+	if (mr->map)
+		return usiw_result_rereg(-EOPNOTSUPP);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		if (!pd || pd->context != vmr->ibv_mr.context)
 			return usiw_result_rereg(-EINVAL);
@@ -259,6 +261,7 @@ int usiw_dereg_mr(struct verbs_mr *vmr)
 			return usiw_result_int(err);
 		usiw_pd_put(mr->pd);
 	}
+	usiw_dmabuf_unmap(mr);
 	usiw_handle_remove(&mr->handle);
 	free(mr);
 	return 0;

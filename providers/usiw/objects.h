@@ -65,6 +65,8 @@ struct usiw_mr {
 	struct rnic_mr *rnic;
 	uint32_t fork_gen;
 	struct usiw_pd *pd;
+	void *map; /* of a dma-buf; NULL: none */
+	size_t map_len;
 };
 
 struct usiw_mw {
@@ -280,6 +282,9 @@ int usiw_mr_access(unsigned int access, uint32_t *ret_access);
 /* Fills in the region for libibverbs after @mr->rnic was registered. */
 struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
 			    size_t len, int access);
+
+/* Removes the region's mapping of a dma-buf, if it has one. */
+void usiw_dmabuf_unmap(const struct usiw_mr *mr);
 
 /* True if the object was made before the last fork of this process. */
 static inline bool usiw_is_forked(uint32_t fork_gen)

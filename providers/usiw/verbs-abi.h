@@ -106,7 +106,9 @@ struct verbs_device {
 /* The part that ibv_dereg_mr() and ibv_rereg_mr() read beside struct ibv_mr. */
 enum verbs_mr_type {
 	VERBS_MR_TYPE_MR = 0,
-	VERBS_MR_TYPE_NULL_MR = 1, /* cannot be registered anew */
+	/* these cannot be registered anew */
+	VERBS_MR_TYPE_NULL_MR = 1,
+	VERBS_MR_TYPE_DMABUF_MR = 3,
 };
 
 struct verbs_mr {

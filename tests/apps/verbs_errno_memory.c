@@ -260,10 +260,12 @@ static void import(void)
 	CALLED_BY_LIBRARY(unimport_pd); /* there are none to pass */
 	CALLED_BY_LIBRARY(unimport_mr);
 	CALLED_BY_LIBRARY(unimport_dm);
-	NULLS(reg_dmabuf_mr, EOPNOTSUPP,
+	/* no dma-buf, and no descriptor, as programs ask for support */
+	NULLS(reg_dmabuf_mr, EINVAL,
 	      ibv_reg_dmabuf_mr(w.pd, 0, 4096, 0, null, 1));
-	NULLS(reg_dmabuf_mr, EOPNOTSUPP,
+	NULLS(reg_dmabuf_mr, EBADF,
 	      ibv_reg_dmabuf_mr(w.pd, 0, 4096, 0, -1, none));
+	NULLS(reg_dmabuf_mr, EBADF, ibv_reg_dmabuf_mr(w.pd, 0, 0, 0, -1, none));
 	close(null);
 }
 

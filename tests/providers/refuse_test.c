@@ -200,7 +200,6 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_PTR(ibv_import_pd(w->context, 1));
 	REFUSES_PTR(ibv_import_mr(w->pd, 1));
 	REFUSES_PTR(ibv_import_dm(w->context, 1));
-	REFUSES_PTR(ibv_reg_dmabuf_mr(w->pd, 0, 64, 0, 0, 0));
 	REFUSES_PTR(usiw_context_ops.open_xrcd(w->context, NULL));
 	REFUSES_PTR(usiw_context_ops.open_qp(w->context, NULL));
 
