@@ -145,6 +145,42 @@ static void goes_on_between_carriers(void **state)
 	script_fini(&s);
 }
 
+/* A SinkAvailCancel waits for the Write, whose completion needs credit that the
+ * old carrier does not give any more.  The next one begins without a cancel. */
+static void writes_on_behind_a_cancel_of_the_old_carrier(void **state)
+{
+	struct sdp_msg avail = { .mid = SDP_MID_SINK_AVAIL };
+	struct script *s = *state;
+	struct sdp_event ev;
+
+	avail.avail.len = 1000;
+	for (int carrier = 0; carrier < 2; carrier++) {
+		assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_PIPELINED),
+				 0);
+		assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
+		script_recv(s, avail);
+		script_send(s, (uint64_t)carrier, 1000, SDP_BUF_RDMA);
+		assert_int_equal(script_work(s), SDP_WORK_WRITE);
+		if (carrier == 1)
+			break;
+		script_plain(s, SDP_MID_SINK_AVAIL_CANCEL);
+		s->bufs = 3;
+		script_plain(s, SDP_MID_SUSP_COMM);
+		assert_int_equal(sdp_conn_credit(s->conn), 2);
+		assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM_ACK);
+		script_done(s);
+		assert_true(script_event(s, SDP_EV_SUSPENDED, &ev));
+		assert_int_equal(sdp_conn_cancel_send(s->conn, 0, 0), 0);
+		assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
+		sdp_conn_llp_down(s->conn, 0);
+		s->bufs = 16;
+		assert_int_equal(
+			sdp_conn_move(s->conn, SDP_CONNECTING, SDP_CM_PRIV, 0),
+			0);
+		carry_hello_ack(s);
+	}
+}
+
 /* No advertisement is left, so a cancel does not wait. */
 static void cancels_between_carriers(void **state)
 {
@@ -344,6 +380,7 @@ int main(void)
 		SCRIPT_TEST(answers_a_move),
 		cmocka_unit_test(moves_and_resolves_crossing_by_role),
 		cmocka_unit_test(goes_on_between_carriers),
+		SCRIPT_TEST(writes_on_behind_a_cancel_of_the_old_carrier),
 		cmocka_unit_test(cancels_between_carriers),
 		cmocka_unit_test(gives_credit_for_the_answer),
 		cmocka_unit_test(gives_up_without_an_answer),

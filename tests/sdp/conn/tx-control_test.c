@@ -302,7 +302,8 @@ static void leaves_combined_when_nothing_is_read(void **state)
 
 		opt.has_manual_mode = false;
 		script_open(&s, &opt, 64);
-		for (uint64_t i = 1; i <= SDP_SEND_SM_STREAK; i++) {
+		for (uint64_t i = 1; i <= SDP_SEND_SM_STREAK + (uint64_t)reads;
+		     i++) {
 			script_send(&s, i, 1000, SDP_BUF_RDMA);
 			assert_int_equal(script_mid(&s), SDP_MID_SRC_AVAIL);
 			if (reads && i == 2)

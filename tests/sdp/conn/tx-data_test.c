@@ -305,6 +305,23 @@ static void sends_a_transaction(void **state)
 	assert_int_equal(script_mid(s), -1);
 }
 
+/* Also behind an urgent octet that was cancelled before it was announced. */
+static void sends_a_transaction_behind_a_cancel(void **state)
+{
+	struct sdp_msg msg;
+	struct script *s = *state;
+
+	change_sink(s, SDP_MODE_PIPELINED);
+	script_send(s, 1, 10, SDP_BUF_OOB);
+	assert_int_equal(sdp_conn_cancel_send(s->conn, 1, 0), 0);
+	script_send(s, 2, 50, 0);
+	script_post(s, 3, 500, SDP_BUF_RDMA);
+	assert_true(script_next(s, &msg));
+	assert_int_equal(msg.mid, SDP_MID_SINK_AVAIL);
+	assert_int_equal(msg.payload_len, 50);
+	assert_int_equal(msg.flags & SDP_FLAG_OOB_PEND, 0);
+}
+
 /* T63, SDP-164 to SDP-167 */
 static void writes_into_what_is_advertised(void **state)
 {
@@ -448,6 +465,7 @@ int main(void)
 		cmocka_unit_test(advertises_receive_buffers),
 		cmocka_unit_test(advertises_what_is_larger_than_a_message),
 		SCRIPT_TEST(sends_a_transaction),
+		SCRIPT_TEST(sends_a_transaction_behind_a_cancel),
 		SCRIPT_TEST(writes_into_what_is_advertised),
 		SCRIPT_TEST(copies_small_buffers_past_a_sink_avail),
 		SCRIPT_TEST(flags_urgent_octets),
