@@ -791,6 +791,25 @@ static void collects_long_fpdus_with_few_reads(void **state)
 	pair_fini(&p);
 }
 
+/* ... and of short ones as many at once as arrive. */
+static void reads_many_short_fpdus_at_once(void **state)
+{
+	static uint8_t fpdus[1u << 20];
+	size_t len = 0, first;
+	struct iovec iov;
+	struct end e;
+
+	while (len + 100 < sizeof(fpdus))
+		len += plain_fpdu(fpdus + len, WRITE_HDR, 50);
+	responder(&e, false);
+	assert_int_equal(smpa_conn_rx_prepare(e.conn, &iov, 1), 1);
+	first = iov.iov_len;
+	end_feed(&e, fpdus, len);
+	assert_int_equal(smpa_conn_rx_prepare(e.conn, &iov, 1), 1);
+	assert_true(iov.iov_len >= 4 * first);
+	end_fini(&e);
+}
+
 /* Also within an FPDU: a wrong CRC is a fault, unless it has been dropped. */
 static void checks_no_crc_that_was_dropped(void **state)
 {
@@ -874,6 +893,7 @@ int main(void)
 		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
 		cmocka_unit_test(takes_nothing_else_for_the_rtr),
 		cmocka_unit_test(collects_long_fpdus_with_few_reads),
+		cmocka_unit_test(reads_many_short_fpdus_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
