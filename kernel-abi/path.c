@@ -11,6 +11,7 @@
 #include "../util/env.h"
 #include "cwd.h"
 #include "node-fd.h"
+#include "pci.h"
 #include "rnic-dl.h"
 #include "sysfs.h"
 #include "touch.h"
@@ -19,7 +20,8 @@
 static bool is_near_text(const char *path)
 {
 	return strncmp(path, "/dev/inf", 8) == 0 ||
-	       strncmp(path, "/sys/cla", 8) == 0;
+	       strncmp(path, "/sys/cla", 8) == 0 ||
+	       strncmp(path, "/sys/dev", 8) == 0;
 }
 
 /* True if @path begins with @prefix; slashes may be doubled.  *ret_next is the
@@ -48,7 +50,8 @@ static bool is_ours_text(const char *path)
 	if (prefix_match(path, "/sys/class/infiniband", &next))
 		return true;
 	if (prefix_match(path, "/dev/infiniband", &next) ||
-	    prefix_match(path, "/sys/class/misc/rdma_cm", &next))
+	    prefix_match(path, "/sys/class/misc/rdma_cm", &next) ||
+	    prefix_match(path, KABI_PCI_ROOT, &next))
 		return next == '\0' || next == '/';
 	return false;
 }
@@ -129,6 +132,20 @@ static enum step walk_miss(struct walk *walk, const char *name)
 	return walk_fail(walk, -ENOENT);
 }
 
+static enum step walk_link(struct walk *walk, const struct kabi_node *link);
+
+/* A link within a path: its own nodes come first, then those of its target. */
+static enum step walk_into(struct walk *walk, const struct kabi_node *link)
+{
+	const char *next = walk->rest + strspn(walk->rest, "/");
+
+	if (!*next || !kabi_node_child(link, next, strcspn(next, "/")))
+		return walk_link(walk, link);
+	walk->node = link;
+	walk->was_inside = true;
+	return STEP_ON;
+}
+
 /* Follows a link within a path, with @walk->rest after it. */
 static enum step walk_link(struct walk *walk, const struct kabi_node *link)
 {
@@ -147,7 +164,10 @@ static enum step walk_link(struct walk *walk, const struct kabi_node *link)
 		}
 		name += len;
 	}
+	if (node->type == KABI_LINK)
+		return walk_into(walk, node);
 	walk->node = node;
+	walk->was_inside |= node->type != KABI_PASS;
 	return STEP_ON;
 }
 
@@ -158,12 +178,14 @@ static enum step walk_step(struct walk *walk, const char *name, size_t len,
 	const struct kabi_node *node = walk->node;
 	const struct kabi_node *child;
 
-	if (node->type != KABI_DIR && node->type != KABI_PASS)
+	if (node->type != KABI_DIR && node->type != KABI_PASS && !node->child)
 		return walk_fail(walk, -ENOTDIR);
 	if (len == 1 && name[0] == '.')
 		return STEP_ON;
 	if (len == 2 && name[0] == '.' && name[1] == '.') {
 		walk->node = node->parent;
+		if (walk->node->type == KABI_LINK)
+			return walk_into(walk, walk->node);
 		return STEP_ON;
 	}
 	child = kabi_node_child(node, name, len);
@@ -172,7 +194,7 @@ static enum step walk_step(struct walk *walk, const char *name, size_t len,
 		return walk_miss(walk, name);
 	}
 	if (child->type == KABI_LINK && (follow || *walk->rest == '/'))
-		return walk_link(walk, child);
+		return walk_into(walk, child);
 	walk->node = child;
 	if (child->type != KABI_PASS)
 		walk->was_inside = true;

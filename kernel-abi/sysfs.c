@@ -13,6 +13,7 @@
 #include "../abi/usiw-abi.h"
 #include "../util/env.h"
 #include "../util/log.h"
+#include "pci.h"
 #include "provider.h"
 #include "rnic-dl.h"
 
@@ -25,7 +26,9 @@ typedef int (*show_fn)(const struct rnic_device_attr *attr,
 
 /*
  * One row is one node; missing parents are made.  %d: one node per device, its
- * name; %u: its uverbs name; %i: its interface; %n: one node per GID index.
+ * name; %u: its uverbs name; %i: its interface; %n: one node per GID index; %p:
+ * the directory of its PCI device; %e: that directory, or a link to the real
+ * one, before whose nodes ours stand.
  */
 struct tree_row {
 	const char *path;
@@ -137,6 +140,23 @@ static bool gid_is_there(const struct rnic_device_attr *attr, uint32_t idx)
 
 	return idx < attr->gid_cnt &&
 	       memcmp(attr->gid[idx], zero, sizeof(zero)) != 0;
+}
+
+/* Every CPU is as near as the others. */
+static int show_cpus(const struct rnic_device_attr *attr,
+		     const struct kabi_node *node, char *buf, size_t size)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	char text[KABI_CONTENT_MAX] = "0\n";
+
+	(void)attr;
+	(void)node;
+	if (file) {
+		if (!fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		fclose(file);
+	}
+	return snprintf(buf, size, "%s", text);
 }
 
 /* Every index has a GID; an unused one is all zero. */
@@ -266,6 +286,8 @@ int kabi_node_content(const struct kabi_node *node,
 #define IBPORT IBDEV "ports/1/"
 #define COUNTER IBPORT "counters/"
 #define HW_COUNTER IBPORT "hw_counters/"
+/* Only a PCI device of ours has these. */
+#define PCI "%p/"
 #define UVERBS "/sys/class/infiniband_verbs/%u/"
 #define UCM "/sys/class/misc/rdma_cm/"
 
@@ -279,6 +301,8 @@ static const struct tree_row tree_rows[] = {
 	NODE("/sys/class/misc", KABI_PASS),
 	NODE("/dev", KABI_PASS),
 
+	NODE("/sys/devices", KABI_PASS),
+
 	MERGED("/sys/class/infiniband"),
 	SHOW(IBDEV "node_type", show_node_type),
 	SHOW(IBDEV "node_guid", show_guid),
@@ -288,12 +312,19 @@ static const struct tree_row tree_rows[] = {
 	SHOW(IBDEV "hw_rev", show_hw_rev),
 	TEXT(IBDEV "hca_type", "usiw\n"),
 	TEXT(IBDEV "board_id", "usiw\n"),
-	TEXT(IBDEV "device/numa_node", "-1\n"),
-	SHOW(IBDEV "device/modalias", show_modalias),
-	LINK(IBDEV "device/infiniband/%d", "/sys/class/infiniband/%d"),
-	LINK(IBDEV "device/infiniband_verbs/%u",
-	     "/sys/class/infiniband_verbs/%u"),
-	LINK(IBDEV "device/net/%i", "/sys/class/net/%i"),
+	LINK(IBDEV "device", "%p"),
+	TEXT(PCI "vendor", "0x7573\n"),
+	TEXT(PCI "device", "0x7769\n"),
+	TEXT(PCI "subsystem_vendor", "0x7573\n"),
+	TEXT(PCI "subsystem_device", "0x7769\n"),
+	TEXT(PCI "revision", "0x00\n"),
+	TEXT(PCI "class", "0x020000\n"),
+	TEXT(PCI "numa_node", "-1\n"),
+	SHOW(PCI "local_cpulist", show_cpus),
+	SHOW("%e/modalias", show_modalias),
+	LINK("%e/infiniband/%d", "/sys/class/infiniband/%d"),
+	LINK("%e/infiniband_verbs/%u", "/sys/class/infiniband_verbs/%u"),
+	LINK("%e/net/%i", "/sys/class/net/%i"),
 
 	SHOW(IBPORT "state", show_state),
 	SHOW(IBPORT "phys_state", show_phys_state),
@@ -430,7 +461,9 @@ static struct kabi_node *node_make(const char *path, enum kabi_node_type type)
 		child = kabi_node_child(node, path, len);
 		if (!child) {
 			is_ours = node->type == KABI_DIR ||
-				  strcmp(node->name, "misc") == 0;
+				  node->type == KABI_LINK ||
+				  strcmp(node->name, "misc") == 0 ||
+				  strcmp(node->name, "devices") == 0;
 			child = node_add(node, path, len,
 					 path[len] == '\0' ? type
 					 : is_ours	   ? KABI_DIR
@@ -446,10 +479,41 @@ static struct kabi_node *node_make(const char *path, enum kabi_node_type type)
 
 /* ---- building the tree --------------------------------------------------- */
 
+/* What templates need of a device. */
+struct growing {
+	const struct rnic_device *dev;
+	struct rnic_device_attr attr;
+	char pci[TREE_PATH_MAX]; /* a directory */
+	bool is_pci_real;
+};
+
+/* What stands for %@kind.  Return: as snprintf(). */
+static int template_part(char kind, const struct growing *g, uint32_t idx,
+			 char *out, size_t room)
+{
+	switch (kind) {
+	case 'd':
+		return snprintf(out, room, "%s", g->attr.name);
+	case 'u':
+		return snprintf(out, room, "uverbs%u", g->attr.uverbs_num);
+	case 'i':
+		return snprintf(out, room, "%s", g->attr.ifname);
+	case 'e':
+		if (g->is_pci_real)
+			return snprintf(out, room,
+					"/sys/class/infiniband/%s/device",
+					g->attr.name);
+		return snprintf(out, room, "%s", g->pci);
+	case 'p':
+		return snprintf(out, room, "%s", g->pci);
+	default:
+		return snprintf(out, room, "%u", idx);
+	}
+}
+
 /* Return: 0; -ENAMETOOLONG. */
-static int template_expand(const char *template,
-			   const struct rnic_device_attr *attr, uint32_t idx,
-			   char ret_path[TREE_PATH_MAX])
+static int template_expand(const char *template, const struct growing *g,
+			   uint32_t idx, char ret_path[TREE_PATH_MAX])
 {
 	size_t at = 0;
 	int len;
@@ -458,25 +522,10 @@ static int template_expand(const char *template,
 		size_t room = TREE_PATH_MAX - at;
 		char *out = ret_path + at;
 
-		if (*template != '%') {
+		if (*template != '%')
 			len = snprintf(out, room, "%c", *template);
-		} else {
-			switch (*++template) {
-			case 'd':
-				len = snprintf(out, room, "%s", attr->name);
-				break;
-			case 'u':
-				len = snprintf(out, room, "uverbs%u",
-					       attr->uverbs_num);
-				break;
-			case 'i':
-				len = snprintf(out, room, "%s", attr->ifname);
-				break;
-			default:
-				len = snprintf(out, room, "%u", idx);
-				break;
-			}
-		}
+		else
+			len = template_part(*++template, g, idx, out, room);
 		if (len < 0 || (size_t)len >= room)
 			return -ENAMETOOLONG;
 		at += (size_t)len;
@@ -484,32 +533,32 @@ static int template_expand(const char *template,
 	return 0;
 }
 
-static int row_grow_one(const struct tree_row *row,
-			const struct rnic_device *dev,
-			const struct rnic_device_attr *attr, uint32_t idx)
+static int row_grow_one(const struct tree_row *row, const struct growing *g,
+			uint32_t idx)
 {
 	char path[TREE_PATH_MAX];
 	struct kabi_node *node;
 	int ret;
 
-	ret = template_expand(row->path, attr, idx, path);
+	ret = template_expand(row->path, g, idx, path);
 	if (ret < 0)
 		return ret;
 	node = node_make(path, row->type);
 	if (!node)
 		return -ENOMEM;
 	node->row = row;
-	node->dev = dev;
+	node->dev = g->dev;
 	node->idx = idx;
 	node->is_merged = row->is_merged &&
 			  util_settings()->devices == UTIL_DEVICES_BESIDE;
 	if (row->type == KABI_UVERBS)
-		node->rdev = makedev(KABI_UVERBS_MAJOR,
-				     KABI_UVERBS_MINOR_BASE + attr->uverbs_num);
+		node->rdev =
+			makedev(KABI_UVERBS_MAJOR,
+				KABI_UVERBS_MINOR_BASE + g->attr.uverbs_num);
 	if (row->type == KABI_UCM)
 		node->rdev = makedev(KABI_MISC_MAJOR, KABI_UCM_MINOR);
 	if (row->type == KABI_LINK) {
-		ret = template_expand(row->text, attr, idx, path);
+		ret = template_expand(row->text, g, idx, path);
 		if (ret < 0)
 			return ret;
 		node->target = strdup(path);
@@ -522,25 +571,32 @@ static int row_grow_one(const struct tree_row *row,
 static int device_grow(const struct kabi_rnic *rnic,
 		       const struct rnic_device *dev)
 {
-	struct rnic_device_attr attr;
+	struct growing g = { .dev = dev };
 	int ret;
 
-	ret = rnic->device_query(dev, &attr);
+	ret = rnic->device_query(dev, &g.attr);
+	if (ret < 0)
+		return ret;
+	g.is_pci_real =
+		kabi_pci_of_interface(g.attr.ifname, g.pci, sizeof(g.pci));
+	if (!g.is_pci_real)
+		kabi_pci_of_number(g.attr.uverbs_num, g.pci, sizeof(g.pci));
 	for (size_t r = 0; ret >= 0 && r < TREE_ROW_CNT; r++) {
 		const struct tree_row *row = &tree_rows[r];
 		uint32_t cnt = strstr(row->path, "%n") ? RNIC_GID_MAX : 1;
 
-		if (!strchr(row->path, '%'))
+		if (!strchr(row->path, '%') ||
+		    (g.is_pci_real && strncmp(row->path, "%p", 2) == 0))
 			continue;
 		for (uint32_t i = 0; ret >= 0 && i < cnt; i++)
-			ret = row_grow_one(row, dev, &attr, i);
+			ret = row_grow_one(row, &g, i);
 	}
 	return ret;
 }
 
 int kabi_tree_build(const struct kabi_rnic *rnic)
 {
-	static const struct rnic_device_attr none;
+	static const struct growing none;
 	struct rnic_device *const *list = NULL;
 	int ret, cnt;
 
@@ -548,7 +604,7 @@ int kabi_tree_build(const struct kabi_rnic *rnic)
 	for (size_t r = 0; r < TREE_ROW_CNT; r++) {
 		if (strchr(tree_rows[r].path, '%'))
 			continue;
-		ret = row_grow_one(&tree_rows[r], NULL, &none, 0);
+		ret = row_grow_one(&tree_rows[r], &none, 0);
 		if (ret < 0)
 			return ret;
 	}

@@ -28,7 +28,7 @@ enum kabi_node_type {
 	KABI_PASS, /* a real parent directory: /, /sys, /sys/class, /dev */
 	KABI_DIR,
 	KABI_FILE,
-	KABI_LINK,
+	KABI_LINK,   /* it may have nodes, which hide those of its target */
 	KABI_UVERBS, /* character devices */
 	KABI_UCM,
 };

@@ -456,11 +456,35 @@ def devinfo():
             check(re.search(line, program.text(), re.M), f"no line '{line}'")
 
 
+PCI_SCRIPT = r"""
+for d in /sys/class/infiniband/*; do
+    i=${d##*/usiw_}
+    readlink $d/device | grep -Eq '/[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$'
+    for f in vendor device class numa_node local_cpulist; do
+        test -s $(readlink -f $d/device)/$f && cat $d/device/$f >/dev/null
+    done
+    grep -q ^usiw: $d/device/modalias
+    test -e $d/device/net/$i -a -e $d/device/infiniband/usiw_$i/node_guid
+    test $(cd $d/device/infiniband/.. && pwd -P) = $(readlink -f $d/device)
+    echo good ${d##*/}
+done
+"""
+
+
+def pci():
+    """Each device has a PCI device: its interface's, or one of the tree."""
+    with Test("PCI devices") as test:
+        program = test.start("sh", ["sh", "-ec", PCI_SCRIPT])
+        program.wait(20)
+        check("good usiw_lo" in program.text(), "usiw_lo has none")
+
+
 # Programs that behave differently with persona ca: rdma_cm's handshake is
 # InfiniBand's, some programs (rping -q) move their QPs themselves, and
 # perftest treats it as InfiniBand.
 CA_SHORT = RPING[:2] + RPING_OWN_QP + RDMACM + [
     ("devinfo", devinfo),
+    ("pci", pci),
     perf_row("ib_write_bw", "-b", "-q", 4), hand_row("ib_send_bw", "-q", 4),
     perf_row("ib_send_bw", "-q", 4), hand_row("ib_send_bw", "-b"),
     pingpong("ibv_rc_pingpong"), pingpong("ibv_rc_pingpong", "-e", gid=1),

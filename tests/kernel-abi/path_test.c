@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <sys/sysmacros.h>
 
+#define PCI "/sys/devices/pci7573:00/7573:03:1d.0"
+
 #define OURS 1
 #define REAL 2
 
@@ -31,6 +33,10 @@ static const struct path_case {
 	{ "/sys/class/infiniband/usiw_loo", ENOENT, OURS },
 	{ "/sys/class/infiniband2", ENOENT, OURS },
 	{ "/sys/class/misc/rdma_cm/", 0, OURS },
+	{ PCI, 0, OURS },
+	{ PCI "/net", 0, OURS },
+	{ "/sys/devices/pci7573:00/", 0, OURS },
+	{ "/sys/devices/pci7573:00/7573:00:00.0", ENOENT, OURS },
 	/* out of the tree again */
 	{ "/sys/class/infiniband/..", 0, REAL },
 	{ "/sys/class/infiniband/../../..", 0, REAL },
@@ -46,6 +52,9 @@ static const struct path_case {
 	{ "/dev/infini", ENOENT, REAL },
 	{ "/sys/class/net", 0, REAL },
 	{ "/sys/cla", ENOENT, REAL },
+	{ "/sys/devices/system", 0, REAL },
+	{ "/sys/devices/pci7573:01", ENOENT, REAL },
+	{ "/sys/devices/pci7573:00/../system", 0, REAL },
 	{ "/sys", 0, REAL },
 	{ "/", 0, REAL },
 	{ "", ENOENT, REAL },
@@ -115,9 +124,11 @@ static void realpath_names_the_node(void **state)
 	} links[] = {
 		{ "/sys/class/infiniband/./usiw_lo//ports/../fw_ver",
 		  IBDEV "/fw_ver" },
-		{ "/sys/class/infiniband_verbs/uverbs1000/device",
-		  IBDEV "/device" },
-		{ "/sys/class/infiniband_verbs/uverbs1000/device/..", IBDEV },
+		{ "/sys/class/infiniband_verbs/uverbs1000/device", PCI },
+		{ IBDEV "/device", PCI },
+		{ IBDEV "/device/vendor", PCI "/vendor" },
+		{ "/sys/class/infiniband_verbs/uverbs1000/device/../..",
+		  "/sys/devices" },
 		{ IBDEV "/device/infiniband/usiw_lo", IBDEV },
 		{ UVERBS, UVERBS },
 	};

@@ -13,7 +13,7 @@ CLASS = "/sys/class/infiniband"
 CASES = [  # command, what must be in its output
     ("ls /sys/class/infiniband", "usiw_down0\nusiw_lo\n"),
     ("ls -lR /sys/class/infiniband /sys/class/infiniband_verbs "
-     "/dev/infiniband", "lo -> /sys/class/net/lo"),
+     "/sys/class/infiniband/usiw_lo/device/net /dev/infiniband", "lo -> /sys/class/net/lo"),
     ("ls -l /dev/infiniband", "231,    1192"),
     ("cat /sys/class/infiniband/usiw_lo/node_guid", "0200:00ff:fe00:0001\n"),
     ("cat < /sys/class/misc/rdma_cm/dev", "10:1000192\n"),
@@ -26,7 +26,11 @@ CASES = [  # command, what must be in its output
     ("find /dev/infiniband -type c | sort",
      "/dev/infiniband/rdma_cm\n/dev/infiniband/uverbs1000\n"),
     ("readlink -f /sys/class/infiniband_verbs/uverbs1000/device",
-     CLASS + "/usiw_lo/device\n"),
+     "/sys/devices/pci7573:00/7573:03:1d.0\n"),
+    ("readlink /sys/class/infiniband/usiw_lo/device",
+     "/sys/devices/pci7573:00/7573:03:1d.0\n"),
+    ("cmp /sys/class/infiniband/usiw_lo/device/local_cpulist "
+     "/sys/devices/system/cpu/online && echo same", "same\n"),
     ("test -c /dev/infiniband/rdma_cm -a -r /dev/infiniband/uverbs1000 && "
      "test ! -e /dev/infiniband/uverbs0 && echo yes", "yes\n"),
     ("cp /sys/class/infiniband/usiw_lo/node_type copied && wc -c < copied; "
@@ -55,7 +59,7 @@ assert open(c + "/usiw_lo/node_type").read() == "4: RNIC\\n"
 assert len(glob.glob(c + "/*/node_guid")) == 2
 assert any("gids" in d for _, d, _ in os.walk(c))
 assert os.path.realpath("/sys/class/infiniband_verbs/uverbs1000/device") \\
-    == c + "/usiw_lo/device"
+    == "/sys/devices/pci7573:00/7573:03:1d.0"
 assert subprocess.check_output(["ls", c]) == b"usiw_down0\\nusiw_lo\\n"
 fd = os.open("/dev/infiniband/uverbs1000", os.O_RDWR)
 subprocess.check_call(["true"], close_fds=True)
