@@ -96,24 +96,31 @@ static const struct {
 	{ "the connection is reset", PEER_RESETS, 0, -ECONNRESET },
 };
 
-static void peer_acts(struct ends *e, enum peer_act act)
+static void peer_ends(struct ends *e, bool is_reset)
 {
 	const struct linger at_once = { .l_onoff = 1 };
+
+	if (!is_reset) {
+		assert_int_equal(shutdown(e->peer, SHUT_WR), 0);
+		return;
+	}
+	assert_int_equal(setsockopt(e->peer, SOL_SOCKET, SO_LINGER, &at_once,
+				    sizeof(at_once)),
+			 0);
+	rnic_fd_close(e->peer);
+	e->peer = -1;
+}
+
+static void peer_acts(struct ends *e, enum peer_act act)
+{
 	char octets[4096] = "";
 
 	if (act == PEER_SILENT)
 		return;
 	assert_int_equal(send(e->peer, octets, sizeof(octets), 0),
 			 sizeof(octets));
-	if (act == PEER_CLOSES)
-		assert_int_equal(shutdown(e->peer, SHUT_WR), 0);
-	if (act == PEER_RESETS) {
-		assert_int_equal(setsockopt(e->peer, SOL_SOCKET, SO_LINGER,
-					    &at_once, sizeof(at_once)),
-				 0);
-		rnic_fd_close(e->peer);
-		e->peer = -1;
-	}
+	if (act == PEER_CLOSES || act == PEER_RESETS)
+		peer_ends(e, act == PEER_RESETS);
 }
 
 static void discards_by_the_table(void **state)
@@ -255,19 +262,34 @@ static void refuses_a_ring_that_begins_too_early(void **state)
 	offer_end(&e, peer);
 }
 
+static const struct end_row {
+	const char *name;
+	bool is_begun; /* before anything is read */
+	bool is_reset; /* else FIN */
+	ssize_t end;   /* what the stream reads last */
+} end_rows[] = {
+	{ "the ring begins, FIN", false, false, 0 },
+	{ "the ring begins, reset", false, true, -ECONNRESET },
+	{ "octets in the ring, FIN", true, false, 0 },
+	{ "octets in the ring, reset", true, true, -ECONNRESET },
+};
+
 static struct {
+	const struct end_row *row;
 	struct ends *e;
 	struct rnic_local *peer;
 	const struct rnic_tcp_ops *real;
 } late;
 
-/* The peer changes to the ring and ends, between two looks of the reader. */
+/* The peer writes to the ring and ends, between two looks of the reader. */
 static ssize_t late_recv(int fd, void *buf, size_t len, int flags)
 {
 	if (late.peer) {
-		assert_int_equal(rnic_local_tx_begin(late.peer, 0), 0);
+		if (!late.row->is_begun)
+			assert_int_equal(rnic_local_tx_begin(late.peer, 0), 0);
 		assert_int_equal(ring_put(late.peer, "by the ring"), 11);
-		assert_int_equal(shutdown(late.e->peer, SHUT_WR), 0);
+		peer_ends(late.e, late.row->is_reset);
+		wait_for(fd, POLLRDHUP);
 		late.peer = NULL;
 	}
 	return late.real->recv(fd, buf, len, flags);
@@ -276,23 +298,35 @@ static ssize_t late_recv(int fd, void *buf, size_t len, int flags)
 static void reads_the_ring_before_the_end(void **state)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
-	char got[32];
-	struct iovec iov = { got, sizeof(got) };
-	struct rnic_local *peer;
-	struct ends e;
 
 	(void)state;
-	ends_open(&e);
-	peer = offer(&e);
-	late.e = &e;
-	late.peer = peer;
-	late.real = rnic_tcp();
 	ops.recv = late_recv;
-	rnic_tcp_replace(&ops);
-	assert_reads(&e, "by the ring");
-	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), 0);
-	rnic_tcp_replace(late.real);
-	offer_end(&e, peer);
+	late.real = rnic_tcp();
+	for (size_t i = 0; i < ARRAY_LEN(end_rows); i++) {
+		char got[32];
+		struct iovec iov = { got, sizeof(got) };
+		struct rnic_local *peer;
+		struct ends e;
+
+		ends_open(&e);
+		peer = offer(&e);
+		if (end_rows[i].is_begun) {
+			assert_int_equal(rnic_local_tx_begin(peer, 0), 0);
+			assert_int_equal(ring_put(peer, "first"), 5);
+			assert_reads(&e, "first");
+		}
+		late.row = &end_rows[i];
+		late.e = &e;
+		late.peer = peer;
+		rnic_tcp_replace(&ops);
+		assert_reads(&e, "by the ring");
+		for (int k = 0; k < 2; k++)
+			assert_row(end_rows[i].name,
+				   rnic_stream_recv(e.stream, &iov, 1) ==
+					   end_rows[i].end);
+		rnic_tcp_replace(late.real);
+		offer_end(&e, peer);
+	}
 }
 
 int main(void)
