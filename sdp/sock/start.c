@@ -191,6 +191,8 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
 	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
+	opt.stop_fd = sock->is_unstoppable ? 0 : sdp_owed_stop_fd();
+	opt.is_resumed = sock->is_resumed && !sock->is_accepting;
 	if (sock->is_accepting)
 		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
 					  SDP_NEVER, outcome);
@@ -443,6 +445,19 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 	return ret;
 }
 
+/* The process ends, and the start was stopped. Return: whether to leave it to
+ * another process; otherwise it goes on. */
+static bool is_to_leave(struct sdp_sock *sock)
+{
+	util_lock(&sock->lock);
+	sock->is_resumed = true;
+	sock->is_left = sock->is_closed && !sock->is_relay &&
+			sdp_sock_early_len(sock) > 0;
+	sock->is_unstoppable = !sock->is_left;
+	util_unlock(&sock->lock);
+	return sock->is_left;
+}
+
 void *sdp_start_run(void *arg)
 {
 	struct sdp_sock *sock = arg;
@@ -454,7 +469,12 @@ void *sdp_start_run(void *arg)
 	/* The peer has not seen a Hello: its program had sent octets, or its
 	 * listener is closed. TCP reports both as an error. */
 	is_lost = !sock->is_accepting && is_reset(sock);
-	ret = link_try(sock, &link, &outcome);
+	while ((ret = link_try(sock, &link, &outcome)) == -ECANCELED) {
+		if (!is_to_leave(sock))
+			continue;
+		sdp_owed_put(sock);
+		return NULL;
+	}
 	has_reset = is_reset(sock);
 	if (ret < 0)
 		refuse(sock);
@@ -501,6 +521,13 @@ static void *start_thread(void *arg)
 	(void)sdp_start_run(arg);
 	sdp_limit_end(is_raised);
 	return NULL;
+}
+
+int sdp_start_resume(struct sdp_sock *sock)
+{
+	sock->is_left = false;
+	sock->is_limit_raised = false;
+	return util_thread_run(start_thread, sock, UTIL_THREAD_STACK);
 }
 
 void sdp_start_over(struct sdp_sock *sock)

@@ -50,6 +50,9 @@ bool sdp_start_abandon(struct sdp_sock *sock);
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		       size_t cnt);
 
+/* Goes on with a start from sdp_owed_take(), in a thread. Return: 0; -errno. */
+int sdp_start_resume(struct sdp_sock *sock);
+
 /*
  * STARTING, STREAM: breaks the connection off. A new TCP socket takes the
  * numbers.

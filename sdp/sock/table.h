@@ -93,6 +93,10 @@ struct sdp_sock {
 	uint8_t connect_cnt;   /* CONNECTING: threads inside connect() */
 	bool is_limit_raised;  /* STARTING: see limit.h */
 	bool is_closed;	       /* STARTING: the program has closed it */
+	bool is_resumed;       /* STARTING: its Hello was sent before */
+	bool is_unstoppable;   /* STARTING: see owed.h */
+	bool is_left;	       /* STARTING: the same */
+	struct sdp_sock *owed_next;
 	bool is_undone; /* STARTING: the program has cancelled the connection */
 	_Atomic bool is_asking;	      /* STARTING: not connected yet (ask.h) */
 	_Atomic bool is_relay;	      /* the shadow carries the data: relay.h */

@@ -66,6 +66,10 @@ static inline bool sdp_link_is_lost(int error)
  *   message is being sent.
  * @is_oobinline: like SO_OOBINLINE.
  * @has_no_zcopy: never registers the caller's buffers.
+ * @stop_fd: sdp_link_connect_fd() and sdp_link_accept_fd() return -ECANCELED
+ *   when it is readable, as long as nothing of the peer was read; 0: none.
+ * @is_resumed: connecting: such a call, with the same options, has sent the
+ *   Hello and the MPA Request on this connection, perhaps in another process.
  */
 struct sdp_link_options {
 	struct sdp_options conn;
@@ -74,6 +78,8 @@ struct sdp_link_options {
 	bool is_nodelay;
 	bool is_oobinline;
 	bool has_no_zcopy;
+	int stop_fd;
+	bool is_resumed;
 };
 
 #define SDP_LINK_OPTIONS_INIT                                                  \

@@ -43,19 +43,28 @@ static attach_fn *find_attach(void)
  *
  * These are system calls, because libc's functions may be interposed. */
 
-static int wait_fd(int fd, short events, uint64_t deadline)
+/* @stop_fd: 0: none */
+static int wait_or_stop(int fd, short events, int stop_fd, uint64_t deadline)
 {
-	struct pollfd pfd = { .fd = fd, .events = events };
+	struct pollfd pfd[2] = {
+		{ .fd = fd, .events = events },
+		{ .fd = stop_fd > 0 ? stop_fd : -1, .events = POLLIN },
+	};
 	uint64_t now = sdp_now_ns(), left;
 	int ret;
 
 	if (now >= deadline)
 		return -ETIMEDOUT;
 	left = (deadline - now) / LINK_NS_PER_MS + 1;
-	ret = util_sys_poll(&pfd, 1, left < 3600000 ? (int)left : 3600000);
-	if (ret < 0 && errno != EINTR)
-		return -errno;
-	return 0;
+	ret = util_sys_poll(pfd, 2, left < 3600000 ? (int)left : 3600000);
+	if (ret < 0)
+		return errno != EINTR ? -errno : 0;
+	return pfd[1].revents && !pfd[0].revents ? -ECANCELED : 0;
+}
+
+static int wait_fd(int fd, short events, uint64_t deadline)
+{
+	return wait_or_stop(fd, events, 0, deadline);
 }
 
 static int write_all(int fd, const uint8_t *buf, size_t len, uint64_t deadline)
@@ -122,6 +131,8 @@ struct start {
 	struct sdp_link *link;
 	struct sockaddr_storage names[2];
 	const struct sdp_handover *from; /* NULL: a new connection */
+	int stop_fd;			 /* 0: none */
+	bool is_resumed;
 	bool has_sent;
 	const char *step;
 	int refusal;
@@ -158,6 +169,8 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	struct usiwdv_attach_attr attr = {
 		.size = sizeof(attr),
 		.role = role,
+		.stop_fd = role == USIWDV_INITIATOR ? s->stop_fd : 0,
+		.is_resumed = s->is_resumed,
 		.ird = o->ird,
 		.ord = o->ord,
 		.result = &result,
@@ -262,7 +275,7 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 	if (ret)
 		return ret;
 	s->link->move = is_request ? sdp_move_cm : move_stream;
-	if (is_request)
+	if (is_request || s->is_resumed)
 		return finish(s, USIWDV_INITIATOR);
 	/* A move uses the same port, which is in TIME-WAIT then. */
 	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
@@ -355,7 +368,10 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 			const struct sdp_link_options *opt, uint64_t deadline,
 			struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .fd = fd, .deadline = deadline };
+	struct start s = { .fd = fd,
+			   .deadline = deadline,
+			   .stop_fd = opt ? opt->stop_fd : 0,
+			   .is_resumed = opt && opt->is_resumed };
 
 	return conclude(&s, connect_steps(&s, opt), ret_link, ret_outcome);
 }
@@ -372,7 +388,7 @@ static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
 	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
 		sizeof(low));
 	do {
-		ret = wait_fd(s->fd, POLLIN, deadline);
+		ret = wait_or_stop(s->fd, POLLIN, s->stop_fd, deadline);
 		n = syscall(SYS_recvfrom, s->fd, octets, sizeof(octets),
 			    MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
 	} while (!ret && n < 0 && errno == EAGAIN);
@@ -422,7 +438,9 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 		       const struct sdp_link_options *opt, uint64_t deadline,
 		       struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .fd = fd, .deadline = deadline };
+	struct start s = { .fd = fd,
+			   .deadline = deadline,
+			   .stop_fd = opt ? opt->stop_fd : 0 };
 
 	return conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
 }

@@ -5,6 +5,7 @@
 #include "descriptors.h"
 #include "loopback.h"
 #include "test.h"
+#include "until.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,7 @@ static sem_t gate;
 static int link_rets[2]; /* of the first attempt, of later ones */
 static struct sdp_outcome outcome;
 static _Atomic int make_cnt, abort_cnt, shutdown_cnt, shutdown_read_cnt;
-static bool was_accepted;
+static bool was_accepted, was_resumed, was_stoppable;
 static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
 static bool link_is_full;
@@ -73,6 +74,8 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 {
 	assert_true(fd >= 0 && opt && deadline == SDP_NEVER);
 	was_accepted = false;
+	was_resumed = opt->is_resumed;
+	was_stoppable = opt->stop_fd > 0;
 	return link_make(ret_link, ret_outcome);
 }
 
@@ -361,15 +364,20 @@ static int begin(void **state)
 	return 0;
 }
 
+static void thread_wait(void)
+{
+	pthread_mutex_lock(&mutex);
+	while (limit_cnt > 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
 /* Lets the start end, and its thread. */
 static void gate_open(void)
 {
 	sem_post(&gate);
 	assert_int_equal(sdp_start_wait(sock, SDP_NEVER), 0);
-	pthread_mutex_lock(&mutex);
-	while (limit_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	thread_wait();
 	assert_true(tell_cnt > 0);
 	assert_int_equal(sdp_owed_cnt(), 0);
 }
@@ -759,6 +767,46 @@ static void an_accepted_link_has_the_programs_port(void **state)
 	sdp_sock_link_put(sock, NULL);
 }
 
+/* ---- when the process ends ---- */
+
+static void a_stopped_start_is_left(void **state)
+{
+	start_now();
+	assert_int_equal(send_text("early"), 5);
+	assert_true(sdp_start_abandon(sock));
+	link_rets[0] = -ECANCELED;
+	sem_post(&gate);
+	wait_until(sdp_owed_stop(0));
+	assert_true(was_stoppable && !was_resumed);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STARTING);
+	assert_true(sock->is_left);
+	assert_int_equal(sdp_owed_cnt(), 1);
+	assert_int_equal(end_cnt, 0);
+	assert_ptr_equal(sdp_owed_take(), sock);
+	sdp_owed_go_on();
+	thread_wait();
+	sdp_limit_begin(fd); /* for the thread that follows */
+	assert_int_equal(sdp_start_resume(sock), 0);
+	gate_open();
+	assert_true(was_resumed && was_stoppable);
+	assert_memory_equal(link_got, "early", 5);
+	assert_int_equal(link_got_len, 5);
+	assert_int_equal(end_cnt, 1);
+}
+
+/* Whatever it waits for: the program has not closed it. */
+static void a_start_that_is_not_left_goes_on(void **state)
+{
+	start_now();
+	assert_int_equal(send_text("early"), 5);
+	link_rets[0] = -ECANCELED;
+	sem_post(&gate);
+	gate_open();
+	assert_true(was_resumed && !was_stoppable);
+	assert_int_equal(link_got_len, 5);
+	assert_int_equal(end_cnt, 0);
+}
+
 /* The number is the end of a pair that another process has made. */
 static void in_another_process_the_number_is_a_relay(void **state)
 {
@@ -812,6 +860,8 @@ int main(void)
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),
+		CASE(a_stopped_start_is_left),
+		CASE(a_start_that_is_not_left_goes_on),
 		CASE(an_accepted_link_has_the_programs_port),
 		CASE(in_another_process_the_number_is_a_relay),
 		CASE(undoing_leaves_a_fresh_socket),
