@@ -30,35 +30,39 @@
 
 /* ---- the proxy ---- */
 
-/* Closes all descriptors except one high number of @sock and those of the
- * library. The program's pipes must end when the program ends. */
-static void others_close(struct sdp_sock *sock, int fd)
+void sdp_proxy_part(int keep)
 {
-	int high =
-		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SDP_STDIO_MAX + 1);
 	int null;
 
-	if (high < 0 || sdp_sock_add_fd(sock, high) < 0)
-		sdp_real()->_exit(1);
-	(void)sdp_fd_close_range(0, (unsigned int)high - 1, 0);
-	(void)sdp_fd_close_range((unsigned int)high + 1, ~0u, 0);
+	prctl(PR_SET_NAME, "usiw-sdp-proxy");
+	setsid();
+	if (keep > 0)
+		(void)sdp_fd_close_range(0, (unsigned int)keep - 1, 0);
+	(void)sdp_fd_close_range((unsigned int)(keep + 1), ~0u, 0);
 	null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
 	for (int i = null + 1; null >= 0 && i <= SDP_STDIO_MAX; i++)
 		syscall(SYS_dup3, null, i, 0);
 }
 
-__attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
-						 int way)
+struct proxy {
+	struct sdp_sock *sock;
+	int fd;
+	int way; /* to the program */
+};
+
+static void proxy_run(void *arg)
 {
-	prctl(PR_SET_NAME, "usiw-sdp-proxy");
-	setsid();
+	const struct proxy *proxy = arg;
+	struct sdp_sock *sock = proxy->sock;
+	int way = sdp_private_add(proxy->way);
+	int fd = (int)syscall(SYS_fcntl, proxy->fd, F_DUPFD_CLOEXEC,
+			      SDP_STDIO_MAX + 1);
+
 	/* The parent kept the reference of this call. */
 	sdp_sock_hold(sock);
-	way = sdp_private_add(way);
-	if (way < 0)
+	if (way < 0 || fd < 0 || sdp_sock_add_fd(sock, fd) < 0)
 		sdp_real()->_exit(1);
-	others_close(sock, fd);
-	fd = sdp_sock_any_fd(sock);
+	sdp_proxy_part(fd);
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sdp_relay_enter(sock) < 0)
 		sdp_real()->_exit(1);
@@ -68,36 +72,37 @@ __attribute__((noreturn)) static void proxy_main(struct sdp_sock *sock, int fd,
 	(void)sdp_fd_close(fd);
 	sdp_relay_wait(sock);
 	(void)sdp_verbs_drain(sdp_now_ns() + DRAIN_NS);
-	sdp_real()->_exit(0);
-	__builtin_unreachable();
 }
 
 /* ---- the program ---- */
 
-/* The program did not start this child, so it must not get its SIGCHLD. */
-static void child_reap(pid_t pid, bool was_pending)
+/* The program did not start this child, so it must not get its SIGCHLD.
+ * Return: whether the child succeeded. */
+static bool child_reap(pid_t pid, bool was_pending)
 {
 	static const struct timespec zero;
 	siginfo_t other = { 0 };
+	int status = 0;
 	sigset_t child;
 
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	if (was_pending || sigtimedwait(&child, NULL, &zero) != SIGCHLD)
-		return;
+		return status == 0;
 	/* Two signals may have been merged into one. */
 	if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    other.si_pid != 0)
 		kill(getpid(), SIGCHLD);
+	return status == 0;
 }
 
-/* Forks twice, so that no process has to wait for the proxy. Return: 0;
- * -errno. */
-static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
+/* Forks twice, so that no process has to wait for the proxy. */
+int sdp_proxy_fork(void (*run)(void *arg), void *arg)
 {
 	sigset_t old, pending;
+	bool is_there;
 	pid_t pid;
 
 	util_signals_block(&old);
@@ -107,31 +112,32 @@ static int proxy_fork(struct sdp_sock *sock, int fd, const int *ways)
 	if (pid == 0) {
 		pid = fork();
 		if (pid == 0)
-			proxy_main(sock, fd, ways[1]);
-		sdp_real()->_exit(0);
+			run(arg);
+		sdp_real()->_exit(pid < 0);
 	}
 	sdp_share_fork_apart(false);
-	if (pid > 0)
-		child_reap(pid, sigismember(&pending, SIGCHLD));
+	is_there = pid > 0 && child_reap(pid, sigismember(&pending, SIGCHLD));
 	util_signals_restore(&old);
-	return pid > 0 ? 0 : -EAGAIN;
+	return is_there ? 0 : -EAGAIN;
 }
 
 /* PENDING. Return: 0; -errno, and nothing has changed. */
 static int proxy_start(struct sdp_sock *sock, int fd)
 {
+	struct proxy proxy = { .sock = sock, .fd = fd };
 	int ways[2], ret;
 	char octet;
 
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		    ways) < 0)
 		return -errno;
+	proxy.way = ways[1];
 	/* Both processes have the options. The TCP socket gets the ones that
 	 * the RNIC needs. */
 	sock->tcp_fd = fd;
 	sdp_options_take(sock);
 	sock->tcp_fd = -1;
-	ret = proxy_fork(sock, fd, ways);
+	ret = sdp_proxy_fork(proxy_run, &proxy);
 	util_sys_close(ways[1]);
 	if (ret == 0)
 		ret = sdp_rights_receive(ways[0], &octet, 1);

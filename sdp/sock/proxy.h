@@ -22,4 +22,13 @@ void sdp_proxy_stdio(int fd);
 /* The same for the standard streams that the program inherited. */
 void sdp_proxy_inherited(void);
 
+/* Runs @run(@arg) in a child that is nobody's child, and then ends it. Return:
+ * 0; -EAGAIN: there is none. */
+int sdp_proxy_fork(void (*run)(void *arg), void *arg);
+
+/* In such a child: gives up the program's session, name and descriptors, except
+ * @keep and those of the library; -1: none. The program's pipes must end when
+ * the program ends. */
+void sdp_proxy_part(int keep);
+
 #endif
