@@ -7,8 +7,8 @@
 
 #include "../../util/log.h"
 #include "sock/adopt.h"
-#include "sock/end.h"
 #include "sock/epoll.h"
+#include "sock/exit.h"
 #include "sock/fd.h"
 #include "sock/limit.h"
 #include "sock/owed.h"
@@ -105,5 +105,5 @@ __attribute__((constructor)) static void sdp_preload_start(void)
 
 __attribute__((destructor)) static void sdp_preload_end(void)
 {
-	sdp_end_process(true);
+	sdp_exit_run(true);
 }

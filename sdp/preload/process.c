@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sock/end.h"
+#include "sock/exit.h"
 #include "sock/proxy.h"
 #include "sock/real.h"
 #include "sock/share.h"
@@ -21,7 +21,7 @@
 
 EXPORT __attribute__((noreturn)) void _exit(int code)
 {
-	sdp_end_process(false);
+	sdp_exit_run(false);
 	sdp_real()->_exit(code);
 	__builtin_unreachable();
 }

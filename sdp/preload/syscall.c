@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../util/user.h"
-#include "sock/end.h"
+#include "sock/exit.h"
 #include "sock/real.h"
 #include "sock/table.h"
 #include "sock/wait.h"
@@ -289,7 +289,7 @@ static bool taken(long number, const long *a, const void *caller, long *ret)
 	     descriptors(number, a, ret)))
 		return true;
 	if (number == SYS_exit_group)
-		sdp_end_process(false);
+		sdp_exit_run(false);
 	return duplicates(number, a, ret) || polls(number, a, ret) ||
 	       pselects(number, a, ret) || sets(number, a, ret) ||
 	       makers(number, a, caller, ret);

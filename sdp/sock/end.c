@@ -3,16 +3,12 @@
 #include "end.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "../../util/thread.h"
 #include "../../util/unwind.h"
 #include "count.h"
 #include "epoll.h"
 #include "listen.h"
-#include "owed.h"
 #include "relay.h"
 #include "shadow.h"
 #include "start.h"
@@ -20,8 +16,6 @@
 
 /* TCP in the kernel retries for minutes, and outlives the process. */
 #define CLOSE_NS (60 * 1000000000ull)
-#define EXIT_NS (10 * 1000000000ull)
-#define FLUSH_NS (1 * 1000000000ull)
 
 static void shadow_end(struct sdp_sock *sock)
 {
@@ -148,83 +142,4 @@ void sdp_sock_end(struct sdp_sock *sock)
 		stream_close(sock);
 		break;
 	}
-}
-
-/* ---- the process ---- */
-
-/* Closes the socket with all its numbers at exit. Threads inside a call stay
- * there. */
-static void sock_exit(struct sdp_sock *sock)
-{
-	switch (sdp_sock_state(sock)) {
-	case SDP_SOCK_LISTENING:
-	case SDP_SOCK_STARTING:
-	case SDP_SOCK_STREAM:
-		sdp_watch_forget(sock, -1);
-		sdp_sock_end(sock);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool has_relay;
-
-static void relay_look(struct sdp_sock *sock)
-{
-	has_relay |= sock->is_relay && sdp_sock_state(sock) != SDP_SOCK_RELAY;
-}
-
-static void *flush_thread(void *arg)
-{
-	(void)fflush(NULL);
-	/* release: pairs with streams_flush() */
-	atomic_store_explicit((_Atomic bool *)arg, true, memory_order_release);
-	return NULL;
-}
-
-/*
- * libc flushes its streams at the very end of exit(), when the library no
- * longer accepts octets. So a thread flushes them now. Another thread that
- * reads a stream may hold the stream's lock for ever, so the wait has a limit.
- */
-static void streams_flush(void)
-{
-	static const struct timespec nap = { .tv_nsec = 1000000 };
-	static _Atomic bool is_done;
-	uint64_t deadline = sdp_now_ns() + FLUSH_NS;
-
-	if (util_thread_run(flush_thread, &is_done, UTIL_THREAD_STACK) < 0)
-		return;
-	/* acquire: pairs with flush_thread() */
-	while (!atomic_load_explicit(&is_done, memory_order_acquire) &&
-	       sdp_now_ns() < deadline)
-		nanosleep(&nap, NULL);
-}
-
-void sdp_end_process(bool has_stdio)
-{
-	struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t deadline;
-
-	/* relaxed: sockets of this thread, or of threads that no longer run */
-	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed) ||
-	    !sdp_is_owner())
-		return;
-	/* If two threads exit, only one of them does this, and only once. */
-	if (!sdp_ending_begin()) {
-		sdp_ending_look();
-		return;
-	}
-	deadline = sdp_now_ns() + EXIT_NS;
-	sdp_table_each_sock(relay_look);
-	if (has_relay && has_stdio)
-		streams_flush();
-	if (has_relay)
-		sdp_relay_end(deadline);
-	sdp_verbs_end();
-	sdp_table_each_sock(sock_exit);
-	while (sdp_owed_cnt() > 0 && sdp_now_ns() < deadline)
-		nanosleep(&nap, NULL);
-	(void)sdp_verbs_drain(deadline);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The end of a socket: its last number is closed, or the process exits. */
+/* The end of a socket: its last number is closed, or the process exits
+ * (exit.h). */
 #ifndef SDP_SOCK_END_H
 #define SDP_SOCK_END_H
 
@@ -8,9 +9,5 @@
 /* The close function for sdp_sock_add(). */
 void sdp_sock_close(struct util_file *file);
 void sdp_sock_end(struct sdp_sock *sock);
-
-/* The process exits: sends pending data within a limited time. Afterwards no
- * other thread returns from a call. @has_stdio: also flushes libc's streams. */
-void sdp_end_process(bool has_stdio);
 
 #endif

@@ -90,10 +90,29 @@ def case(name, is_client, size, how, accepts_late=False, want=None):
     return name, run
 
 
+EXIT = ""
+EXIT_AT_ONCE = """
+os._exit(0)
+"""
+CLOSE = """
+sock.close()
+"""
+HALF = """
+sock.shutdown(socket.SHUT_WR)
+"""
 LOST = "got 0 True then Connection reset by peer"
 
 if __name__ == "__main__":
     main([
+        case("client", True, 100, EXIT),
+        case("client-late-accept", True, 100, EXIT, accepts_late=True),
+        case("client-64k", True, 65536, EXIT),
+        case("client-exit-at-once", True, 100, EXIT_AT_ONCE),
+        case("client-close", True, 100, CLOSE, accepts_late=True),
+        case("client-shutdown", True, 100, HALF),
+        case("server", False, 100, EXIT),
+        case("server-64k", False, 65536, EXIT),
+        case("server-close", False, 100, CLOSE),
         case("killed-client", True, 100, STAY, want=LOST),
         case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
              want=LOST),

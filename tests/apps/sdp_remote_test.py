@@ -123,10 +123,15 @@ class Host:
 
     def page(self, program):
         """The page that the ended process left."""
-        path = os.path.join(self.directory.name, f"usiw-sdp.{program.pid}")
-        out = subprocess.run([os.path.join(BIN, "sdpstat"), "--json", path],
+        return self.pages(os.path.join(self.directory.name,
+                                       f"usiw-sdp.{program.pid}"))[0]
+
+    def pages(self, path=None):
+        """Those of all programs and of what they have left to a child."""
+        out = subprocess.run([os.path.join(BIN, "sdpstat"), "--json",
+                              path or self.directory.name],
                              check=True, text=True, stdout=subprocess.PIPE)
-        return json.loads(out.stdout)["processes"][0]
+        return json.loads(out.stdout)["processes"]
 
 
 def exchange(host, address, server_words, carriers=("auto", "auto")):

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The end of a socket in each state, and of the process, within the time
- * limit. */
+/* The end of a socket in each state. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "sock/end.h"
 #include "sock/epoll.h"
 #include "sock/listen.h"
-#include "sock/owed.h"
 #include "sock/relay.h"
 #include "sock/shadow.h"
 #include "sock/start.h"
@@ -29,11 +27,10 @@ static char places[2];
 static struct sdp_sock sock;
 static uint64_t now;
 static bool is_kept, is_abandoned, ends_again;
-static int owed_cnt;
 static struct {
-	int link_closes, past_closes, counts, shadows, listeners, drains, ends;
+	int link_closes, past_closes, counts, shadows, listeners;
 	int waits;
-	uint64_t close_deadline, linger_deadline, drain_deadline;
+	uint64_t close_deadline, linger_deadline;
 } seen;
 
 uint64_t sdp_now_ns(void)
@@ -76,18 +73,6 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	assert_non_null(sock.early);
 }
 
-void sdp_verbs_end(void)
-{
-	seen.ends++;
-}
-
-int sdp_verbs_drain(uint64_t deadline)
-{
-	seen.drains++;
-	seen.drain_deadline = deadline;
-	return 0;
-}
-
 void sdp_count_close(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, &sock);
@@ -118,12 +103,6 @@ bool sdp_relay_keeps(struct sdp_sock *of)
 	return is_kept;
 }
 
-void sdp_relay_end(uint64_t deadline)
-{
-	(void)deadline;
-	fail_msg("there is no relay");
-}
-
 bool sdp_start_abandon(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, &sock);
@@ -141,12 +120,6 @@ bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 	return true;
 }
 
-int sdp_owed_cnt(void)
-{
-	now += SECOND;
-	return owed_cnt;
-}
-
 static int begin(void **state)
 {
 	memset(&sock, 0, sizeof(sock));
@@ -160,7 +133,6 @@ static int begin(void **state)
 	sock.link = LINK;
 	now = 5 * SECOND;
 	is_kept = is_abandoned = ends_again = false;
-	owed_cnt = 0;
 	return 0;
 }
 
@@ -257,31 +229,12 @@ static void releases_what_each_state_has(void **state)
 	}
 }
 
-/* ---- the process ---- */
-
-static void waits_for_nothing_before_sdp(void **state)
+/* When the process exits, threads inside a call find the link unchanged. */
+static void keeps_the_link_at_exit(void **state)
 {
-	sdp_end_process(true);
-	assert_false(sdp_is_ending);
-	assert_int_equal(seen.ends, 0);
-}
-
-/* A start that does not end is limited in time. Then everything is sent that is
- * possible in that time. */
-static void exits_in_time(void **state)
-{
-	sdp_begun = true;
-	owed_cnt = 1;
-	sdp_end_process(true);
-	assert_int_equal(seen.ends, 1);
-	assert_int_equal(seen.drains, 1);
-	assert_int_equal(seen.drain_deadline, 15 * SECOND);
-	assert_true(now >= 15 * SECOND && now < 17 * SECOND);
-	/* exit() and _exit() both come here. */
-	sdp_end_process(false);
-	assert_int_equal(seen.ends, 1);
-	/* Threads inside a call find the link unchanged. */
+	sdp_is_ending = true;
 	sdp_sock_end(&sock);
+	sdp_is_ending = false;
 	assert_int_equal(seen.link_closes, 1);
 	assert_ptr_equal(sdp_sock_link(&sock), LINK);
 }
@@ -294,8 +247,7 @@ int main(void)
 		cmocka_unit_test_setup(ends_once, begin),
 		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
 		cmocka_unit_test_setup(releases_what_each_state_has, begin),
-		cmocka_unit_test_setup(waits_for_nothing_before_sdp, begin),
-		cmocka_unit_test_setup(exits_in_time, begin),
+		cmocka_unit_test_setup(keeps_the_link_at_exit, begin),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

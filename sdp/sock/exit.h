@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The end of the process: what its sockets still have is sent, within a limited
+ * time. A child goes on with the starts that owe octets (owed.h), as the kernel
+ * goes on with TCP.
+ */
+#ifndef SDP_SOCK_EXIT_H
+#define SDP_SOCK_EXIT_H
+
+#include <stdbool.h>
+
+/* Afterwards no other thread returns from a call. @has_stdio: also flushes
+ * libc's streams. */
+void sdp_exit_run(bool has_stdio);
+
+#endif
