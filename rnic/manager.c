@@ -83,6 +83,8 @@ static rnic_timer_expired *const manager_expire[RNIC_TIMER_CNT] = {
 	[RNIC_TIMER_OOB_TICK] = rnic_oob_tick,
 	[RNIC_TIMER_OOB_REDIAL... RNIC_TIMER_OOB_REDIAL_LAST] = rnic_oob_redial,
 	[RNIC_TIMER_PORT_AGAIN] = rnic_port_look_again,
+	[RNIC_TIMER_PORT_LOST] = rnic_port_lost,
+	[RNIC_TIMER_PORT_REMOVED] = rnic_port_removed,
 };
 
 /* What a peer was told last still is to arrive. */

@@ -2,21 +2,31 @@
 /* Port events: interfaces looked at when rtnetlink says that they changed. */
 #include "port.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "../util/log.h"
+#include "cm/id.h"
 #include "loop/loop.h"
 #include "mem/context.h"
 #include "dev/device.h"
+#include "os/addr.h"
 #include "os/fd.h"
 #include "os/netif-cache.h"
+#include "stream/end.h"
 
 /* Every device has one port. */
 #define PORT_NUM 1
 /* Pause after a look to which the kernel had no answer (out of memory or
  * descriptors). */
 #define PORT_AGAIN_NS (1000 * NS_PER_MS)
+/* What is gone may come back: down and up again, an address that is set anew.
+ */
+#define PORT_LOST_NS (5000 * NS_PER_MS)
+/* The end of streams is reported before the removal of their interface: id.c
+ * holds it for a while. */
+#define PORT_REMOVED_NS (200 * NS_PER_MS)
 /* Messages taken at a time: others wait for the manager's lock. */
 #define PORT_NEWS_MAX 256
 
@@ -25,7 +35,7 @@ static struct {
 	bool has_fd;
 	int fd;
 	uint32_t epoll_events;
-	struct rnic_timer again;
+	struct rnic_timer again, lost, removed;
 } ports; /* guarded by the manager's lock */
 
 /* ---- looking ------------------------------------------------------------ */
@@ -66,6 +76,11 @@ static void port_look(struct rnic_port *port,
 	port_move(port, now.is_up);
 	if (port->is_known && has_other_gids)
 		port_tell(port, RNIC_PORT_EV_GID);
+	if (port->is_known && (has_other_gids || !now.is_up))
+		rnic_timer_start(&ports.lost, RNIC_TIMER_PORT_LOST,
+				 PORT_LOST_NS);
+	if (now.ifindex)
+		port->is_removed = false;
 	port->is_known = true;
 }
 
@@ -125,6 +140,67 @@ static bool ports_hear(const struct rnic_netif_change *change)
 	return is_due;
 }
 
+/* ---- gone for good ------------------------------------------------------ */
+
+struct port_lost {
+	const struct rnic_device *dev;
+	const struct rnic_netif_table *table;
+};
+
+static void stream_look(struct rnic_source *source, void *arg)
+{
+	const struct port_lost *lost = arg;
+	struct sockaddr_storage local, peer;
+	const void *ip = &((struct sockaddr_in6 *)&local)->sin6_addr;
+	uint8_t gid[16];
+
+	rnic_addr_of_socket(source->fd, &local, &peer);
+	if (local.ss_family == AF_INET)
+		ip = &((struct sockaddr_in *)&local)->sin_addr;
+	rnic_gid_from_ip(gid, local.ss_family, ip);
+	if (rnic_gid_is_lost(lost->dev->gids, lost->table, gid))
+		rnic_stream_addr_gone(
+			RNIC_CONTAINER_OF(source, struct rnic_stream, source));
+}
+
+void rnic_port_lost(struct rnic_timer *timer)
+{
+	struct rnic_netif_table *table;
+	struct rnic_port *port;
+	bool is_removed = false;
+
+	if (rnic_netif_table_new(&table) < 0) {
+		rnic_timer_start(timer, RNIC_TIMER_PORT_LOST, PORT_LOST_NS);
+		return;
+	}
+	LIST_FOREACH(port, &ports.watched, link)
+	{
+		struct port_lost lost = { port->ctx->dev, table };
+
+		rnic_engines_each(&port->ctx->engines, stream_look, &lost);
+		is_removed |= !port->ifindex && !port->is_removed;
+	}
+	rnic_netif_table_free(table);
+	if (is_removed)
+		rnic_timer_start(&ports.removed, RNIC_TIMER_PORT_REMOVED,
+				 PORT_REMOVED_NS);
+}
+
+void rnic_port_removed(struct rnic_timer *timer)
+{
+	struct rnic_port *port;
+
+	(void)timer;
+	LIST_FOREACH(port, &ports.watched, link)
+	{
+		if (port->ifindex || port->is_removed)
+			continue;
+		port->is_removed = true;
+		cm_ids_removed(port->ctx->dev);
+		rnic_context_fatal(port->ctx);
+	}
+}
+
 /* ---- the socket --------------------------------------------------------- */
 
 static void ports_close(void)
@@ -138,6 +214,8 @@ static void ports_close(void)
 	ports.has_fd = false;
 	ports.epoll_events = 0;
 	rnic_timer_stop(&ports.again);
+	rnic_timer_stop(&ports.lost);
+	rnic_timer_stop(&ports.removed);
 }
 
 static int ports_open(void)

@@ -30,6 +30,7 @@ struct rnic_port {
 	struct rnic_context *ctx;
 	bool is_known;	  /* the other fields are valid */
 	uint32_t ifindex; /* 0: the interface was removed */
+	bool is_removed;  /* that has been reported */
 	bool is_flapped;  /* a GID was removed that the last check had found */
 	bool is_up;
 	uint8_t gid[RNIC_GID_MAX][16];
@@ -53,6 +54,11 @@ void rnic_port_ready(void);
 void rnic_port_look_again(struct rnic_timer *timer);
 /* The engines of all contexts notice the streams that have ended. */
 void rnic_port_catch_up(void);
+/* What has changed has not come back for a while: streams whose own address is
+ * gone end. */
+void rnic_port_lost(struct rnic_timer *timer);
+/* ... and that has been reported: an interface does not exist any more. */
+void rnic_port_removed(struct rnic_timer *timer);
 /* Process exit. */
 void rnic_port_close_all(void);
 /* In a forked child: no context is watched; the socket is closed already. */

@@ -64,6 +64,9 @@
 	X("USIW_STALL_MS", NUM, stall_ms, 0, 86400000, "0..86400000",          \
 	  "300000",                                                            \
 	  "time the rest of an FPDU may take to come, milliseconds; 0: any")   \
+	X("USIW_RETRY_MS", NUM, retry_ms, 0, 3600000, "0..3600000", "30000",   \
+	  "time a peer of rdma_cm may acknowledge nothing, milliseconds; 0: "  \
+	  "TCP's own")                                                         \
 	X("USIW_HALF_OPEN_MAX", NUM, half_open_max, 1, 65536, "1..65536",      \
 	  "512", "connections per listener that have not finished starting")   \
 	X("USIW_IRD", NUM, ird, 0, 128, "0..128", "128",                       \

@@ -35,6 +35,7 @@ struct util_settings {
 	uint32_t start_ms;	   /* USIW_START_MS, MPA start limit, 10000 */
 	uint32_t drain_ms;	   /* USIW_DRAIN_MS, closing streams, 2000 */
 	uint32_t stall_ms;	   /* USIW_STALL_MS, rest of an FPDU, 300000 */
+	uint32_t retry_ms;	   /* USIW_RETRY_MS, 30000; 0: TCP's own */
 	uint32_t half_open_max;	   /* USIW_HALF_OPEN_MAX per listener, 512 */
 	uint32_t ird;		   /* USIW_IRD, inbound reads, 128 */
 	uint32_t ord;		   /* USIW_ORD, outbound reads, 128 */

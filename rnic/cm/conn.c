@@ -132,10 +132,11 @@ int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp)
 		rnic_sock_set_ack_timeout(rnic_start_fd(&conn->start),
 					  id->ack_timeout);
 	conn_set_rnr_time(conn, id, qp);
+	rnic_qp_set_timeout(qp, id->ack_timeout,
+			    util_settings()->retry_ms * NS_PER_MS);
 	ret = rnic_start_attach(&conn->start, qp, id->ref);
 	if (ret < 0)
 		return ret;
-	rnic_qp_set_timeout(qp, id->ack_timeout);
 	cm_conn_stands(conn, id);
 	return 0;
 }

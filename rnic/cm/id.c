@@ -151,6 +151,27 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 	rnic_loop_deadline(rnic_now_ns() + UNREAD_LOOK_NS);
 }
 
+/*
+ * An identity without a context of the application (uid) is not known to it
+ * yet: a request that was not fetched or not answered.
+ */
+void cm_ids_removed(const struct rnic_device *dev)
+{
+	struct cm_event *event;
+	struct cm_id *id;
+	uint32_t slot = 0;
+
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		if (id->dev != dev || !id->uid || id->is_removed)
+			continue;
+		event = cm_event_new(id);
+		if (!event)
+			continue;
+		id->is_removed = true;
+		cm_event_post(event, RNIC_CM_DEVICE_REMOVAL, 0);
+	}
+}
+
 void cm_ids_close(void)
 {
 	struct cm_id *id;

@@ -20,6 +20,8 @@ uint64_t cm_ids_look(uint64_t now_ns);
 void cm_id_end_unread(struct rnic_timer *unread);
 /* The identity's time in timewait is over. */
 void cm_id_timewait_exit(struct rnic_timer *in_timewait);
+/* DEVICE_REMOVAL for all identities of the device, once. */
+void cm_ids_removed(const struct rnic_device *dev);
 /* The process exits: closes the sockets of all identities. */
 void cm_ids_close(void);
 

@@ -79,6 +79,7 @@ struct cm_id {
 	/* Persona ca. */
 	struct cm_event *timewait; /* allocated for TIMEWAIT_EXIT */
 	struct rnic_timer in_timewait;
+	bool is_removed;       /* DEVICE_REMOVAL was raised */
 	bool has_disconnected; /* the application has, while connected */
 	struct cm_listener listener;
 };

@@ -117,3 +117,31 @@ uint32_t rnic_gid_table_update(struct rnic_gid_table *gids,
 	util_unlock(&gids->lock);
 	return cnt;
 }
+
+static bool gid_is_up(const struct rnic_netif_table *table,
+		      const uint8_t gid[16])
+{
+	for (size_t i = 0; i < table->addr_cnt; i++) {
+		const struct rnic_netif_addr *addr = &table->addrs[i];
+		const struct rnic_netif *netif =
+			rnic_netif_by_index(table, addr->ifindex);
+		uint8_t other[16];
+
+		rnic_gid_from_ip(other, addr->family, addr->addr);
+		if (netif && netif->is_up && memcmp(other, gid, 16) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool rnic_gid_is_lost(struct rnic_gid_table *gids,
+		      const struct rnic_netif_table *table,
+		      const uint8_t gid[16])
+{
+	bool was_there;
+
+	util_lock(&gids->lock);
+	was_there = slot_of(gids, gid) < RNIC_GID_MAX;
+	util_unlock(&gids->lock);
+	return was_there && !gid_is_up(table, gid);
+}

@@ -692,6 +692,20 @@ void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 	engine->ops->mr_gone(source, stag, addr, len);
 }
 
+void rnic_engine_each(struct rnic_engine *engine,
+		      void (*act)(struct rnic_source *source, void *arg),
+		      void *arg)
+{
+	struct rnic_source *source, *next;
+
+	rnic_engine_lead(engine);
+	for (source = LIST_FIRST(&engine->sources); source; source = next) {
+		next = LIST_NEXT(source, link);
+		act(source, arg);
+	}
+	rnic_engine_unlead(engine);
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 static int engine_open_fds(struct rnic_engine *engine)

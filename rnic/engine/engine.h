@@ -145,6 +145,11 @@ void rnic_engine_serve(struct rnic_engine *engine);
 /* What epoll knows is served; or another thread keeps the lead for long. */
 void rnic_engine_catch_up(struct rnic_engine *engine);
 
+/* Calls @act for each source, which may be freed by it.  Takes the lead. */
+void rnic_engine_each(struct rnic_engine *engine,
+		      void (*act)(struct rnic_source *source, void *arg),
+		      void *arg);
+
 /* ---- under the lead ------------------------------------------------------ */
 
 /* The time, CLOCK_MONOTONIC, of the first such question since the lead was

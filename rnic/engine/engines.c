@@ -179,6 +179,14 @@ void rnic_engines_catch_up(struct rnic_engines *engines)
 			rnic_engine_catch_up(rnic_engines_at(engines, i));
 }
 
+void rnic_engines_each(struct rnic_engines *engines,
+		       void (*act)(struct rnic_source *source, void *arg),
+		       void *arg)
+{
+	for (uint32_t i = 0; i < rnic_engines_cnt(engines); i++)
+		rnic_engine_each(rnic_engines_at(engines, i), act, arg);
+}
+
 /* ---- ended together ------------------------------------------------------ */
 
 /* First all send FIN, since one may be the other's peer; the limit is that of

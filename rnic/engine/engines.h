@@ -81,6 +81,11 @@ void rnic_engines_flush(struct rnic_engines *engines);
 /* rnic_engine_catch_up() for each that has a queue pair. */
 void rnic_engines_catch_up(struct rnic_engines *engines);
 
+/* rnic_engine_each() for each of them. */
+void rnic_engines_each(struct rnic_engines *engines,
+		       void (*act)(struct rnic_source *source, void *arg),
+		       void *arg);
+
 /* ---- under all leads ------------------------------------------------------
  */
 

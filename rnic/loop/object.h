@@ -94,6 +94,8 @@ enum rnic_timer_list {
 	RNIC_TIMER_OOB_REDIAL, /* several lists, by the pause */
 	RNIC_TIMER_OOB_REDIAL_LAST = RNIC_TIMER_OOB_REDIAL + 3,
 	RNIC_TIMER_PORT_AGAIN,
+	RNIC_TIMER_PORT_LOST, /* an address, or an interface, is gone */
+	RNIC_TIMER_PORT_REMOVED,
 	RNIC_TIMER_CNT
 };
 

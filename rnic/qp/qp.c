@@ -310,10 +310,11 @@ uint32_t rnic_qp_life(const struct rnic_qp *qp)
 			   UINT32_MAX;
 }
 
-void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout)
+void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout, uint64_t retry_ns)
 {
 	rnic_engine_lead(qp->engine);
 	qp->timeout = timeout;
+	qp->retry_ns = timeout ? 0 : retry_ns;
 	rnic_engine_unlead(qp->engine);
 }
 

@@ -192,8 +192,9 @@ static void qp_part(struct rnic_qp *qp, int status)
 {
 	bool is_ack_on = qp->sq.ack.is_on &&
 			 rnic_qp_state_now(qp) == RNIC_QPS_RTS;
-	enum usiw_wc_status first = is_ack_on ? USIW_WC_RETRY_EXC_ERR
-					      : USIW_WC_WR_FLUSH_ERR;
+	enum usiw_wc_status first = is_ack_on || status == -ETIMEDOUT
+					    ? USIW_WC_RETRY_EXC_ERR
+					    : USIW_WC_WR_FLUSH_ERR;
 
 	if (status == 0)
 		rnic_sq_peer_closed(qp);
@@ -345,6 +346,26 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 		util_info("rnic", "%s: stream lost: %s", RNIC_QP_NAME(qp),
 			  strerror(-status));
 		rnic_stream_part(stream, status);
+	}
+	stream_free(stream);
+}
+
+void rnic_stream_addr_gone(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (qp) {
+		util_warn("rnic",
+			  "%s: its address, or its interface, is gone: "
+			  "the connection ends",
+			  RNIC_QP_NAME(qp));
+		/* release: pairs with rnic_qp_error() */
+		atomic_store_explicit(&qp->tcp_error, ETIMEDOUT,
+				      memory_order_release);
+		rnic_stream_detach(stream, -ENETDOWN);
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+			     RNIC_QP_EV_CNT);
+		rnic_qp_end(qp);
 	}
 	stream_free(stream);
 }

@@ -41,6 +41,9 @@ void rnic_stream_part(struct rnic_stream *stream, int status);
 /* The socket failed: as rnic_stream_part(), and the stream is freed. */
 void rnic_stream_lost(struct rnic_stream *stream, int status);
 
+/* Its own address is gone for good: at once, whatever waits.  It is freed. */
+void rnic_stream_addr_gone(struct rnic_stream *stream);
+
 /* End at once. */
 void rnic_stream_abort(struct rnic_stream *stream);
 /* deadline_ns has come. */

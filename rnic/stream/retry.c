@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A peer that stops answering: timeout and retry_cnt of a QP that connected
- * without rdma_cm.
+ * without rdma_cm; USIW_RETRY_MS with it.
  *
  * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT ends the
  * connection sooner, but also when the peer's window stays closed: and a peer
@@ -11,6 +11,7 @@
  */
 #include "retry.h"
 
+#include <errno.h>
 #include <linux/tcp.h>
 
 #include "../../util/log.h"
@@ -67,7 +68,7 @@ static bool look_is_same(struct rnic_stream *stream)
 
 bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 {
-	const struct rnic_qp *qp = stream->qp;
+	struct rnic_qp *qp = stream->qp;
 
 	stream->look.next_ns = 0;
 	if (!qp || !qp->retry_ns || rnic_sq_is_empty(qp))
@@ -84,6 +85,8 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 		  "%s: the peer acknowledges nothing for %u ms: "
 		  "retries exhausted",
 		  RNIC_QP_NAME(qp), (unsigned int)(qp->retry_ns / NS_PER_MS));
+	/* release: pairs with rnic_qp_error() */
+	atomic_store_explicit(&qp->tcp_error, ETIMEDOUT, memory_order_release);
 	return true;
 }
 

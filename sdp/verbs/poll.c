@@ -205,8 +205,10 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 	if (!is_ok)
 		link->is_llp_down = true;
 	/* The end of the carrier decides what flushed work means: it depends on
-	 * whether the peer sent DisConn. */
-	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+	 * whether the peer sent DisConn. Work without an answer is followed by
+	 * that end, too. */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR ||
+	    wc->status == IBV_WC_RETRY_EXC_ERR)
 		return;
 	/* A Read may complete after a Send that was posted later. */
 	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now) &&

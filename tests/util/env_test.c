@@ -20,9 +20,9 @@ static int has_defaults(const struct util_settings *s)
 	       s->devices == UTIL_DEVICES_ONLY &&
 	       s->persona == UTIL_PERSONA_RNIC && !s->interfaces &&
 	       !s->stat_dir && s->mpa_rev == 2 && s->start_ms == 10000 &&
-	       s->drain_ms == 2000 && s->half_open_max == 512 &&
-	       s->ird == 128 && s->ord == 128 && s->spin_us == 30 &&
-	       s->event_spin_us == 40 && s->nice == 0 &&
+	       s->drain_ms == 2000 && s->retry_ms == 30000 &&
+	       s->half_open_max == 512 && s->ird == 128 && s->ord == 128 &&
+	       s->spin_us == 30 && s->event_spin_us == 40 && s->nice == 0 &&
 	       s->staging_kib == 256 && s->rtr &&
 	       s->mpa_rev0 == UTIL_MPA_REV0_REFUSE && !s->markers;
 }
