@@ -245,10 +245,11 @@ static void target_accept(struct target *t)
 	NEEDS(rdma_get_request(t->listener, &t->id) == 0);
 	NEEDS(rdma_create_qp(t->id, NULL, &attr) == 0);
 	NEEDS(ibv_post_recv(t->id->qp, &wr, &bad) == 0);
-	NEEDS(rdma_accept(t->id, NULL) == 0);
 	t->mr = rdma_reg_write(t->id, t->buf, LEN);
 	NEEDS(t->mr);
+	/* The peer writes as soon as it is accepted. */
 	shared->where = (struct where){ (uintptr_t)t->buf, t->mr->rkey };
+	NEEDS(rdma_accept(t->id, NULL) == 0);
 }
 
 static void is_untouched(const struct target *t, int n)
