@@ -84,7 +84,7 @@ RNIC_EXPORT int rnic_guard_sigaction(int sig, const struct sigaction *act,
 enum rnic_persona { RNIC_PERSONA_RNIC, RNIC_PERSONA_CA };
 
 struct rnic_device_attr {
-	char name[64];	     /* usiw_<interface> */
+	char name[64];	     /* usiw_<interface>, or by USIW_NAME */
 	char ifname[16];     /* at present */
 	uint32_t ifindex;    /* 0: the interface was removed */
 	uint32_t uverbs_num; /* 1000 + position */

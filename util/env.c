@@ -26,6 +26,8 @@
 #define EDIT_MAX 2
 #define SHORT_LEN 10
 #define NAME_MAX_LEN 63
+/* A device's name has 63 octets, and ten of them may be the number. */
+#define NAME_PATTERN_MAX 50
 
 /*
  * X(name, parser, field, lowest, highest, values, default, what).  A keyword
@@ -51,6 +53,8 @@
 	  "channel adapter on Ethernet")                                       \
 	X("USIW_PORT_SPACE", WORD, port_space, 0, 0, "apart|shared", "apart",  \
 	  "ports of rdma_cm: apart from TCP's, or shared with them")           \
+	X("USIW_NAME", NAME, name, 0, 0, "NAME%d", "",                         \
+	  "names of devices, for programs that look for names they know")      \
 	X("USIW_INTERFACES", TEXT, interfaces, 0, 0, "NAME[,NAME...]", "",     \
 	  "network interfaces that become devices; empty: all usable ones")    \
 	X("USIW_STAT_DIR", TEXT, stat_dir, 0, 0, "DIRECTORY", "",              \
@@ -116,6 +120,7 @@
 
 enum setting_kind {
 	KIND_TEXT,
+	KIND_NAME,
 	KIND_LOG,
 	KIND_WORD,
 	KIND_FLAG,
@@ -269,6 +274,23 @@ static bool text_store(const char *value, const char **ret_text)
 	return true;
 }
 
+/* Empty, or a name with %d once. */
+static bool name_is_valid(const char *value)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz"
+				      "0123456789_.-";
+	size_t head = strspn(value, allowed);
+
+	if (!*value)
+		return true;
+	if (strlen(value) > NAME_PATTERN_MAX ||
+	    strncmp(value + head, "%d", 2) != 0)
+		return false;
+	value += head + 2;
+	return value[strspn(value, allowed)] == '\0';
+}
+
 /* Return: false: @value is invalid, and nothing has changed. */
 static bool setting_store(size_t idx, const char *value)
 {
@@ -285,6 +307,8 @@ static bool setting_store(size_t idx, const char *value)
 		return text_store(value, field);
 	case KIND_TEXT:
 		return text_store(value, field);
+	case KIND_NAME:
+		return name_is_valid(value) && text_store(value, field);
 	case KIND_WORD:
 		pos = word_find(util_setting_docs[idx].values, value);
 		if (pos < 0)
@@ -320,7 +344,8 @@ static void setting_take(size_t idx, const char *value, const char *origin)
 	const struct util_setting_doc *doc = &util_setting_docs[idx];
 
 	/* NAME= sets nothing, except for texts, which may be empty. */
-	if (*value == '\0' && setting_rows[idx].kind != KIND_TEXT)
+	if (*value == '\0' && setting_rows[idx].kind != KIND_TEXT &&
+	    setting_rows[idx].kind != KIND_NAME)
 		return;
 	if (setting_store(idx, value) || !may_report())
 		return;

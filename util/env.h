@@ -29,6 +29,7 @@ struct util_settings {
 	/* USIW_PORT_SPACE apart|shared, default apart */
 	enum util_port_space port_space;
 	enum util_persona persona; /* USIW_PERSONA rnic|ca, default rnic */
+	const char *name;	   /* USIW_NAME, with one %d; NULL: none */
 	const char *interfaces;	   /* USIW_INTERFACES comma list; NULL: all */
 	const char *stat_dir;	   /* USIW_STAT_DIR; NULL: none */
 	uint32_t mpa_rev;	   /* USIW_MPA_REV 1|2, default 2 */

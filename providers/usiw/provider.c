@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "../../util/cancel.h"
+#include "../../util/device-name.h"
+#include "../../util/env.h"
 #include "../../util/log.h"
 #include "interface.h"
 #include "objects.h"
 #include "result.h"
-
-#define DEVICE_PREFIX "usiw_"
 
 /* rdma-core 35 put num_ports before it. */
 static uint32_t abi_version(const struct verbs_sysfs_dev *sysfs_dev)
@@ -23,14 +23,13 @@ static uint32_t abi_version(const struct verbs_sysfs_dev *sysfs_dev)
 }
 
 /*
- * Matches by name: no kernel driver names its devices usiw_*.  The devices
- * belong to the RNIC library that the preload library loaded, which must be the
- * provider's.
+ * Matches by name: no kernel driver names its devices usiw_*, and USIW_NAME is
+ * the user's choice.  The devices belong to the RNIC library that the preload
+ * library loaded, which must be the provider's.
  */
 static bool device_match(struct verbs_sysfs_dev *sysfs_dev)
 {
-	return strncmp(sysfs_dev->ibdev_name, DEVICE_PREFIX,
-		       strlen(DEVICE_PREFIX)) == 0 &&
+	return util_device_name_is_ours(sysfs_dev->ibdev_name) &&
 	       usiw_interface_fits(abi_version(sysfs_dev));
 }
 
@@ -151,6 +150,7 @@ const struct verbs_device_ops usiw_device_ops = {
 /* With an unknown library the program runs without usiw devices. */
 static __attribute__((constructor)) void provider_register(void)
 {
+	util_settings_set_quiet(); /* the RNIC's library reports */
 	if (usiw_library_find() == 0 && usiw_handle_init() == 0)
 		usiw_library.fn.register_driver(&usiw_device_ops);
 }

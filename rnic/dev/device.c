@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "alloc.h"
+#include "device-name.h"
 #include "env.h"
 #include "log.h"
 #include "os/addr.h"
@@ -174,16 +175,19 @@ static void device_set_name(const struct rnic_device_set *set,
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "abcdefghijklmnopqrstuvwxyz"
 				      "0123456789_.-";
-	char clean[sizeof(dev->ifname)];
+	char clean[sizeof(dev->ifname)], longer[sizeof(clean) + 12];
 	char *p = clean;
 
 	memcpy(clean, dev->ifname, sizeof(clean));
 	while (*(p += strspn(p, allowed)))
 		*p = '_';
-	snprintf(dev->name, sizeof(dev->name), "usiw_%s", clean);
-	if (set_by_name(set, dev->name))
-		snprintf(dev->name, sizeof(dev->name), "usiw_%s_%u", clean,
-			 dev->ifindex);
+	util_device_name(clean, (uint32_t)set->device_cnt, dev->name,
+			 sizeof(dev->name));
+	if (set_by_name(set, dev->name)) {
+		snprintf(longer, sizeof(longer), "%s_%u", clean, dev->ifindex);
+		util_device_name(longer, (uint32_t)set->device_cnt, dev->name,
+				 sizeof(dev->name));
+	}
 }
 
 static uint64_t guid_from_octets(const uint8_t octets[8])

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 
 #include "cancel.h"
+#include "device-name.h"
 #include "high.h"
 #include "direct.h"
 #include "log.h"
@@ -181,7 +182,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	sdp_high_move(&ctx->async_fd);
 	snprintf(dev->name, sizeof(dev->name), "%s",
 		 ibv_get_device_name(ctx->device));
-	dev->is_usiw = sdp_direct_is_device(dev->name);
+	dev->is_usiw = util_device_name_is_ours(dev->name);
 	if (dev->is_usiw)
 		find_direct(dev);
 	ret = -ibv_query_device(ctx, &dev->attr);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "device-name.h"
 #include "direct.h"
 #include "env.h"
 #include "log.h"
@@ -20,7 +21,7 @@ static _Atomic bool has_used_cm;
 
 static bool is_usiw(struct ibv_device *device)
 {
-	return sdp_direct_is_device(ibv_get_device_name(device));
+	return util_device_name_is_ours(ibv_get_device_name(device));
 }
 
 /* SDP here is for iWARP. It was never tested on RoCE and InfiniBand. */

@@ -456,6 +456,19 @@ def devinfo():
             check(re.search(line, program.text(), re.M), f"no line '{line}'")
 
 
+def names():
+    """Devices have the names that USIW_NAME asks for, though rdma-core has a
+    provider for some of these."""
+    for pattern in ("rxe%d", "siw%d", "my-%d.x"):
+        with Test(f"USIW_NAME={pattern}") as test:
+            name = pattern.replace("%d", "0")
+            program = test.start("devinfo", ["env", f"USIW_NAME={pattern}",
+                                             "ibv_devinfo", "-d", name])
+            program.wait(20)
+            check(re.search(rf"hca_id:\s+{re.escape(name)}$", program.text(),
+                            re.M), program.text())
+
+
 PCI_SCRIPT = r"""
 for d in /sys/class/infiniband/*; do
     i=${d##*/usiw_}
@@ -485,6 +498,7 @@ def pci():
 CA_SHORT = RPING[:2] + RPING_OWN_QP + RDMACM + [
     ("devinfo", devinfo),
     ("pci", pci),
+    ("names", names),
     perf_row("ib_write_bw", "-b", "-q", 4), hand_row("ib_send_bw", "-q", 4),
     perf_row("ib_send_bw", "-q", 4), hand_row("ib_send_bw", "-b"),
     pingpong("ibv_rc_pingpong"), pingpong("ibv_rc_pingpong", "-e", gid=1),
