@@ -288,6 +288,8 @@ static bool is_brought(struct rnic_chan *chan)
 void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		    const void *record, size_t len)
 {
+	bool needs_token = false;
+
 	assert(len == chan->record_size);
 	if (chan_is_forked(chan))
 		return;
@@ -296,10 +298,13 @@ void rnic_chan_post(struct rnic_chan *chan, struct rnic_chan_node *node,
 		memcpy(node->record, record, len);
 		if (node->pending_cnt++ == 0)
 			TAILQ_INSERT_TAIL(&chan->queue, node, link);
-		if (!is_brought(chan))
-			rnic_evfd_post(chan->fd);
+		needs_token = !is_brought(chan);
 	}
 	util_unlock(&chan->lock);
+	/* The reader that it wakes may take this CPU at once, and wants the
+	 * lock. */
+	if (needs_token)
+		rnic_evfd_post(chan->fd);
 }
 
 uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
@@ -315,8 +320,8 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 	node->pending_cnt = 0;
 	if (pending_cnt > 0)
 		TAILQ_REMOVE(&chan->queue, node, link);
-	/* A token that is not there any more was taken by a reader, which will
-	 * find no record for it. */
+	/* A token that is not there was taken by a reader, or comes later: who
+	 * takes it finds no record for it. */
 	while (pending_cnt > 0 && rnic_evfd_take(chan->fd))
 		pending_cnt--;
 	util_unlock(&chan->lock);

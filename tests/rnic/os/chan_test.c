@@ -24,12 +24,21 @@
 /* An old kernel: no preadv2 on eventfds. */
 static bool is_kernel_old;
 
+static struct rnic_chan *chan;
+
+/* A source that ends the moment a token is written; NULL: none. */
+static struct rnic_chan_node *ending;
+
 static int syscall_error(long nr, long first_arg)
 {
+	if (ending && nr == SYS_write) {
+		struct rnic_chan_node *node = ending;
+
+		ending = NULL;
+		rnic_chan_purge(chan, node);
+	}
 	return is_kernel_old && nr == SYS_preadv2 ? EOPNOTSUPP : 0;
 }
-
-static struct rnic_chan *chan;
 
 static int setup(void **state)
 {
@@ -167,6 +176,21 @@ static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 	assert_int_equal(rnic_chan_read(chan, &token, 8), -EAGAIN);
 	post(&b, 2);
 	assert_int_equal(read_one(), 2);
+}
+
+/* The reader that a token wakes may run before the poster goes on: it does not
+ * wait for the channel's lock. */
+static void writes_a_token_without_the_lock(void **state)
+{
+	struct rnic_chan_node a = { 0 }, b = { 0 };
+
+	set_nonblocking();
+	post(&a, 1);
+	ending = &a;
+	post(&b, 2);
+	assert_null(ending);
+	assert_int_equal(read_one(), 2);
+	assert_false(is_readable());
 }
 
 static void *blocked_reader(void *arg)
@@ -590,6 +614,7 @@ int main(void)
 		T(purge_takes_unread_events_back),
 		T_OLD(purge_takes_unread_events_back),
 		T(a_reader_overtaken_by_purge_waits_for_the_next),
+		T(writes_a_token_without_the_lock),
 		T(a_blocked_reader_wakes_at_a_post),
 		T(a_blocked_reader_can_be_cancelled),
 		T(a_closed_channel_swallows_posts),
