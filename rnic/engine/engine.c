@@ -153,6 +153,19 @@ static bool engine_lead_or_bell(struct rnic_engine *engine,
 	return engine_try_lead(engine);
 }
 
+static void engine_note_post(struct rnic_engine *engine)
+{
+	/* relaxed: hints */
+	uint32_t armed_cnt =
+		atomic_load_explicit(&engine->armed_cnt, memory_order_relaxed);
+
+	if (armed_cnt)
+		atomic_store_explicit(&engine->armed_cnt, armed_cnt - 1,
+				      memory_order_relaxed);
+	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
+			      memory_order_relaxed);
+}
+
 /*
  * @bell: as engine_lead_or_bell().
  * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
@@ -163,9 +176,7 @@ static bool engine_serve_ring(struct rnic_engine *engine,
 			      struct rnic_bell *bell,
 			      struct rnic_handover *ret_handover)
 {
-	/* relaxed: a hint */
-	atomic_store_explicit(&engine->post_cpu, sched_getcpu(),
-			      memory_order_relaxed);
+	engine_note_post(engine);
 	if (!engine_lead_or_bell(engine, bell))
 		return false;
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_post, 1);

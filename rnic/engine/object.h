@@ -119,6 +119,9 @@ struct rnic_engine_ops {
 };
 
 #define RNIC_ENGINE_BUSY_MAX 4
+/* After so many posts without arming, a program does not sleep when it waits.
+ */
+#define RNIC_ENGINE_ARMED_POSTS 64
 
 struct rnic_engine {
 	struct util_lock lead;
@@ -133,6 +136,9 @@ struct rnic_engine {
 	_Atomic uint64_t run_ns;
 	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
 	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
+	/* Posts until the program counts as one that does not sleep when it
+	 * waits; a hint. */
+	_Atomic uint32_t armed_cnt;
 	_Atomic uint32_t burst_cnt; /* posts since a poller's pass; a hint */
 	_Atomic bool wants_pass;  /* ... which is due, whether or not the CQ is
 				     empty */

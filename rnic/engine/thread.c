@@ -28,7 +28,7 @@
 #define ENGINE_SLICE_NS 100000ull
 #define NICE_MIN (-20)
 #define NICE_MAX 19
-/* Least time between two moves of the completion thread. */
+/* Least time between two moves of the completion thread to another CPU. */
 #define ENGINE_MOVE_NS (10 * NS_PER_MS)
 /* How long the completion thread waits for a poster, as
  * rnic_engine_let_finish() counts. */
@@ -163,6 +163,28 @@ static void engine_place_init(struct engine_place *place)
 		CPU_ZERO(&place->allowed);
 }
 
+/*
+ * A program that sleeps when it waits does not need its CPU then.  Where no CPU
+ * is idle, the two are best on one: the program that goes to sleep lets the
+ * thread run next.  On another CPU the thread interrupts somebody else, and
+ * the scheduler lets it wait for that.
+ */
+static bool engine_place_is_free(const struct rnic_engine *engine)
+{
+	/* relaxed: hints */
+	return atomic_load_explicit(&engine->is_crowded,
+				    memory_order_relaxed) &&
+	       atomic_load_explicit(&engine->armed_cnt, memory_order_relaxed);
+}
+
+static void engine_place_free(struct engine_place *place)
+{
+	if (place->avoided_cpu < 0)
+		return;
+	sched_setaffinity(0, sizeof(place->allowed), &place->allowed);
+	place->avoided_cpu = -1;
+}
+
 static void engine_place_check(struct rnic_engine *engine,
 			       struct engine_place *place)
 {
@@ -170,6 +192,10 @@ static void engine_place_check(struct rnic_engine *engine,
 	cpu_set_t others = place->allowed;
 	uint64_t now_ns;
 
+	if (engine_place_is_free(engine)) {
+		engine_place_free(place);
+		return;
+	}
 	if (cpu == place->avoided_cpu || cpu != sched_getcpu() ||
 	    cpu >= CPU_SETSIZE)
 		return;

@@ -61,6 +61,8 @@ void rnic_engine_unpark(struct rnic_engine *engine)
 	atomic_store_explicit(&engine->is_attended, false,
 			      memory_order_relaxed);
 	atomic_store_explicit(&engine->poll_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&engine->armed_cnt, RNIC_ENGINE_ARMED_POSTS,
+			      memory_order_relaxed);
 	/* seq_cst: pairs with the store before the wait in engine_park() */
 	if (atomic_exchange_explicit(&engine->park_word, 0,
 				     memory_order_seq_cst))

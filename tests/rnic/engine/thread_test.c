@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "engine/wake.h"
+#include "os/cpus.h"
 #include "qp/qp.h"
 #include "stream/modify.h"
 #include "child.h"
@@ -119,8 +121,8 @@ static void arming_unparks(void **state)
 
 /* ---- its priority ---- */
 
-/* Return: of the threads with this name; -1: none. */
-static pid_t thread_find(const char *name)
+/* Return: number @idx of the threads with this name; -1: none. */
+static pid_t thread_find(const char *name, int idx)
 {
 	DIR *dir = opendir("/proc/self/task");
 	struct dirent *entry;
@@ -136,7 +138,8 @@ static pid_t thread_find(const char *name)
 		file = fopen(path, "re");
 		if (!file)
 			continue;
-		if (fscanf(file, "%31s", comm) == 1 && strcmp(comm, name) == 0)
+		if (fscanf(file, "%31s", comm) == 1 &&
+		    strcmp(comm, name) == 0 && idx-- == 0)
 			found = (pid_t)atoi(entry->d_name);
 		fclose(file);
 	}
@@ -174,9 +177,77 @@ static void the_thread_is_as_nice_as_asked(void **state)
 	pid_t tid = -1;
 
 	(void)state;
-	wait_until((tid = thread_find("usiw-engine")) > 0);
+	wait_until((tid = thread_find("usiw-engine", 0)) > 0);
 	wait_until(getpriority(PRIO_PROCESS, (id_t)tid) ==
 		   getpriority(PRIO_PROCESS, 0) + EXTRA_NICE);
+}
+
+/* ---- where it runs ---- */
+
+static _Atomic bool is_calm;
+
+static void *busy(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&is_calm))
+		;
+	return NULL;
+}
+
+/* Do the completion threads of both sides keep off one of so many CPUs? */
+static bool keep_off_one(int cpu_cnt)
+{
+	bool keep_off = false;
+
+	for (int i = 0; i < 2; i++) {
+		pid_t tid = thread_find("usiw-engine", i);
+		cpu_set_t cpus;
+
+		must(tid > 0 && !sched_getaffinity(tid, sizeof(cpus), &cpus));
+		keep_off = keep_off || CPU_COUNT(&cpus) < cpu_cnt;
+	}
+	return keep_off;
+}
+
+/* Its program does not poll. */
+static bool read_once(struct rnicpair *p, bool sleeps)
+{
+	struct rnicpair_side *a = &p->side[0];
+	struct usiw_cqe cqe;
+
+	if (sleeps)
+		rnic_cq_arm(a->scq, false);
+	rnicpair_post_read(p, 0, 4, 64);
+	if (sleeps)
+		wait_comp_event(a);
+	wait_until(rnicpair_peek(a, a->scq, &cqe));
+	return true;
+}
+
+/* The CPU of a program that spins on its memory is not taken; that of one that
+ * sleeps when it waits is the best one. */
+static void keeps_off_the_cpu_of_a_program_that_does_not_sleep(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnic_cpus known;
+	pthread_t thread[CPU_SETSIZE + 1];
+	cpu_set_t cpus;
+	int cpu_cnt;
+
+	rnic_cpus_init(&known);
+	must(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
+	cpu_cnt = CPU_COUNT(&cpus);
+	if (cpu_cnt < 2 || !rnic_cpus_are_known(&known))
+		skip();
+	rnic_cpus_fini(&known);
+	atomic_store(&is_calm, false);
+	for (int i = 0; i <= cpu_cnt; i++)
+		must(pthread_create(&thread[i], NULL, busy, NULL) == 0);
+	wait_until(read_once(p, false) && keep_off_one(cpu_cnt));
+	wait_until(read_once(p, true) && !keep_off_one(cpu_cnt));
+	atomic_store(&is_calm, true);
+	for (int i = 0; i <= cpu_cnt; i++)
+		pthread_join(thread[i], NULL);
 }
 
 /* ---- who polls ---- */
@@ -588,6 +659,7 @@ int main(void)
 		CHAN_TEST(completion_threads_alone_make_progress),
 		CHAN_TEST(arming_unparks),
 		PAIR_TEST(the_thread_is_as_nice_as_asked),
+		CHAN_TEST(keeps_off_the_cpu_of_a_program_that_does_not_sleep),
 		PAIR_TEST(a_poller_is_known),
 		PAIR_TEST(a_pause_begins_a_run),
 		CHAN_TEST(a_sleeper_is_woken_each_time),
