@@ -16,6 +16,8 @@
 
 /* For links that still have octets. TCP in the kernel outlives the process. */
 #define EXIT_NS (10 * 1000000000ull)
+/* How long a peer may receive nothing before that costs another carrier. */
+#define FULL_NS (2 * 1000000000ull)
 #define FLUSH_NS (1 * 1000000000ull)
 /* Most peers answer a start sooner, and a child costs more than that. */
 #define GRACE_NS (200 * 1000000ull)
@@ -151,5 +153,8 @@ void sdp_exit_run(bool has_stdio)
 	if (sdp_owed_cnt() > 0)
 		leave();
 	owed_wait(deadline);
+	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) == 0)
+		return;
+	sdp_verbs_flush(deadline);
 	(void)sdp_verbs_drain(deadline);
 }

@@ -44,22 +44,30 @@ void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released)
 	util_unlock(&lock);
 }
 
-uint32_t sdp_links_owing(void)
+static bool is_owing(const struct sdp_link *link)
 {
 	const unsigned int gone = SDP_LINK_DRAINED | LINK_SHUT;
-	uint32_t cnt = 0;
+	unsigned int state =
+		atomic_load_explicit(&link->state, memory_order_relaxed);
+
+	return atomic_load_explicit(&link->is_closing, memory_order_relaxed) &&
+	       !(state & SDP_LINK_CLOSED) && (state & gone) != gone;
+}
+
+uint32_t sdp_links_owing(struct sdp_link **ret_links, uint32_t cnt)
+{
+	uint32_t found = 0;
 
 	util_lock(&lock);
 	for (struct sdp_link *link = all; link; link = link->all_next) {
-		unsigned int state = atomic_load_explicit(&link->state,
-							  memory_order_relaxed);
-
-		cnt += atomic_load_explicit(&link->is_closing,
-					    memory_order_relaxed) &&
-		       !(state & SDP_LINK_CLOSED) && (state & gone) != gone;
+		if (!is_owing(link) || (cnt && found == cnt))
+			continue;
+		if (cnt)
+			ret_links[found] = link;
+		found++;
 	}
 	util_unlock(&lock);
-	return cnt;
+	return found;
 }
 
 void sdp_links_lock(void)

@@ -10,8 +10,9 @@ void sdp_links_remove(struct sdp_link *link);
 
 void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released);
 
-/* Number of closed links with octets or a DisConn to send. */
-uint32_t sdp_links_owing(void);
+/* Closed links with octets or a DisConn to send: fills in @cnt at most. Return:
+ * their number, or @cnt if that is less and not 0. */
+uint32_t sdp_links_owing(struct sdp_link **ret_links, uint32_t cnt);
 
 /* Around a fork, so that the list is consistent in the child. */
 void sdp_links_lock(void);

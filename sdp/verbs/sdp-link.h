@@ -585,4 +585,8 @@ void sdp_verbs_own_thread(void);
  * links left. */
 int sdp_verbs_drain(uint64_t deadline);
 
+/* After sdp_verbs_end(): gives closed links that the peer has no room for
+ * another carrier, where it has. */
+void sdp_verbs_flush(uint64_t deadline);
+
 #endif

@@ -49,7 +49,20 @@ print("got", len(got), got == b"x" * len(got), "then", end, flush=True)
 WRITE = """
 size = int(sys.argv[-1])
 sock.sendall(b"x" * size)
-print("wrote", flush=True)
+print("wrote", size, flush=True)
+"""
+# As much as the library takes, to a peer that has received one octet.
+FILL = """
+import select
+sock.recv(1)
+sock.setblocking(False)
+size = 0
+while select.select([], [sock], [], 1)[1]:
+    size += sock.send(b"x" * 65536)
+print("wrote", size, flush=True)
+"""
+STEP = """
+sock.sendall(b"y")
 """
 STAY = """
 time.sleep(1000)
@@ -57,16 +70,19 @@ time.sleep(1000)
 
 
 def case(name, is_client, size, how, accepts_late=False, want=None):
-    """@is_client: the writer is. @how: what the writer does when it has
-    written. @want: what the reader says; default: all of it, then the end."""
+    """@is_client: the writer is. @size: None: as much as it can. @how: what the
+    writer does when it has written. @want: what the reader says; default: all
+    of it, then the end."""
     def run():
         with SdpTest(name) as test:
             go = os.path.join(test.directory, "go")
-            read = (PAUSE + ACCEPT if accepts_late else ACCEPT + PAUSE) \
-                if is_client else PAUSE
+            read = [STEP * (size is None), PAUSE]
+            if is_client:
+                read.insert(2 if accepts_late else 0, ACCEPT)
             write = "" if is_client else ACCEPT
-            server = [read + READ, write + WRITE + how][not is_client]
-            client = [read + READ, write + WRITE + how][is_client]
+            both = ["".join(read) + READ,
+                    write + (WRITE if size else FILL) + how]
+            server, client = both if is_client else reversed(both)
             first = test.start("server", [
                 sys.executable, "-c", LISTEN + server,
                 go if is_client else size])
@@ -76,7 +92,7 @@ def case(name, is_client, size, how, accepts_late=False, want=None):
                 size if is_client else go])
             writer, reader = [(first, second), (second, first)][is_client]
             reader.wait_text(re.compile("pausing"))
-            writer.wait_text(re.compile("wrote"))
+            wrote = writer.wait_text(re.compile(r"wrote (\d+)\n")).group(1)
             if how == STAY:
                 writer.signal(signal.SIGKILL)
                 writer.wait(20, codes=(-signal.SIGKILL,))
@@ -85,7 +101,7 @@ def case(name, is_client, size, how, accepts_late=False, want=None):
             with open(go, "w", encoding="ascii"):
                 pass
             found = reader.wait_text(re.compile(r"got .*"), 60).group(0)
-            check(found == (want or f"got {size} True then EOF"), found)
+            check(found == (want or f"got {wrote} True then EOF"), found)
             reader.wait(20)
     return name, run
 
@@ -113,6 +129,8 @@ if __name__ == "__main__":
         case("server", False, 100, EXIT),
         case("server-64k", False, 65536, EXIT),
         case("server-close", False, 100, CLOSE),
+        case("client-full", True, None, EXIT),
+        case("server-full", False, None, EXIT),
         case("killed-client", True, 100, STAY, want=LOST),
         case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
              want=LOST),

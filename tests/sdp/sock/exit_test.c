@@ -25,9 +25,10 @@ static uint64_t now, step;
 static int left_cnt, owed_cnt, fork_ret, resume_ret;
 static bool is_heir;
 static uint64_t heir_now;
-static int heir_owed;
+static int heir_owed, drain_ret;
 static struct {
-	int resumes, gives, go_ons, parts, drains, heir_drains, stops, ends;
+	int flushes, resumes, gives, go_ons, parts, drains, heir_drains, stops,
+		ends;
 	uint64_t drain_deadline, heir_drain_ns, stop_ns;
 } seen;
 
@@ -134,11 +135,18 @@ int sdp_verbs_drain(uint64_t deadline)
 	if (is_heir) {
 		seen.heir_drains++;
 		seen.heir_drain_ns = deadline - now;
-	} else {
-		seen.drains++;
-		seen.drain_deadline = deadline;
+		return 0;
 	}
-	return 0;
+	seen.drains++;
+	seen.drain_deadline = deadline;
+	return drain_ret;
+}
+
+void sdp_verbs_flush(uint64_t deadline)
+{
+	assert_int_equal(seen.drains, 1);
+	seen.flushes++;
+	drain_ret = 0;
 }
 
 static int begin(void **state)
@@ -147,7 +155,7 @@ static int begin(void **state)
 	now = 0;
 	step = SECOND / 10;
 	left_cnt = owed_cnt = 2;
-	fork_ret = resume_ret = 0;
+	fork_ret = resume_ret = drain_ret = 0;
 	is_heir = false;
 	sdp_begun = true;
 	sdp_is_ending = false;
@@ -170,12 +178,22 @@ static void what_the_links_have_is_sent(void **state)
 	sdp_exit_run(true);
 	assert_int_equal(seen.ends, 1);
 	assert_int_equal(seen.drains, 1);
-	assert_in_range(seen.drain_deadline, 10 * SECOND, 11 * SECOND);
-	assert_int_equal(seen.stops, 0);
+	assert_in_range(seen.drain_deadline, 2 * SECOND, 3 * SECOND);
+	assert_int_equal(seen.stops + seen.flushes, 0);
 	assert_true(now < SECOND);
 	/* exit() and _exit() both come here. */
 	sdp_exit_run(false);
 	assert_int_equal(seen.ends, 1);
+}
+
+static void a_peer_without_room_gets_another_carrier(void **state)
+{
+	left_cnt = owed_cnt = 0;
+	drain_ret = 1;
+	sdp_exit_run(true);
+	assert_int_equal(seen.flushes, 1);
+	assert_int_equal(seen.drains, 2);
+	assert_in_range(seen.drain_deadline, 10 * SECOND, 11 * SECOND);
 }
 
 static void another_process_goes_on(void **state)
@@ -232,6 +250,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(nothing_is_done_before_sdp, begin),
 		cmocka_unit_test_setup(what_the_links_have_is_sent, begin),
+		cmocka_unit_test_setup(a_peer_without_room_gets_another_carrier,
+				       begin),
 		cmocka_unit_test_setup(another_process_goes_on, begin),
 		cmocka_unit_test_setup(it_does_not_wait_for_ever, begin),
 		cmocka_unit_test_setup(those_that_do_not_stop_are_waited_for,
