@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* carrier.c: tries to meet, and the first looks at the ring, one by one. */
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "local/local.h"
+#include "local/meet.h"
+#include "mem/context.h"
+#include "os/fd.h"
+#include "qp/object.h"
+#include "rnicpair.h"
+#include "stream/object.h"
+#include "stream/pass.h"
+
+static int listen_rc; /* 0: as it is */
+
+int __wrap_rnic_meet_listen(int tcp_fd);
+int __real_rnic_meet_listen(int tcp_fd);
+
+int __wrap_rnic_meet_listen(int tcp_fd)
+{
+	return listen_rc ? listen_rc : __real_rnic_meet_listen(tcp_fd);
+}
+
+static struct rnic_stream *lead(struct rnicpair *p, int side)
+{
+	rnic_engine_lead(p->side[side].ctx->engine);
+	return p->side[side].qp->stream;
+}
+
+static void unlead(struct rnicpair *p, int side)
+{
+	rnic_engine_unlead(p->side[side].ctx->engine);
+}
+
+/* One step towards the local path. */
+static void step(struct rnicpair *p, int side)
+{
+	struct rnic_stream *stream = lead(p, side);
+
+	stream->meet_at = 0;
+	rnic_stream_tx(stream);
+	unlead(p, side);
+}
+
+static const struct {
+	const char *name;
+	int rc;
+	bool tries_again;
+} tries[] = {
+	{ "the peer is elsewhere", -EREMOTE, false },
+	{ "the peer is another user's", -EACCES, false },
+	{ "few descriptors are left", -EMFILE, true },
+	{ "the name is in use", -EADDRINUSE, true },
+};
+
+static void tries_again_where_that_may_help(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnic_stream *stream;
+
+	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+		stream = lead(p, 0);
+		stream->meet_tries = 3;
+		unlead(p, 0);
+		listen_rc = tries[i].rc;
+		step(p, 0);
+		listen_rc = 0;
+		stream = lead(p, 0);
+		assert_row(tries[i].name,
+			   stream->meet_tries ==
+				   (tries[i].tries_again ? 2 : 0));
+		unlead(p, 0);
+	}
+}
+
+/* TCP may be full when the ring takes over. */
+static void a_full_tcp_does_not_hold_up_the_ring(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnic_stream *stream;
+
+	step(p, 0); /* listens */
+	step(p, 1); /* offers */
+	stream = lead(p, 0);
+	stream->is_tx_blocked = true;
+	unlead(p, 0);
+	step(p, 0); /* takes */
+	stream = lead(p, 0);
+	assert_true(stream->local && stream->local->is_tx_on);
+	assert_false(stream->is_tx_blocked);
+	unlead(p, 0);
+}
+
+/* The socket tells of the rest; the ring would tell of octets again and again.
+ */
+static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
+{
+	static const uint32_t rests[] = { 10, 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
+		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+		struct rnic_stream *stream;
+		struct rnic_local *peer;
+		struct rnicpair p;
+		int listener;
+
+		(void)state;
+		rnicpair_open(&p, &opt);
+		/* Nothing else is under way then. */
+		rnicpair_post_echo(&p, 0, 8);
+		rnicpair_take(&p.side[1], p.side[1].rcq);
+		stream = lead(&p, 0);
+		listener = rnic_meet_listen(stream->source.fd);
+		unlead(&p, 0);
+		assert_true(listener >= 0);
+		step(&p, 1);
+		assert_int_equal(rnic_meet_take(listener, &peer), 0);
+		stream = lead(&p, 1);
+		assert_int_equal(
+			rnic_local_tx_begin(peer, stream->rx_octets + rests[i]),
+			0);
+		rnic_stream_pass(stream, POLLIN);
+		assert_true(stream->local && stream->local->is_rx_on);
+		assert_int_equal(stream->local->tcp_rest, rests[i]);
+		assert_int_equal(stream->source.in != NULL, rests[i] == 0);
+		unlead(&p, 1);
+		rnic_local_free(peer);
+		rnic_fd_close(listener);
+		rnicpair_close(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(tries_again_where_that_may_help),
+		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
+		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
+	};
+
+	setenv("USIW_LOCAL", "auto", 1);
+	setenv("USIW_LOCAL_AFTER", "65536", 1); /* see step() */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
