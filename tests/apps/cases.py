@@ -428,8 +428,11 @@ def counters():
     names = ["counters/port_xmit_data", "counters/port_rcv_data",
              "hw_counters/sent_pkts"]
     with Test("ib_write_bw --report-counters") as test:
+        # Without -d it reports the counters of the first device, which the
+        # connection does not use.
         perftest.pair(test, "ib_write_bw", [
-            "-n", "1000", "--report-counters=" + ",".join(names)])
+            "-d", "usiw_lo", "-n", "1000",
+            "--report-counters=" + ",".join(names)])
         server, client = ({f"{m[0]}/{m[1]}": int(m[2]) for m in
                            REPORTED.findall(p.text())}
                           for p in test.programs)

@@ -29,7 +29,7 @@ BUILD = os.environ.get("USIW_BUILD_DIR") or os.path.join(
 BUILD = os.path.abspath(BUILD)
 USIW = os.path.join(BUILD, "bin", "usiw")
 # What programs of user nobody use of the clone.
-USED = ((BUILD, ("bin", "lib")),
+USED = ((BUILD, ("bin", "lib", "tests/install")),
         (os.path.abspath(os.path.join(os.path.dirname(__file__), "../..")),
          ("tests",)))
 MEMLOCK = 65536

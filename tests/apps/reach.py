@@ -11,7 +11,7 @@ import tempfile
 NOBODY = 65534
 # Unit tests and static libraries are most of a build, and root runs them.
 LEFT_OUT = shutil.ignore_patterns("*_test", "*_test_local", "*.a", "corpus",
-                                  "__pycache__")
+                                  "CMakeFiles", "__pycache__")
 
 
 def as_nobody(*words):
@@ -25,7 +25,8 @@ def as_nobody(*words):
 
 def is_open(directory, parts):
     """Whether nobody may read everything in these parts of a directory."""
-    paths = [os.path.join(directory, part) for part in parts]
+    paths = [os.path.join(directory, part) for part in parts
+             if os.path.exists(os.path.join(directory, part))]
     return as_nobody("find", *paths, "!", "-readable", "-print",
                      "-quit") == b""
 
@@ -57,8 +58,10 @@ def copy_of(directory, parts):
     top = tempfile.mkdtemp(prefix="usiw-reach.", dir=scratch())
     atexit.register(shutil.rmtree, top, ignore_errors=True)
     for part in parts:
-        shutil.copytree(os.path.join(directory, part), os.path.join(top, part),
-                        symlinks=True, ignore=LEFT_OUT)
+        source = os.path.join(directory, part)
+        if os.path.exists(source):
+            shutil.copytree(source, os.path.join(top, part), symlinks=True,
+                            ignore=LEFT_OUT)
     open_up(top)
     return top
 

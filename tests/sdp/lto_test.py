@@ -50,11 +50,10 @@ def own_calls(library):
 def place(test, library):
     """A copy of usiw run with that library. All other files are those of the
     build."""
-    for name in ("bin", "lib"):
-        os.mkdir(os.path.join(test.directory, name), 0o755)
-    for entry in os.listdir(os.path.join(BUILD, "lib")):
-        os.symlink(os.path.join(BUILD, "lib", entry),
-                   os.path.join(test.directory, "lib", entry))
+    os.mkdir(os.path.join(test.directory, "bin"), 0o755)
+    shutil.copytree(os.path.join(BUILD, "lib"),
+                    os.path.join(test.directory, "lib"), symlinks=True,
+                    ignore=shutil.ignore_patterns("*.a"))
     # It looks for the direct verbs in its own directory.
     os.replace(library, os.path.join(test.directory, "lib", "libsdp.so"))
     return shutil.copy(harness.USIW, os.path.join(test.directory, "bin"))
