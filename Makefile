@@ -11,7 +11,7 @@ export USIW_BUILD := $(BUILD)
 export USIW_JOBS  := $(JOBS)
 
 .DEFAULT_GOAL := all
-.PHONY: all format setup configure demo check apps test pyverbs sanitize
+.PHONY: all format setup configure demo check check-long apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage cross bench bench-kernel
 .PHONY: releases dist deb package-test fresh-test install uninstall clean help
 .PHONY: rpm rpm-test
@@ -45,6 +45,12 @@ check:
 	scripts/install-deps build test
 	$(MAKE) --no-print-directory all
 	scripts/check "$(BUILD)"
+
+## check-long: the tests that are slow, large or at random, and not in "make check"
+check-long:
+	scripts/install-deps build test
+	$(MAKE) --no-print-directory all
+	scripts/check "$(BUILD)" -C long -L '^long$$'
 
 ## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), with
 ##       the packages they need; prints a table of what went by SDP and what by TCP

@@ -6,18 +6,22 @@
 #
 #   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
 #                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [OVER <path>]
-#                 [ONLY_OVER <path>] [SERIAL] [UNIT])
+#                 [ONLY_OVER <path>] [SERIAL] [LONG] [UNIT])
 #       A cmocka program of that name in build/bin, run as test <name>.  UNIT:
 #       it needs no network, no device and no other program.  It gets the label
 #       unit, and target usiw-unit-tests builds it, for builders of packages.
 #
 #   usiw_add_script_test(<name> COMMAND <cmd...> [LABELS <labels>]
 #                 [TIMEOUT <s>] [ENV <A=b>] [OVER <path>]
-#                 [ONLY_OVER <path>] [ONLY_WITH <name>] [SERIAL] [CROSS])
+#                 [ONLY_OVER <path>] [ONLY_WITH <name>] [SERIAL] [LONG]
+#                 [CROSS])
 #       A command run as test <name> in the build directory, with
 #       USIW_SOURCE_DIR and USIW_BUILD_DIR in its environment.  ONLY_WITH: it
 #       runs only with ctest -C <name>.  CROSS: a build for another machine has
 #       it, too.  It has no other script tests.
+#
+# LONG: `make check-long` runs it, and the sanitizers do; `make check` does not.
+# It is slow, large, or a search at random: ctest -C long, label long.
 #
 # Labels are described in tests/README.md. The default is fast.
 #
@@ -78,7 +82,7 @@ function(usiw_test_properties name labels timeout env is_serial)
 endfunction()
 
 function(usiw_add_test name)
-	cmake_parse_arguments(T "SERIAL;UNIT" "TIMEOUT;OVER;ONLY_OVER"
+	cmake_parse_arguments(T "SERIAL;LONG;UNIT" "TIMEOUT;OVER;ONLY_OVER"
 		"SOURCES;LIBS;INCLUDES;LABELS;ENV" ${ARGN})
 	if(NOT CMOCKA_FOUND)
 		message(FATAL_ERROR "test ${name} needs cmocka "
@@ -92,7 +96,12 @@ function(usiw_add_test name)
 	target_compile_options(${name} PRIVATE -Wno-unused-parameter)
 	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
 		Threads::Threads)
-	add_test(NAME ${name} COMMAND ${name})
+	set(only_with)
+	if(T_LONG)
+		set(only_with long)
+		list(APPEND T_LABELS slow long)
+	endif()
+	add_test(NAME ${name} COMMAND ${name} CONFIGURATIONS ${only_with})
 	if(T_UNIT)
 		if(NOT T_LABELS)
 			set(T_LABELS fast)
@@ -109,7 +118,7 @@ function(usiw_add_test name)
 endfunction()
 
 function(usiw_add_script_test name)
-	cmake_parse_arguments(T "SERIAL;CROSS"
+	cmake_parse_arguments(T "SERIAL;LONG;CROSS"
 		"TIMEOUT;ONLY_WITH;OVER;ONLY_OVER"
 		"COMMAND;LABELS;ENV" ${ARGN})
 	if("${T_OVER}" STREQUAL both AND NOT T_ONLY_OVER)
@@ -119,6 +128,11 @@ function(usiw_add_script_test name)
 	endif()
 	if(CMAKE_CROSSCOMPILING AND NOT T_CROSS)
 		return()
+	endif()
+	if(T_LONG)
+		set(T_ONLY_WITH long)
+		list(APPEND T_LABELS slow long)
+		list(REMOVE_DUPLICATES T_LABELS)
 	endif()
 	add_test(NAME ${name} COMMAND ${T_COMMAND} COMMAND_EXPAND_LISTS
 		CONFIGURATIONS ${T_ONLY_WITH}

@@ -29,10 +29,12 @@ def main():
         page = stream.read()
     with open(os.path.join(root, "Makefile"), encoding="utf-8") as stream:
         targets = set(re.findall(r"^([\w-]+):", stream.read(), re.M))
-    listing = subprocess.run([sys.argv[1], "--test-dir", sys.argv[2], "-N", "-C",
-                              "apps"],
-                             check=True, capture_output=True, text=True).stdout
-    tests = re.findall(r"^\s*Test\s+#\d+: (\S+)", listing, re.M)
+    tests = set()
+    for kind in "apps", "long":  # what `make apps` and `make check-long` add
+        listing = subprocess.run(
+            [sys.argv[1], "--test-dir", sys.argv[2], "-N", "-C", kind],
+            check=True, capture_output=True, text=True).stdout
+        tests |= set(re.findall(r"^\s*Test\s+#\d+: (\S+)", listing, re.M))
     rows = list(claims(page))
     found = [f"'{what}' names no test" for what, names in rows if not names]
     found += [f"no test {name} ('{what}')" for what, names in rows
