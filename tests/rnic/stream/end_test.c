@@ -455,6 +455,7 @@ static void flushed_memory_is_not_sent(void **state)
 	struct rnicpair_side *s;
 	struct rawpeer raw;
 	struct rnicpair p;
+	struct rnic_stream *stream;
 	uint32_t run = 0;
 	ssize_t len;
 
@@ -471,7 +472,16 @@ static void flushed_memory_is_not_sent(void **state)
 
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 	}
+	rnic_engine_lead(s->ctx->engine);
+	stream = s->qp->stream;
+	assert_true(stream->is_tx_blocked);
+	rnic_engine_unlead(s->ctx->engine);
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
+	rnic_engine_lead(s->ctx->engine);
+	assert_true(stream->is_fin_sent);
+	/* Nothing waits for room any more. */
+	assert_false(stream->is_tx_blocked);
+	rnic_engine_unlead(s->ctx->engine);
 	memset(s->buf, 0xee, 60000);
 	assert_int_equal(fcntl(raw.fd, F_SETFL, 0), 0);
 	while ((len = read(raw.fd, got, sizeof(got))) > 0) {

@@ -19,6 +19,7 @@
 #include "qp/cq.h"
 #include "rnicpair.h"
 #include "stream/object.h"
+#include "stream/retry.h"
 #include "stream/serve.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -139,6 +140,27 @@ static void a_silent_peer_times_out(void **state)
 static void an_unreachable_peer_exhausts_retries_too(void **state)
 {
 	given_up_in_time(NO_ROUTE);
+}
+
+/* The first look notes what three more have to find unchanged. */
+static void it_takes_four_looks(void **state)
+{
+	struct rnicpair p;
+	struct rnicpair_side *s = &p.side[0];
+	struct rnic_stream *stream;
+	int cnt = 1;
+
+	connect_pair(&p, FAR_MS, 0);
+	network_breaks(SILENT);
+	send_one(s);
+	rnic_engine_lead(s->ctx->engine);
+	stream = s->qp->stream;
+	while (cnt < 10 && !rnic_retry_is_over(stream, rnic_now_ns()))
+		cnt++;
+	rnic_engine_unlead(s->ctx->engine);
+	assert_int_equal(cnt, 4);
+	rnic_tcp_replace(real);
+	rnicpair_close(&p);
 }
 
 static const struct {
@@ -317,6 +339,8 @@ static void a_peer_that_has_gone_leaves_rts(void **state)
 			wait_until(
 				with_lead(p.side[i].ctx->engine,
 					  !p.side[i].ctx->engine->source_cnt));
+		/* That was a part of the stream. */
+		assert_true(with_lead(a->ctx->engine, !a->qp->due));
 		end_ns = gone_end_ns(a);
 		assert_true(end_ns > rnic_now_ns());
 		rnicpair_post_wr(a, .wr_id = 2, .opcode = USIW_WR_SEND);
@@ -475,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_peer_times_out),
 		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
+		cmocka_unit_test(it_takes_four_looks),
 		cmocka_unit_test(others_are_waited_for),
 		cmocka_unit_test(work_fails_some_time_after_its_peer_went),
 		cmocka_unit_test(without_a_time_it_fails_at_once),
