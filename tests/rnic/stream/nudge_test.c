@@ -101,6 +101,17 @@ static void sends_and_has_a_receive(struct stage *st)
 	rnic_engine_unlead(st->s->ctx->engine);
 }
 
+static void has_not_polled(struct stage *st)
+{
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+				  .flags = USIW_SQE_SIGNALED };
+
+	sends(st);
+	assert_int_equal(rnicpair_post(st->s, &wr), 0);
+	while (!usiw_ring_used(rnic_cq_ring(st->s->scq)))
+		sched_yield();
+}
+
 static const struct row {
 	const char *name;
 	void (*work)(struct stage *st);
@@ -125,6 +136,7 @@ static const struct row {
 	{ "persona ca", sends, .len = CREDIT_LEN, .persona = RNIC_PERSONA_CA },
 	{ "work of another QP", sends_and_has_other_work, .len = CREDIT_LEN },
 	{ "a receive", sends_and_has_a_receive, .len = CREDIT_LEN },
+	{ "a completion is there", has_not_polled, .len = CREDIT_LEN },
 };
 
 static void stage_open(struct stage *st, enum rnic_persona persona)
