@@ -362,9 +362,23 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev)
 	return rx_next_event(conn, ret_ev);
 }
 
-void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
+void smpa_conn_refuse_later(struct smpa_conn *conn)
 {
 	if (conn->rx.is_discarding || conn->phase != PHASE_RDMA)
+		return;
+	rx_discard(conn);
+	conn->rx.is_refusal_due = true;
+}
+
+static bool conn_may_refuse(const struct smpa_conn *conn)
+{
+	return conn->phase == PHASE_RDMA &&
+	       (!conn->rx.is_discarding || conn->rx.is_refusal_due);
+}
+
+void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault)
+{
+	if (!conn_may_refuse(conn))
 		return;
 	rx_discard(conn);
 	tx_terminate(conn, fault, &conn->rx.cause); /* RDMAP-59, -60 */
@@ -438,7 +452,7 @@ void smpa_conn_refuse_read(struct smpa_conn *conn,
 {
 	struct term_cause cause = { .has_read = false };
 
-	if (conn->rx.is_discarding || conn->phase != PHASE_RDMA)
+	if (!conn_may_refuse(conn))
 		return;
 	if (read->type == SMPA_EV_ATOMIC)
 		cause_atomic(conn, read->atomic.msn, &cause);

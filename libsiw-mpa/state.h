@@ -56,8 +56,9 @@ struct conn_rx {
 	size_t need; /* octets from head that the next step needs */
 	size_t offered_direct, offered_staging; /* by the last rx_prepare */
 	enum rx_state state;
-	uint32_t phase;	    /* stream offset of head modulo 512 */
-	bool is_discarding; /* input is discarded, not parsed */
+	uint32_t phase;	     /* stream offset of head modulo 512 */
+	bool is_discarding;  /* input is discarded, not parsed */
+	bool is_refusal_due; /* is_discarding, and smpa_conn_refuse() follows */
 	bool is_eof;
 	bool is_ended;		 /* CLOSED was reported */
 	bool has_fpdu;		 /* a valid one came: the Responder may send */

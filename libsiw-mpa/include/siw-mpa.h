@@ -455,6 +455,13 @@ int smpa_conn_open_segment(const struct smpa_conn *conn,
 void smpa_conn_refuse(struct smpa_conn *conn, struct smpa_fault fault);
 
 /**
+ * smpa_conn_refuse_later - smpa_conn_refuse() will follow for what is pending
+ *   now, when the owner has submitted the answers to earlier requests
+ * Further input is ignored; submitting goes on.
+ */
+void smpa_conn_refuse_later(struct smpa_conn *conn);
+
+/**
  * smpa_conn_refuse_read - refuse a Read or Atomic Request that was taken
  *   earlier and cannot be answered completely, because its memory is no longer
  *   accessible

@@ -39,10 +39,10 @@ static const struct access_fault access_faults[] = {
 };
 
 /*
- * The peer's message is not acceptable.  Its earlier requests are answered
- * first: they were valid, and their WRs complete, as with InfiniBand, whose
- * responder works in order.  So the refusal is noted here, and the stream acts
- * on it.
+ * The peer's message is not acceptable.  Its earlier requests are answered, and
+ * its Sends that are held are delivered first: they were valid, and their WRs
+ * complete, as with InfiniBand, whose responder works in order.  So the refusal
+ * is noted here, and the stream acts on it.
  */
 static int refuse(struct rnic_qp *qp, uint16_t fault, enum rnic_qp_event event)
 {

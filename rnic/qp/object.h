@@ -278,6 +278,7 @@ struct rnic_qp_cause {
 /* A message of the peer that is not acceptable, noted likewise. */
 struct rnic_refusal {
 	bool is_due;
+	bool is_waiting; /* for what came before it; further input is ignored */
 	uint16_t fault;
 	enum rnic_qp_event event;
 };

@@ -151,7 +151,7 @@ void rnic_qp_end_due(struct rnic_qp *qp)
 	/* Before the rest: detaching sends, which completes WRs, and their
 	 * completions may overrun the CQ. */
 	qp->cause.is_due = false;
-	qp->refusal.is_due = false;
+	qp->refusal = (struct rnic_refusal){ 0 };
 	rnic_due_clear(&qp->engine->due, &qp->gone);
 	if (qp->stream)
 		rnic_stream_detach(qp->stream, cause.status);
@@ -301,6 +301,8 @@ static void stream_half_step(struct rnic_stream *stream)
 
 void rnic_stream_end_step(struct rnic_stream *stream)
 {
+	if (stream->qp && stream->qp->refusal.is_waiting)
+		rnic_stream_refuse(stream);
 	if (stream->qp)
 		rnic_qp_end(stream->qp);
 	switch (stream->phase) {

@@ -163,6 +163,34 @@ static void stream_answer(struct rnic_stream *stream)
 	}
 }
 
+/* A peer that breaks the protocol is not waited for: it may read no answer. */
+static bool refusal_is_of_violation(const struct rnic_qp *qp)
+{
+	switch (qp->refusal.fault) {
+	case SMPA_F_RDMAP_OPCODE:
+	case SMPA_F_RDMAP_UNSPEC:
+		return true;
+	case SMPA_F_DDP_U_NO_BUFFER: /* more requests than IRD */
+		return qp->irq.cnt >= qp->irq.max;
+	default:
+		return false;
+	}
+}
+
+/* Waits for what came before the refused message; a Send that is held, for the
+ * RNR time at most.  Return: false: there is nothing. */
+static bool refusal_waits(struct rnic_stream *stream)
+{
+	struct rnic_qp *qp = stream->qp;
+
+	if (refusal_is_of_violation(qp) ||
+	    (!rnic_rnr_delays_end(qp) && !qp->irq.cnt))
+		return false;
+	qp->refusal.is_waiting = true;
+	smpa_conn_refuse_later(stream->conn);
+	return true;
+}
+
 void rnic_stream_refuse(struct rnic_stream *stream)
 {
 	struct rnic_qp *qp = stream->qp;
@@ -170,12 +198,16 @@ void rnic_stream_refuse(struct rnic_stream *stream)
 
 	if (!qp->refusal.is_due)
 		return;
-	qp->refusal.is_due = false;
-	util_info("rnic", "%s: peer's message refused: %s", RNIC_QP_NAME(qp),
-		  smpa_fault_str(fault));
-	stream_answer(stream);
+	if (!qp->refusal.is_waiting) {
+		util_info("rnic", "%s: peer's message refused: %s",
+			  RNIC_QP_NAME(qp), smpa_fault_str(fault));
+		stream_answer(stream);
+	}
 	if (rnic_qp_is_over(qp))
 		return; /* an answer's memory cannot be read */
+	if (refusal_waits(stream))
+		return;
+	qp->refusal.is_due = false;
 	smpa_conn_refuse(stream->conn, fault);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,

@@ -33,7 +33,8 @@ int rnic_stream_lend_tx(struct rnic_stream *stream);
 void rnic_stream_events(struct rnic_stream *stream);
 
 /* Act on the refusal that rnic_inbound_event() has noted: answer what the peer
- * asked for before, as far as TCP takes it at once; then TERMINATE. */
+ * asked for before, as far as TCP takes it at once; then TERMINATE.  If that is
+ * not all, rnic_stream_end_step() calls it again. */
 void rnic_stream_refuse(struct rnic_stream *stream);
 
 /* Send what is prepared until TCP is full.  Return: 0; -errno. */

@@ -752,6 +752,40 @@ static void discards_input_after_its_own_terminate(void **state)
 	end_fini(&e);
 }
 
+/* What the owner still submits goes first, then the TERMINATE. */
+static void a_refusal_that_follows_lets_answers_go_first(void **state)
+{
+	struct smpa_options o = test_options(SMPA_RESPONDER);
+	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+	size_t events, sent;
+	struct end e;
+
+	end_init(&e, &o);
+	end_establish(&e, PEER_REQUEST);
+	end_feed_hex(&e, PEER_EMPTY_WRITE);
+	smpa_conn_refuse_later(e.conn);
+	smpa_conn_refuse_later(e.conn);
+	events = e.event_cnt;
+	end_feed_hex(&e, PEER_EMPTY_WRITE);
+	assert_int_equal(e.event_cnt, events);
+	end_drain(&e);
+	e.out_end = 0;
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), 0);
+	end_drain(&e);
+	sent = e.out_end;
+	assert_true(sent > 0);
+	smpa_conn_refuse(e.conn, (struct smpa_fault){ SMPA_F_DDP_T_STAG });
+	/* only once */
+	smpa_conn_refuse(e.conn, (struct smpa_fault){ SMPA_F_DDP_T_WRAP });
+	assert_int_equal(smpa_conn_submit(e.conn, &msg), -EPIPE);
+	end_drain(&e);
+	/* TERMINATE with the header of the Write */
+	assert_int_equal(e.out_end, sent + 44);
+	assert_int_equal(e.out[sent + 20], SMPA_F_DDP_T_STAG >> 8);
+	assert_int_equal(e.out[sent + 21], SMPA_F_DDP_T_STAG & 0xff);
+	end_fini(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -760,6 +794,7 @@ int main(void)
 		cmocka_unit_test(allocates_once_and_may_fail),
 		cmocka_unit_test(starts_once_and_with_staging_only),
 		cmocka_unit_test(refuses_calls_out_of_turn),
+		cmocka_unit_test(a_refusal_that_follows_lets_answers_go_first),
 		cmocka_unit_test(carries_private_data_both_ways),
 		cmocka_unit_test(never_reads_beyond_the_start_frame),
 		cmocka_unit_test(reports_a_rejection),

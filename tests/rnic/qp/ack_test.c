@@ -486,6 +486,70 @@ static void a_send_without_receive_is_not_complete(void **state)
 	}
 }
 
+/*
+ * What stands before the WR that is refused is complete, however long that
+ * takes: answers that TCP does not take at once, and a Send that waits for a
+ * receive.
+ */
+static void what_stands_before_the_refused_one_is_complete(void **state)
+{
+	enum { READ_CNT = 16 };
+	struct rnicpair_side *a, *b;
+	struct rnicpair p;
+
+	open_pair(&p, &defaults, READ_CNT);
+	a = &p.side[0];
+	b = &p.side[1];
+	for (uint64_t i = 0; i < READ_CNT; i++)
+		post(&p, 0, USIW_WR_READ, SIGNALED, i, 0, 1u << 20, b->stag);
+	post(&p, 0, USIW_WR_READ, SIGNALED, READ_CNT, 0, 64, b->stag ^ 0x5500);
+	post(&p, 0, USIW_WR_WRITE, SIGNALED, READ_CNT + 1, 0, 64, b->stag);
+	for (uint64_t i = 0; i < READ_CNT; i++)
+		expect(a, a->scq, i, USIW_WC_SUCCESS);
+	expect(a, a->scq, READ_CNT, USIW_WC_REM_ACCESS_ERR);
+	expect(a, a->scq, READ_CNT + 1, USIW_WC_WR_FLUSH_ERR);
+	rnicpair_close(&p);
+}
+
+static void a_refusal_waits_for_held_sends(void **state)
+{
+	static const uint8_t refused[] = { USIW_WR_READ, USIW_WR_WRITE,
+					   USIW_WR_FETCH_ADD };
+
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		struct rnicpair_side *a, *b;
+		struct usiw_sge sge;
+		struct rnicpair p;
+
+		open_pair(&p, &defaults, 2);
+		a = &p.side[0];
+		b = &p.side[1];
+		post(&p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+		post(&p, 0, refused[i], SIGNALED, 2, 0, 8, b->stag ^ 0x5500);
+		assert_true(rnicpair_is_quiet(&p, a->scq));
+		sge = rnicpair_sge(b, 0, 64);
+		assert_int_equal(rnicpair_post_recv(b, 3, &sge, 1), 0);
+		expect(b, b->rcq, 3, USIW_WC_SUCCESS);
+		expect(a, a->scq, 1, USIW_WC_SUCCESS);
+		expect(a, a->scq, 2, USIW_WC_REM_ACCESS_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+/* Without a receive the Send is what fails, even if it may wait for ever. */
+static void a_held_send_fails_before_the_refused_one(void **state)
+{
+	struct rnicpair_side *a, *b;
+	struct rnicpair *p = *state;
+
+	a = &p->side[0];
+	b = &p->side[1];
+	post(p, 0, USIW_WR_SEND, SIGNALED, 1, 0, 64, 0);
+	post(p, 0, USIW_WR_READ, SIGNALED, 2, 0, 64, b->stag ^ 0x5500);
+	expect(a, a->scq, 1, USIW_WC_RNR_RETRY_EXC_ERR);
+	expect(a, a->scq, 2, USIW_WC_WR_FLUSH_ERR);
+}
+
 static void wait_asked(struct rnicpair_side *s)
 {
 	wait_until((rnic_cq_progress(s->scq),
@@ -603,6 +667,10 @@ int main(void)
 		ACK_TEST(a_send_that_is_too_long_fails_itself),
 		ACK_TEST(own_mistakes_wait_for_what_is_before),
 		cmocka_unit_test(a_send_without_receive_is_not_complete),
+		cmocka_unit_test(
+			what_stands_before_the_refused_one_is_complete),
+		cmocka_unit_test(a_refusal_waits_for_held_sends),
+		ACK_TEST(a_held_send_fails_before_the_refused_one),
 		ACK_TEST(a_refused_query_confirms_nothing),
 		cmocka_unit_test(a_peer_with_all_octets_may_leave),
 		ACK_TEST(what_a_broken_connection_leaves_open_fails),
