@@ -11,6 +11,29 @@
 #include <stdlib.h>
 
 /*
+ * Does another identity connect, or is it connected, from that port?  Its
+ * socket has SO_REUSEADDR, for the question (ask.c) and for TIME_WAIT, so that
+ * the kernel would let us bind, and only connect() might fail.
+ */
+static bool is_in_use(const struct cm_id *self, const struct sockaddr *src)
+{
+	struct sockaddr_storage want;
+	const struct cm_id *id;
+	uint32_t slot = 0;
+
+	rnic_addr_set(&want, src);
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		if (id->state == RNIC_CM_S_CONNECT ||
+		    id->state == RNIC_CM_S_ESTABLISHED) {
+			if (!(id->is_reuseaddr && self->is_reuseaddr) &&
+			    rnic_addr_equal(&id->local, &want))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
  * What the application wants to come from: the bound address, or @src.  A
  * source with a port is bound at once, so that the port is ours.
  */
@@ -21,7 +44,7 @@ static int resolve_bind(struct cm_id *id, const struct sockaddr *src)
 	if (id->state == RNIC_CM_S_BOUND || !src)
 		return 0;
 	if (rnic_addr_port_be(src) != 0)
-		return cm_id_bind(id, src);
+		return is_in_use(id, src) ? -EADDRINUSE : cm_id_bind(id, src);
 	if (rnic_addr_is_any(src))
 		return 0;
 	/* Is it one of ours?  Ask now, as the kernel does. */

@@ -39,6 +39,44 @@ static void foreign_source_address_is_refused_at_once(void **state)
 	cm_side_close(&s);
 }
 
+/* The port of a connection in the making, whose socket would share it. */
+static void a_source_port_in_use_is_refused(void **state)
+{
+	struct sockaddr_storage src = cm_loopback(AF_INET, 0), dst;
+	struct rnic_cm_conn_param param;
+	struct cm_side first, second;
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_qp qp;
+	uint16_t port;
+	int fd = cm_rawpeer_listen(&port);
+
+	dst = cm_loopback(AF_INET, port);
+	cm_qp_open(&qp);
+	cm_side_open(&first, 1);
+	assert_int_equal(
+		rnic_cm_bind(first.chan, first.id, (struct sockaddr *)&src), 0);
+	assert_int_equal(rnic_cm_query(first.chan, first.id, &info), 0);
+	assert_int_equal(rnic_cm_resolve_addr(first.chan, first.id, NULL,
+					      (struct sockaddr *)&dst, 1),
+			 0);
+	cm_expect(first.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(rnic_cm_resolve_route(first.chan, first.id, 1), 0);
+	cm_expect(first.chan, RNIC_CM_ROUTE_RESOLVED, 0, &ev);
+	cm_param(&param, &qp, "");
+	assert_int_equal(rnic_cm_connect(first.chan, first.id, &param), 0);
+	src = cm_loopback(AF_INET, cm_port(&info.local));
+	cm_side_open(&second, 2);
+	assert_int_equal(rnic_cm_resolve_addr(second.chan, second.id,
+					      (struct sockaddr *)&src,
+					      (struct sockaddr *)&dst, 1),
+			 -EADDRINUSE);
+	cm_side_close(&second);
+	cm_side_close(&first);
+	cm_qp_close(&qp);
+	close(fd);
+}
+
 static void any_destination_means_this_machine(void **state)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
@@ -62,6 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_network_gives_addr_error),
+		cmocka_unit_test(a_source_port_in_use_is_refused),
 		cmocka_unit_test(foreign_source_address_is_refused_at_once),
 		cmocka_unit_test(any_destination_means_this_machine),
 	};
