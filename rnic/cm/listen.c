@@ -82,6 +82,7 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 				   id->is_reuseaddr);
 		return ret;
 	}
+	rnic_acceptor_reserve();
 	id->listener.acceptor = (struct rnic_acceptor){
 		.take = listen_take,
 		.pause_list = RNIC_TIMER_CM_PAUSED,

@@ -4,6 +4,7 @@
 #include "accept.h"
 
 #include <errno.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include "../../util/env.h"
@@ -15,6 +16,34 @@
 /* Connections taken per wake-up, so that others have their turn. */
 #define ACCEPT_BATCH 64
 #define ACCEPT_PAUSE_NS (100 * NS_PER_MS)
+
+/* ---- a descriptor for refusals ------------------------------------------- */
+
+/* The loop's lock. A forked child has closed it. */
+static struct {
+	int fd;
+	uint32_t fork_gen;
+	bool is_there;
+} spare;
+
+void rnic_acceptor_reserve(void)
+{
+	if (spare.is_there && spare.fork_gen == rnic_fork_gen())
+		return;
+	spare.fd = eventfd(0, EFD_CLOEXEC);
+	if (spare.fd >= 0)
+		spare.fd = rnic_fd_own(spare.fd);
+	spare.fork_gen = rnic_fork_gen();
+	spare.is_there = spare.fd >= 0;
+}
+
+static int accept_next(int listener)
+{
+	return rnic_tcp()->accept4(listener, NULL, NULL,
+				   SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* ---- connections --------------------------------------------------------- */
 
 void rnic_acceptor_fork_child(struct rnic_acceptor *acceptor)
 {
@@ -47,20 +76,59 @@ static void accept_one(struct rnic_acceptor *acceptor, int fd)
 		acceptor->take(acceptor, fd);
 }
 
+/*
+ * There is no descriptor, which accept4() says before it looks whether a peer
+ * waits.  One that does takes the place of the oldest half-open one; if there
+ * is none it is refused, or it would wait for its Reply for a minute.  Return:
+ * 1: go on; 0: none waits; -errno.
+ */
+static int accept_short(struct rnic_acceptor *acceptor, int listener, int err)
+{
+	int fd;
+
+	if (!spare.is_there || spare.fork_gen != rnic_fork_gen()) {
+		if (!acceptor->half_open_cnt)
+			return -err;
+		half_open_drop(acceptor);
+		return 1;
+	}
+	rnic_fd_close(spare.fd);
+	spare.is_there = false;
+	fd = accept_next(listener);
+	err = errno;
+	if (fd >= 0 && acceptor->half_open_cnt) {
+		half_open_drop(acceptor);
+		accept_one(acceptor, fd);
+	} else if (fd >= 0) {
+		rnic_fd_close(fd);
+		rnic_stat_add(RNIC_STAT_half_open_refused, 1);
+	}
+	rnic_acceptor_reserve();
+	if (fd < 0 && rnic_tcp_is_short(err) && acceptor->half_open_cnt) {
+		/* The limit was lowered: our number does not help. */
+		half_open_drop(acceptor);
+		return 1;
+	}
+	if (fd >= 0)
+		return 1;
+	return err == EAGAIN ? 0 : -err;
+}
+
 int rnic_acceptor_take(struct rnic_acceptor *acceptor, int listener)
 {
+	int ret;
+
 	for (int i = 0; i < ACCEPT_BATCH; i++) {
-		int fd = rnic_tcp()->accept4(listener, NULL, NULL,
-					     SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept_next(listener);
 
 		if (fd >= 0) {
 			accept_one(acceptor, fd);
 		} else if (errno == EAGAIN) {
 			return 0;
 		} else if (rnic_tcp_is_short(errno)) {
-			if (!acceptor->half_open_cnt)
-				return -errno;
-			half_open_drop(acceptor);
+			ret = accept_short(acceptor, listener, errno);
+			if (ret <= 0)
+				return ret;
 		} /* else one that ended in TCP's queue */
 	}
 	return 1;

@@ -5,8 +5,12 @@
 
 #include "object.h"
 
+/* Keeps a descriptor with which connections can be refused when there is no
+ * other. Locked. */
+void rnic_acceptor_reserve(void);
+
 /*
- * Accepts from @listener.
+ * Accepts from @listener, or refuses if there is no descriptor for it.
  * Return: 0: nothing is left; 1: there may be more, but others must be served
  *   first; -errno: out of descriptors or memory.
  */

@@ -139,6 +139,51 @@ static void a_shortage_closes_the_oldest(void **state)
 	assert_false(rnic_timer_runs(&acceptor.pause));
 }
 
+/* A peer in TCP's queue would wait for its Reply. */
+static void a_shortage_refuses_what_has_come(void **state)
+{
+	static const int come[] = { EMFILE, 0, EMFILE, 0, EMFILE, EAGAIN };
+
+	(void)state;
+	rnic_acceptor_reserve();
+	answers = come;
+	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
+	assert_int_equal(taken, 0);
+	assert_int_equal(acceptor.half_open_cnt, 0);
+	assert_ptr_equal(answers, come + 6);
+}
+
+/* accept4() says EMFILE before it looks whether anyone waits. */
+static void a_shortage_closes_none_if_none_waits(void **state)
+{
+	static const int come[] = {
+		0, EMFILE, EAGAIN, EMFILE, 0, EMFILE, EAGAIN
+	};
+
+	(void)state;
+	rnic_acceptor_reserve();
+	answers = come;
+	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
+	assert_int_equal(taken, 1);
+	assert_true(is_alive(0));
+	/* The newest is kept. */
+	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
+	assert_int_equal(taken, 2);
+	assert_true(!is_alive(0) && is_alive(1));
+	assert_ptr_equal(answers, come + 7);
+}
+
+/* Another thread has taken the descriptor meanwhile. */
+static void a_refusal_may_fail(void **state)
+{
+	static const int come[] = { EMFILE, EMFILE };
+
+	(void)state;
+	rnic_acceptor_reserve();
+	answers = come;
+	assert_int_equal(rnic_acceptor_take(&acceptor, -1), -EMFILE);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -148,6 +193,9 @@ int main(void)
 		T(the_newest_are_kept),
 		T(others_have_their_turn),
 		T(a_shortage_closes_the_oldest),
+		T(a_shortage_refuses_what_has_come),
+		T(a_shortage_closes_none_if_none_waits),
+		T(a_refusal_may_fail),
 	};
 
 	/* Before the settings are read for the first time. */
