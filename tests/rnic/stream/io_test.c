@@ -17,6 +17,7 @@
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"
+#include "stream/io.h"
 #include "stream/object.h"
 #include "tcpfake.h"
 
@@ -264,6 +265,25 @@ static void failing_anywhere_completes_each_once(void **state)
 
 			fail_at(&plan, mode >> 1, at & 1);
 		}
+}
+
+/* The socket tells its error once: behind it, a read finds FIN only. */
+static void an_error_that_a_send_got_is_no_fin(void **state)
+{
+	struct rnicpair *p = *state;
+	int peer = stream_fd(&p->side[1]), rc;
+	struct rnic_stream *stream;
+
+	rnic_engine_lead(p->side[0].ctx->engine);
+	stream = p->side[0].qp->stream;
+	stream->send_error = -ECONNRESET;
+	assert_int_equal(shutdown(peer, SHUT_WR), 0);
+	do
+		rc = rnic_stream_read(stream);
+	while (rc >= 0 && !stream->has_peer_fin);
+	assert_int_equal(rc, -ECONNRESET);
+	assert_false(stream->has_peer_fin);
+	rnic_engine_unlead(p->side[0].ctx->engine);
 }
 
 /* ---- placement ---- */
@@ -523,6 +543,7 @@ int main(void)
 		cmocka_unit_test(waiting_often_changes_nothing),
 		cmocka_unit_test(waiting_once_anywhere_changes_nothing),
 		cmocka_unit_test(failing_anywhere_completes_each_once),
+		PAIR_TEST(an_error_that_a_send_got_is_no_fin),
 		cmocka_unit_test(large_messages_are_placed_directly),
 		PAIR_TEST(idle_streams_hold_no_staging),
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
