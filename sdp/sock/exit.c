@@ -153,8 +153,7 @@ void sdp_exit_run(bool has_stdio)
 	if (sdp_owed_cnt() > 0)
 		leave();
 	owed_wait(deadline);
-	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) == 0)
-		return;
-	sdp_verbs_flush(deadline);
-	(void)sdp_verbs_drain(deadline);
+	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) > 0 &&
+	    sdp_verbs_flush(deadline) > 0)
+		(void)sdp_verbs_drain(deadline);
 }

@@ -120,13 +120,13 @@ static void flush(struct sdp_link *link, uint64_t deadline)
 		util_sys_close(listener);
 }
 
-void sdp_verbs_flush(uint64_t deadline)
+int sdp_verbs_flush(uint64_t deadline)
 {
 	uint32_t cnt = sdp_links_owing(NULL, 0);
-	struct sdp_link **links = calloc(cnt, sizeof(links[0]));
+	struct sdp_link **links = cnt ? calloc(cnt, sizeof(links[0])) : NULL;
 
 	if (!links)
-		return;
+		return (int)cnt;
 	cnt = sdp_links_owing(links, cnt);
 	/* At exit no link is freed. */
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -136,4 +136,5 @@ void sdp_verbs_flush(uint64_t deadline)
 			flush(links[i], end < deadline ? end : deadline);
 	}
 	free(links);
+	return (int)cnt;
 }

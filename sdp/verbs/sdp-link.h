@@ -586,7 +586,7 @@ void sdp_verbs_own_thread(void);
 int sdp_verbs_drain(uint64_t deadline);
 
 /* After sdp_verbs_end(): gives closed links that the peer has no room for
- * another carrier, where it has. */
-void sdp_verbs_flush(uint64_t deadline);
+ * another carrier, where it has. Return: number of links that owed octets. */
+int sdp_verbs_flush(uint64_t deadline);
 
 #endif

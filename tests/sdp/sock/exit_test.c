@@ -25,7 +25,7 @@ static uint64_t now, step;
 static int left_cnt, owed_cnt, fork_ret, resume_ret;
 static bool is_heir;
 static uint64_t heir_now;
-static int heir_owed, drain_ret;
+static int heir_owed, drain_ret, full_cnt;
 static struct {
 	int flushes, resumes, gives, go_ons, parts, drains, heir_drains, stops,
 		ends;
@@ -142,11 +142,11 @@ int sdp_verbs_drain(uint64_t deadline)
 	return drain_ret;
 }
 
-void sdp_verbs_flush(uint64_t deadline)
+int sdp_verbs_flush(uint64_t deadline)
 {
 	assert_int_equal(seen.drains, 1);
 	seen.flushes++;
-	drain_ret = 0;
+	return full_cnt;
 }
 
 static int begin(void **state)
@@ -155,7 +155,7 @@ static int begin(void **state)
 	now = 0;
 	step = SECOND / 10;
 	left_cnt = owed_cnt = 2;
-	fork_ret = resume_ret = drain_ret = 0;
+	fork_ret = resume_ret = drain_ret = full_cnt = 0;
 	is_heir = false;
 	sdp_begun = true;
 	sdp_is_ending = false;
@@ -190,10 +190,20 @@ static void a_peer_without_room_gets_another_carrier(void **state)
 {
 	left_cnt = owed_cnt = 0;
 	drain_ret = 1;
+	full_cnt = 1;
 	sdp_exit_run(true);
 	assert_int_equal(seen.flushes, 1);
 	assert_int_equal(seen.drains, 2);
 	assert_in_range(seen.drain_deadline, 10 * SECOND, 11 * SECOND);
+}
+
+/* They have sent all, and their peers have not closed. */
+static void links_that_owe_nothing_are_not_waited_for_again(void **state)
+{
+	left_cnt = owed_cnt = 0;
+	drain_ret = 1;
+	sdp_exit_run(true);
+	assert_int_equal(seen.drains, 1);
 }
 
 static void another_process_goes_on(void **state)
@@ -252,6 +262,8 @@ int main(void)
 		cmocka_unit_test_setup(what_the_links_have_is_sent, begin),
 		cmocka_unit_test_setup(a_peer_without_room_gets_another_carrier,
 				       begin),
+		cmocka_unit_test_setup(
+			links_that_owe_nothing_are_not_waited_for_again, begin),
 		cmocka_unit_test_setup(another_process_goes_on, begin),
 		cmocka_unit_test_setup(it_does_not_wait_for_ever, begin),
 		cmocka_unit_test_setup(those_that_do_not_stop_are_waited_for,
