@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "mem/context.h"
+#include "mem/mw.h"
 #include "qp/object.h"
 #include "rawpeer.h"
 #include "stream/object.h"
@@ -18,6 +19,7 @@ static struct {
 	struct rnicpair p;
 	_Atomic uint32_t stag;
 	struct rnic_mr *mr;
+	struct rnic_mw *mw; /* NULL: none is bound */
 } gone;
 
 static void take_region(void)
@@ -39,6 +41,37 @@ static void take_regions_right(void)
 static void take_qps_right(void)
 {
 	must(!rnic_qp_set_access(gone.p.side[1].qp, RNIC_ACCESS_REMOTE_READ));
+}
+
+static void take_window(void)
+{
+	must(!rnic_mw_dealloc(gone.mw));
+	gone.mw = NULL;
+}
+
+static const struct take {
+	void (*take)(void);
+	enum rnic_mw_type type; /* 0: the peer uses the region */
+} takes[] = {
+	{ .take = take_region },	 { .take = take_regions_right },
+	{ .take = take_qps_right },	 { take_window, RNIC_MW_TYPE_1 },
+	{ take_window, RNIC_MW_TYPE_2 },
+};
+
+/* The peer uses a window over the whole region. */
+static void bind_window(enum rnic_mw_type type)
+{
+	struct rnicpair_side *b = &gone.p.side[1];
+
+	must(!rnic_mw_alloc(b->pd, type, &gone.mw));
+	rnicpair_post_wr(
+		b, .opcode = USIW_WR_BIND_MW, .flags = USIW_SQE_SIGNALED,
+		.rkey = rnic_mw_stag(gone.mw) ^ 1,
+		.imm_be = rnic_mr_stag(gone.mr),
+		.remote_addr = rnicpair_addr(b, 0), .compare_add = 300000,
+		.swap = RNIC_ACCESS_REMOTE_WRITE);
+	assert_int_equal(rnicpair_take(b, b->scq).status, USIW_WC_SUCCESS);
+	atomic_store(&gone.stag, rnic_mw_stag(gone.mw));
 }
 
 static void *gone_write(void *arg)
@@ -72,7 +105,7 @@ static uint64_t received_fpdus(struct rnic_qp *qp)
 			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
 }
 
-static void untouched_after(void (*take)(void), int round)
+static void untouched_after(const struct take *take, int round)
 {
 	static const uint8_t zero[300000];
 	struct rnicpair_options opt = defaults;
@@ -84,13 +117,16 @@ static void untouched_after(void (*take)(void), int round)
 	must(!rnic_mr_dereg(b->mr));
 	b->mr = NULL;
 	must(!rnic_mr_reg(b->pd, b->buf, 300000, rnicpair_addr(b, 0),
-			  RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE,
+			  RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |
+				  RNIC_ACCESS_MW_BIND,
 			  &gone.mr));
 	atomic_store(&gone.stag, rnic_mr_stag(gone.mr));
+	if (take->type)
+		bind_window(take->type);
 	memset(gone.p.side[0].buf, 0xff, 300000);
 	must(!pthread_create(&thread, NULL, gone_write, NULL));
 	wait_until(received_fpdus(b->qp) >= (uint64_t)round);
-	take();
+	take->take();
 	memset(b->buf, 0, 300000);
 	/* The writer continues until it has received the Terminate, which
 	 * follows everything that could still be placed. */
@@ -102,16 +138,13 @@ static void untouched_after(void (*take)(void), int round)
 	rnicpair_close(&gone.p);
 }
 
-/* No octet changes after the call that took the region, or a right, has
- * returned. */
+/* No octet changes after the call that took the region, a window, or a right,
+ * has returned. */
 static void memory_is_untouched_once_it_is_taken(void **state)
 {
-	static void (*const takes[])(void) = { take_region, take_regions_right,
-					       take_qps_right };
-
 	for (size_t i = 0; i < ARRAY_LEN(takes); i++)
 		for (int round = 0; round < 12; round++)
-			untouched_after(takes[i], round);
+			untouched_after(&takes[i], round);
 }
 
 /* One of two regions over the same memory is deregistered. Work with the other
