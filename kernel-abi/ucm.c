@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "../util/cancel.h"
+#include "../util/log.h"
 #include "rnic-dl.h"
 #include "ucm-event.h"
 #include "ucm-file.h"
@@ -63,6 +65,19 @@ static bool addr_size_is_right(const struct sockaddr_storage *addr, size_t size)
 /* ---- identities -----------------------------------------------------------
  */
 
+/* Once: some programs (mckey) end without a word of their own. */
+static void ucm_complain(const char *ps)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		util_err(
+			"kabi",
+			"rdma_create_id: a port space for %s is not supported: "
+			"usiw has connections (RDMA_PS_TCP) only",
+			ps);
+}
+
 /* A RNIC has no datagrams and no native InfiniBand addresses. */
 static int ucm_check_port_space(uint16_t ps)
 {
@@ -70,8 +85,12 @@ static int ucm_check_port_space(uint16_t ps)
 	case RDMA_PS_TCP:
 		return 0;
 	case RDMA_PS_UDP:
+		ucm_complain("datagrams (RDMA_PS_UDP)");
+		return -EOPNOTSUPP;
 	case RDMA_PS_IPOIB:
-	case RDMA_PS_IB:
+		ucm_complain("multicast (RDMA_PS_IPOIB)");
+		return -EOPNOTSUPP;
+	case RDMA_PS_IB: /* librdmacm asks for it in every program */
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;

@@ -227,10 +227,12 @@ RSOCKETS = [
     ("rcopy", rcopy),
 ]
 
+# Some say nothing themselves.
+NO_DATAGRAMS = "(RDMA_PS_UDP) is not supported"
 REFUSED = [
-    refused("udaddy", "-s", "127.0.0.1"),
-    refused("udaddy"),
-    refused("mckey", "-m", "239.1.2.3", "-b", "127.0.0.1"),
+    refused("udaddy", "-s", "127.0.0.1", says=NO_DATAGRAMS),
+    refused("udaddy", says=NO_DATAGRAMS),
+    refused("mckey", "-m", "239.1.2.3", "-b", "127.0.0.1", says=NO_DATAGRAMS),
     refused("udpong", "-s", "127.0.0.1", says="Operation not supported"),
 ]
 
