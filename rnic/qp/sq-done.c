@@ -97,6 +97,7 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 	while (usiw_ring_slot_pending(&sq->ring, sq->done_idx)) {
 		sq_flush_one(qp, status);
 		status = USIW_WC_WR_FLUSH_ERR;
+		qp->cause.first = status; /* it has been told */
 	}
 	sq->next_idx = sq->done_idx;
 	sq->imm = (struct rnic_sq_imm){ 0 };

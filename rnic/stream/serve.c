@@ -246,6 +246,18 @@ static void serve_cq_gone(struct rnic_qp *qp)
 		rnic_stream_end_step(stream);
 }
 
+/*
+ * With rdma_cm a Send is complete when TCP has it.  So when the peer says that
+ * it has waited too long for a receive, no WR may be left to tell it; then the
+ * next one does.
+ */
+static enum usiw_wc_status serve_first(const struct rnic_qp *qp)
+{
+	return qp->cause.first == USIW_WC_RNR_RETRY_EXC_ERR
+		       ? USIW_WC_RNR_RETRY_EXC_ERR
+		       : USIW_WC_WR_FLUSH_ERR;
+}
+
 void rnic_stream_serve_qp(struct rnic_bell *bell)
 {
 	struct rnic_qp *qp = RNIC_CONTAINER_OF(bell, struct rnic_qp, bell);
@@ -259,7 +271,7 @@ void rnic_stream_serve_qp(struct rnic_bell *bell)
 	if (qp->stream) {
 		rnic_stream_tx(qp->stream);
 	} else if (rnic_qp_has_ended(qp)) {
-		rnic_sq_flush(qp, USIW_WC_WR_FLUSH_ERR);
+		rnic_sq_flush(qp, serve_first(qp));
 		rnic_rq_flush(qp);
 	} else if (rnic_qp_is_orphan(qp) && !rnic_sq_is_empty(qp) &&
 		   !rnic_retry_gone(qp)) {

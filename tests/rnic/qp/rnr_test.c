@@ -223,6 +223,26 @@ static void the_sender_sees_rnr(void **state)
 	tcpfake_remove();
 }
 
+/* A Send over rdma_cm is complete when TCP has it: no WR is left. */
+static void the_next_wr_tells_a_sender_without_one(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnicpair_side *side = &p->side[0], *peer = &p->side[1];
+
+	peer->qp->rnr_ns = 50 * NS_PER_MS;
+	rnicpair_connect(p);
+	post_send(side, 1, 0, 8);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
+			 USIW_WC_SUCCESS);
+	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	post_send(side, 2, 0, 8);
+	post_send(side, 3, 0, 8);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
+			 USIW_WC_RNR_RETRY_EXC_ERR);
+	assert_int_equal(rnicpair_take(side, side->scq).status,
+			 USIW_WC_WR_FLUSH_ERR);
+}
+
 static bool has_no_source(struct rnicpair_side *side)
 {
 	return with_lead(side->qp->engine,
@@ -663,6 +683,7 @@ int main(void)
 		cmocka_unit_test(a_late_receive_works_too),
 		cmocka_unit_test(the_time_ends),
 		IDLE_PAIR_TEST(the_sender_sees_rnr),
+		IDLE_PAIR_TEST(the_next_wr_tells_a_sender_without_one),
 		cmocka_unit_test(a_peer_that_does_not_close_is_not_waited_for),
 		cmocka_unit_test(two_messages_take_two_receives),
 		cmocka_unit_test(what_does_not_fit_waits_in_tcp),
