@@ -576,16 +576,18 @@ struct bad_response {
 	const char *name;
 	uint32_t stag_xor;
 	int64_t to_off;
-	uint32_t len;
+	uint32_t want, len;
 	uint16_t fault;
 };
 
 static const struct bad_response bad_responses[] = {
-	{ "another STag", 0x100, 0, 100, SMPA_F_DDP_T_BOUNDS },
-	{ "another offset", 0, 1, 99, SMPA_F_DDP_T_BOUNDS },
-	{ "too long", 0, 0, 101, SMPA_F_DDP_T_BOUNDS },
-	{ "too short", 0, 0, 99, SMPA_F_DDP_T_BOUNDS },
-	{ "nothing at all", 0, 0, 0, SMPA_F_DDP_T_BOUNDS },
+	{ "another STag", 0x100, 0, 100, 100, SMPA_F_DDP_T_BOUNDS },
+	{ "another offset", 0, 1, 100, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "too long", 0, 0, 100, 101, SMPA_F_DDP_T_BOUNDS },
+	{ "too short", 0, 0, 100, 99, SMPA_F_DDP_T_BOUNDS },
+	{ "nothing at all", 0, 0, 100, 0, SMPA_F_DDP_T_BOUNDS },
+	/* The first segment fits, and the second one would by itself. */
+	{ "too long in all", 0, 0, 150, 200, SMPA_F_DDP_T_BOUNDS },
 };
 
 static void responses_must_fit_the_request(void **state)
@@ -601,12 +603,13 @@ static void responses_must_fit_the_request(void **state)
 
 		print_message("%s\n", bad->name);
 		rawpeer_open(&raw, &p, &defaults);
-		sge = rnicpair_sge(&p.side[0], 0, 100);
+		sge = rnicpair_sge(&p.side[0], 0, bad->want);
 		rnicpair_post_wr(&p.side[0], .wr_id = 3, .opcode = USIW_WR_READ,
 				 .sge = &sge, .sge_cnt = 1,
 				 .flags = USIW_SQE_SIGNALED);
 		ev = rawpeer_event(&raw);
 		assert_int_equal(ev.type, SMPA_EV_READ);
+		smpa_conn_set_mulpdu(raw.conn, SMPA_MULPDU_MIN);
 		rawpeer_respond(&raw, ev.read.sink_stag ^ bad->stag_xor,
 				ev.read.sink_to + (uint64_t)bad->to_off, octets,
 				bad->len);
