@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../../harness/test.h"
+#include "engine/engine.h"
+#include "qp/object.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "rnicpair.h"
@@ -277,6 +279,26 @@ static void nothing_comes_between_write_and_value(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
+/* The next connection of the QP has no rest of the last one. */
+static void begins_anew(struct rnicpair *p)
+{
+	static const uint8_t opcodes[] = { SMPA_OP_WRITE, SMPA_OP_IMM,
+					   SMPA_OP_SEND };
+	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND_IMM };
+	struct rawpeer raw;
+
+	assert_int_equal(rnic_qp_modify(p->side[0].qp, RNIC_QPS_IDLE), 0);
+	rawpeer_join(&raw, p, 0);
+	assert_int_equal(rnicpair_post(&p->side[0], &wr), 0);
+	for (size_t i = 0; i < ARRAY_LEN(opcodes); i++) {
+		struct smpa_event ev = rawpeer_event(&raw);
+
+		assert_int_equal(ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(ev.msg.opcode, opcodes[i]);
+	}
+	rawpeer_close(&raw);
+}
+
 /* Work that ends between its two messages completes once. */
 static void half_sent_ones_are_flushed_once(void **state)
 {
@@ -291,7 +313,7 @@ static void half_sent_ones_are_flushed_once(void **state)
 		s = rawpeer_open(&raw, &p, &opt);
 		for (uint32_t i = 0; i < 60; i++) {
 			struct usiw_sge sge =
-				rnicpair_sge(s, 0, i % 2 ? 30000 : 0);
+				rnicpair_sge(s, 0, i % 2 ? 600000 : 0);
 			struct rnicpair_wr wr = {
 				.wr_id = i,
 				.opcode = kinds[kind].opcode,
@@ -302,8 +324,11 @@ static void half_sent_ones_are_flushed_once(void **state)
 
 			assert_int_equal(rnicpair_post(s, &wr), 0);
 		}
-		/* The peer reads nothing: some are between their two
-		 * messages. */
+		/* The peer reads nothing: a Write is on its way, and its value
+		 * is not. */
+		assert_int_equal(
+			with_lead(s->ctx->engine, s->qp->sq.imm.is_due),
+			kinds[kind].opcode == USIW_WR_WRITE_IMM);
 		assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
 		for (uint32_t i = 0; i < 60; i++) {
 			struct usiw_cqe cqe = rnicpair_take(s, s->scq);
@@ -317,7 +342,9 @@ static void half_sent_ones_are_flushed_once(void **state)
 		}
 		assert_true(has_failed);
 		assert_true(rnicpair_is_quiet(&p, s->scq));
-		rawpeer_close_both(&raw, &p);
+		rawpeer_close(&raw);
+		begins_anew(&p);
+		rnicpair_close(&p);
 	}
 }
 
