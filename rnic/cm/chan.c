@@ -11,10 +11,8 @@
 #include "teardown.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 {
@@ -52,6 +50,17 @@ int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
 	return chan->fd;
 }
 
+/* Of a closed channel: the next reader leaves its descriptor, or it goes. */
+static void chan_release(struct rnic_cm_chan *chan)
+{
+	if (chan->reader_cnt) {
+		rnic_evfd_post(chan->fd);
+	} else {
+		rnic_fd_close(chan->fd);
+		chan->fd = -1;
+	}
+}
+
 void rnic_cm_chan_close(struct rnic_cm_chan *chan)
 {
 	struct cm_id *id;
@@ -60,6 +69,14 @@ void rnic_cm_chan_close(struct rnic_cm_chan *chan)
 		return;
 	while ((id = TAILQ_FIRST(&chan->ids)))
 		cm_id_free(id);
+	/* The fork handler has closed the parent's. */
+	if (!chan->is_closed && !cm_chan_is_forked(chan)) {
+		chan->is_closed = true;
+		chan->is_nonblocking = rnic_evfd_is_nonblocking(
+			cm_chan_front(chan) < 0 ? chan->fd
+						: cm_chan_front(chan));
+		chan_release(chan);
+	}
 	util_unlock(&rnic_loop.lock);
 }
 
@@ -105,8 +122,7 @@ static int chan_wait(struct rnic_cm_chan *chan)
 {
 	int front_fd = cm_chan_front(chan);
 
-	if (front_fd < 0 ||
-	    !(syscall(SYS_fcntl, front_fd, F_GETFL) & O_NONBLOCK))
+	if (front_fd < 0 || !rnic_evfd_is_nonblocking(front_fd))
 		return rnic_evfd_wait(chan->fd, &rnic_loop.lock);
 	return rnic_evfd_take(chan->fd) ? 0 : -EAGAIN;
 }
@@ -117,6 +133,48 @@ static bool chan_has_event(const void *arg)
 	const struct rnic_cm_chan *chan = arg;
 
 	return !TAILQ_EMPTY(&chan->events);
+}
+
+static bool chan_enter(struct rnic_cm_chan *chan)
+{
+	bool is_open;
+
+	util_lock(&rnic_loop.lock);
+	is_open = !chan->is_closed;
+	chan->reader_cnt += is_open;
+	util_unlock(&rnic_loop.lock);
+	return is_open;
+}
+
+static void chan_leave(void *arg)
+{
+	struct rnic_cm_chan *chan = arg;
+
+	util_lock(&rnic_loop.lock);
+	chan->reader_cnt--;
+	if (chan->is_closed)
+		chan_release(chan);
+	util_unlock(&rnic_loop.lock);
+}
+
+/*
+ * A read that a kernel has begun goes on when the number is closed: this thread
+ * waits for ever, or to be cancelled, but has no descriptor any more.
+ */
+static int chan_wait_open(struct rnic_cm_chan *chan)
+{
+	int ret;
+
+	if (!chan_enter(chan)) {
+		if (chan->is_nonblocking)
+			return -EAGAIN;
+		rnic_evfd_wait_without();
+		return -EINTR;
+	}
+	pthread_cleanup_push(chan_leave, chan);
+	ret = chan_wait(chan);
+	pthread_cleanup_pop(1);
+	return ret;
 }
 
 int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
@@ -131,7 +189,7 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	}
 	do {
 		rnic_loop_help(chan_has_event, chan);
-		ret = chan_wait(chan);
+		ret = chan_wait_open(chan);
 		if (ret < 0)
 			return ret;
 	} while (!chan_pop(chan, ret_ev));

@@ -73,7 +73,7 @@ CANCELLATION = (
 # Object file of rnic/, or layer -> cancellation points that it may use, and
 # why.
 MAY_CANCEL = {
-    "os/evfd.c": "__read",      # the wait for an event
+    "os/evfd.c": "__read|ppoll",  # the wait for an event
     "os/chan-host.c": "ppoll",  # the same
     "engine/visit.c": "usleep",  # in UTIL_CANCEL_OFF()
     "oob/attach.c": "fcntl",  # F_DUPFD_CLOEXEC: never a cancellation point
