@@ -102,7 +102,4 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 	sq->next_idx = sq->done_idx;
 	sq->imm = (struct rnic_sq_imm){ 0 };
 	sq->orq.cnt = 0;
-	sq->ack.is_out = false;
-	sq->ack.want_idx = sq->next_idx;
-	sq->ack.done_idx = sq->next_idx;
 }
