@@ -70,9 +70,10 @@ ssize_t __wrap___read(int fd, void *buf, size_t size);
 
 ssize_t __wrap___read(int fd, void *buf, size_t size)
 {
-	if (is_closing)
+	if (is_closing) {
 		rnic_cm_chan_close(closing);
-	is_closing = false;
+		is_closing = false;
+	}
 	return __real___read(fd, buf, size);
 }
 
