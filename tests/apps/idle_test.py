@@ -80,13 +80,16 @@ def idle(name, start):
 
 
 def stopped_client(test, env):
-    """rping's server with a client that SIGSTOP has stopped."""
+    """rping's server with a client that SIGSTOP has stopped. It has work under
+    way, so the engine would look at its peer each 7.5 s."""
+    env = {**env, "USIW_RETRY_MS": "0"}
     port = harness.free_port()
     server = test.start("server", ["rping", "-s", "-p", port], env=env)
     server.wait_listening(port)
     client = test.start("client", ["rping", "-c", "-a", "127.0.0.1",
                                    "-p", port], env=env)
-    path = "local_tx_octets" if env == harness.LOCAL else "tx_payload"
+    is_local = env["USIW_LOCAL"] == harness.LOCAL["USIW_LOCAL"]
+    path = "local_tx_octets" if is_local else "tx_payload"
     wait_until(lambda: test.counters.of(server.pid, path) > 1000, 20, "pings")
     client.signal(signal.SIGSTOP)
     return server
