@@ -52,7 +52,6 @@ void rx_discard(struct smpa_conn *c)
 	struct conn_rx *rx = &c->rx;
 
 	rx->is_discarding = true; /* MPA-166, DDP-53 */
-	rx->is_established_due = false;
 	rx->state = RX_FPDU;
 	rx->head = 0;
 	rx->tail = 0;
