@@ -145,6 +145,7 @@ static void says_where_the_ring_begins(void **state)
 		assert_true(rnic_local_sends(e->end[i]));
 		/* It sleeps: it has to learn of it. */
 		assert_true(rnic_local_is_called(e->end[!i]));
+		assert_int_equal(wake_cnt(e->end[!i]), 1);
 		assert_int_equal(rnic_local_rx_begin(e->end[!i], &tcp_octets),
 				 1);
 		assert_int_equal(tcp_octets, at);
@@ -308,6 +309,9 @@ static void reader_asks_for_tcp(void **state)
 
 	rnic_local_leave_rx(b);
 	assert_int_equal(b->wake_fd, -1);
+	/* Nor does it say anything else when it looks no more. */
+	assert_true(rnic_local_sleep(b, true, false));
+	assert_int_equal(b->rx.shared->reader, RNIC_RING_LEAVES);
 	assert_int_equal(put(a, "seen"), 4);
 	assert_true(a->has_left_tx);
 	assert_int_equal(put(a, "by TCP"), -EPIPE);

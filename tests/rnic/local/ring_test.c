@@ -137,6 +137,26 @@ static void few_octets_are_beside_the_index(void **state)
 	ends_close(&e);
 }
 
+/* A hostile writer says that more octets are there than the line holds. */
+static void no_copy_is_longer_than_its_line(void **state)
+{
+	uint8_t out[RNIC_RING_INLINE + 16];
+
+	(void)state;
+	for (size_t size = RNIC_RING_INLINE + 1; size <= sizeof(out); size++) {
+		struct ends e;
+
+		ends_open(&e);
+		memset(e.shared->inline_octets, 0xbb, RNIC_RING_INLINE);
+		e.shared->inline_from = 1;
+		e.shared->head = size;
+		assert_int_equal(get(&e.reader, out, sizeof(out)), size);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(out[i], 0xee);
+		ends_close(&e);
+	}
+}
+
 /* Whole words are shared: the rest of the last one is no octet of this process.
  */
 static void shares_nothing_but_the_octets(void **state)
@@ -450,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carries_octets_in_order),
 		cmocka_unit_test(few_octets_are_beside_the_index),
+		cmocka_unit_test(no_copy_is_longer_than_its_line),
 		cmocka_unit_test(shares_nothing_but_the_octets),
 		cmocka_unit_test(a_copy_is_of_the_last_octets),
 		cmocka_unit_test(takes_what_fits),
