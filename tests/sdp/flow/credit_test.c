@@ -187,6 +187,23 @@ static void does_not_answer_updates_for_ever(void **state)
 	assert_true(sdp_credit_is_update_lazy(&c)); /* one left */
 }
 
+/* What updates used up is given back by a message, and counts no more. */
+static void is_due_behind_updates_that_were_answered(void **state)
+{
+	struct sdp_credit c = open_credit(100, 0);
+	uint32_t i = 0;
+
+	for (; i < 2; i++)
+		recv_one(&c, i, 0, 100, 0);
+	sdp_credit_post(&c, 2);
+	send_one(&c);
+	for (; i < 8; i++)
+		recv_one(&c, i, 0, 100, 1);
+	assert_false(sdp_credit_is_update_due(&c)); /* nothing to give */
+	sdp_credit_post(&c, 1);
+	assert_true(sdp_credit_is_update_due(&c));
+}
+
 /* T99, T100, C4 */
 static void refuses_wrong_numbers(void **state)
 {
@@ -294,6 +311,7 @@ int main(void)
 		cmocka_unit_test(sends_no_update_at_one_credit_without_gain),
 		cmocka_unit_test(is_due_when_the_peer_runs_low),
 		cmocka_unit_test(does_not_answer_updates_for_ever),
+		cmocka_unit_test(is_due_behind_updates_that_were_answered),
 		cmocka_unit_test(refuses_wrong_numbers),
 		cmocka_unit_test(refuses_acks_that_cannot_follow),
 		cmocka_unit_test(takes_zero_or_one_for_the_first),

@@ -51,6 +51,18 @@ static void gives_one_message_to_an_advertised_buffer(void **state)
 	assert_int_equal(s->nd, 1);
 }
 
+static void refuses_src_avails_in_buffered(void **state)
+{
+	struct fixture f;
+	struct sdp_sink *s = make(&f, SDP_MODE_BUFFERED);
+	bool is_taken = false;
+
+	assert_int_equal(src_avail(s, 100, 0, &is_taken), SDP_FAULT_SRC_AVAIL);
+	assert_int_equal(src_avail(s, 100, 1, &is_taken), SDP_FAULT_SRC_AVAIL);
+	assert_false(is_taken);
+	assert_int_equal(s->in_cnt, 0);
+}
+
 /* SDP-210 */
 static void ignores_src_avails_that_a_sink_avail_crossed(void **state)
 {
@@ -263,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_one_message_to_an_advertised_buffer),
+		cmocka_unit_test(refuses_src_avails_in_buffered),
 		cmocka_unit_test(ignores_src_avails_that_a_sink_avail_crossed),
 		cmocka_unit_test(refuses_src_avails_by_mode),
 		cmocka_unit_test(refuses_payload_behind_a_src_avail),
