@@ -234,6 +234,24 @@ static void aborts_when_closed_with_data_to_come(void **state)
 	script_fini(&s);
 }
 
+/* SDP-98: no Write comes for it any more. */
+static void gives_back_what_was_advertised(void **state)
+{
+	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
+	struct script *s = *state;
+	struct sdp_event ev;
+
+	msg.change.mode = SDP_MODE_PIPELINED;
+	script_recv(s, msg);
+	script_post(s, 9, 1000, SDP_BUF_RDMA);
+	assert_int_equal(script_mid(s), SDP_MID_SINK_AVAIL);
+	assert_false(script_event(s, SDP_EV_RECEIVED, &ev));
+	script_plain(s, SDP_MID_DISCONN);
+	assert_true(script_event(s, SDP_EV_RECEIVED, &ev));
+	assert_int_equal(ev.received.cookie, 9);
+	assert_int_equal(ev.received.len, 0);
+}
+
 /* SDP-160, T52 */
 static void breaks_the_deadlock_of_two_readers(void **state)
 {
@@ -265,6 +283,7 @@ int main(void)
 		cmocka_unit_test(checks_the_carriers_end),
 		SCRIPT_TEST(aborts_when_work_fails),
 		cmocka_unit_test(aborts_when_closed_with_data_to_come),
+		SCRIPT_TEST(gives_back_what_was_advertised),
 		SCRIPT_TEST(breaks_the_deadlock_of_two_readers),
 	};
 

@@ -181,6 +181,25 @@ static void writes_on_behind_a_cancel_of_the_old_carrier(void **state)
 	}
 }
 
+/* SDP-245: the peer's SuspComm came first, and ours is sent again. */
+static void moves_again_behind_the_peers_move(void **state)
+{
+	struct script *s = *state;
+	struct sdp_event ev;
+
+	suspend(s);
+	script_plain(s, SDP_MID_SUSP_COMM);
+	assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM_ACK);
+	script_done(s);
+	assert_true(script_event(s, SDP_EV_SUSPENDED, &ev));
+	assert_int_equal(script_work(s), SDP_WORK_DISCONNECT);
+	sdp_conn_llp_down(s->conn, 0);
+	assert_int_equal(sdp_conn_move(s->conn, SDP_CONNECTING, SDP_CM_PRIV, 0),
+			 0);
+	carry_hello_ack(s);
+	assert_int_equal(script_mid(s), SDP_MID_SUSP_COMM);
+}
+
 /* No advertisement is left, so a cancel does not wait. */
 static void cancels_between_carriers(void **state)
 {
@@ -381,6 +400,7 @@ int main(void)
 		cmocka_unit_test(moves_and_resolves_crossing_by_role),
 		cmocka_unit_test(goes_on_between_carriers),
 		SCRIPT_TEST(writes_on_behind_a_cancel_of_the_old_carrier),
+		SCRIPT_TEST(moves_again_behind_the_peers_move),
 		cmocka_unit_test(cancels_between_carriers),
 		cmocka_unit_test(gives_credit_for_the_answer),
 		cmocka_unit_test(gives_up_without_an_answer),
