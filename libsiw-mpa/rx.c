@@ -430,8 +430,7 @@ static void ev_segment(const struct smpa_conn *c, struct smpa_event *ev)
  */
 static bool rx_is_early(const struct smpa_conn *c)
 {
-	return c->opt.role == SMPA_RESPONDER && !c->rx.has_fpdu &&
-	       c->tx.taken < c->tx.start_end;
+	return c->opt.role == SMPA_RESPONDER && c->tx.taken < c->tx.start_end;
 }
 
 static int rx_read(struct smpa_conn *c, struct smpa_event *ev,
