@@ -23,6 +23,8 @@
 #include "local/memory.h"
 #include "netns-fixture.h"
 #include "os/fd.h"
+#include "os/stranger.h"
+#include "os/tcp.h"
 #include "rnicpair.h"
 
 /* A TCP connection; 0 is the active side. */
@@ -450,6 +452,49 @@ static void link_local_addresses_do_not_meet(void **state)
 	assert_int_equal(in_child(link_local), 0);
 }
 
+/* ---- an offer that cannot be sent ---- */
+
+static int close_cnt;
+
+void __wrap_rnic_stranger_close(int fd);
+void __real_rnic_stranger_close(int fd);
+
+void __wrap_rnic_stranger_close(int fd)
+{
+	close_cnt += fd >= 0;
+	__real_rnic_stranger_close(fd);
+}
+
+static ssize_t no_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	(void)fd;
+	(void)msg;
+	(void)flags;
+	errno = ENOBUFS;
+	return -1;
+}
+
+/* A second close() would be that of another thread's descriptor. */
+static void closes_its_socket_once(void **state)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	struct rnic_local *local;
+	struct tcp t;
+	int fd;
+
+	(void)state;
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	ops.sendmsg = no_sendmsg;
+	rnic_tcp_replace(&ops);
+	close_cnt = 0;
+	assert_int_equal(rnic_meet_offer(t.fd[1], &local), -ENOBUFS);
+	assert_int_equal(close_cnt, 1);
+	rnic_tcp_replace(NULL);
+	rnic_fd_close(fd);
+	tcp_close(&t);
+}
+
 /* ---- what is denied ---- */
 
 static int without_memfd(void)
@@ -542,6 +587,7 @@ int main(void)
 		cmocka_unit_test(does_not_wait_for_what_is_passed),
 		cmocka_unit_test(serves_the_same_user_only),
 		cmocka_unit_test(link_local_addresses_do_not_meet),
+		cmocka_unit_test(closes_its_socket_once),
 		cmocka_unit_test(stays_out_of_a_sandbox),
 		cmocka_unit_test(needs_descriptors),
 	};

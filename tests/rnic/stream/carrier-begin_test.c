@@ -78,6 +78,23 @@ static void tries_again_where_that_may_help(void **state)
 	}
 }
 
+/* The last try leaves no listener behind. */
+static void does_not_listen_for_ever(void **state)
+{
+	struct rnicpair *p = *state;
+
+	for (uint8_t left = 2; left > 0; left--) {
+		struct rnic_stream *stream = lead(p, 0);
+
+		stream->meet_tries = left;
+		unlead(p, 0);
+		step(p, 0);
+		stream = lead(p, 0);
+		assert_int_equal(stream->meet_fd >= 0, left > 1);
+		unlead(p, 0);
+	}
+}
+
 /* TCP may be full when the ring takes over. */
 static void a_full_tcp_does_not_hold_up_the_ring(void **state)
 {
@@ -139,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(tries_again_where_that_may_help),
+		PAIR_TEST(does_not_listen_for_ever),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};
