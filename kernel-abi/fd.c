@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -92,7 +93,10 @@ static ssize_t chan_read(int fd, void *buf, size_t len)
 	pthread_cleanup_push(file_put, chan);
 	ret = kabi_rnic()->chan_read(chan, buf, len);
 	pthread_cleanup_pop(1);
-	return ret;
+	if (ret != -ESHUTDOWN)
+		return ret;
+	(void)ppoll(NULL, 0, NULL, NULL); /* until a signal comes */
+	return -EINTR;
 }
 
 ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len)

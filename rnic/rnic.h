@@ -197,7 +197,9 @@ RNIC_EXPORT int rnic_chan_fd(const struct rnic_chan *chan);
 /*
  * As read(fd, buf, size). Blocks unless the fd has O_NONBLOCK.
  * Return: record_size; -EAGAIN; -EINTR; -EINVAL: @size too small; -ENODEV;
- *   -EFAULT: @buf does not exist (once memory is registered, see rnic_guard()).
+ *   -EFAULT: @buf does not exist (once memory is registered, see rnic_guard());
+ *   -ESHUTDOWN: its last number is closed. A kernel lets the reader wait on. It
+ *   does so without a reference, which would keep a descriptor.
  */
 RNIC_EXPORT ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf,
 				   size_t size);

@@ -114,7 +114,7 @@ bool rnic_chan_set_host(struct rnic_chan *chan, struct rnic_chan_host *host)
 
 /* ---- life ------------------------------------------------------------- */
 
-/* From here on, only threads that are inside a read see what is posted. */
+/* Threads that are inside a read leave it. */
 static void chan_close(struct util_file *file)
 {
 	struct rnic_chan *chan = (struct rnic_chan *)file;
@@ -122,6 +122,8 @@ static void chan_close(struct util_file *file)
 	util_lock(&chan->lock);
 	chan->is_closed = true;
 	util_unlock(&chan->lock);
+	if (!chan_is_forked(chan))
+		rnic_evfd_post(chan->fd);
 }
 
 static void chan_free(struct util_file *file)
@@ -447,6 +449,13 @@ static int chan_wait(struct rnic_chan *chan)
 	return ret == -EAGAIN ? rnic_evfd_wait(chan->fd, &chan->lock) : ret;
 }
 
+/* The next reader leaves, too. */
+static int chan_leave(struct rnic_chan *chan)
+{
+	rnic_evfd_post(chan->fd);
+	return rnic_evfd_is_nonblocking(chan->fd) ? -EAGAIN : -ESHUTDOWN;
+}
+
 struct chan_copy {
 	void *to;
 	const void *from;
@@ -464,12 +473,14 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 {
 	struct chan_copy copy = { .to = buf };
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
-	bool has_record = false;
+	bool has_record = false, is_closed = false;
 	int ret;
 
 	if (size < chan->record_size)
 		return -EINVAL;
 	while (!has_record) {
+		if (is_closed)
+			return chan_leave(chan);
 		if (chan_is_forked(chan))
 			return -ENODEV;
 		ret = chan_wait(chan);
@@ -477,6 +488,7 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 			return ret;
 		util_lock(&chan->lock);
 		has_record = queue_pop(chan, record);
+		is_closed = chan->is_closed;
 		util_unlock(&chan->lock);
 	}
 	/* After the lock: @buf is the application's and may fault; the event is

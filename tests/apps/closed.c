@@ -80,9 +80,54 @@ static void verbs_outlive_it(size_t way, enum which which)
 	NEEDS(!ibv_close_device(ctx));
 }
 
+/* ---- threads that wait ---- */
+
+/* It leaves the channel's descriptor, and does not return. */
+static void waits_on(pthread_t thread)
+{
+	while (!waiter_is_blocked())
+		poll(NULL, 0, 1);
+#ifdef __SANITIZE_ADDRESS__
+	/* ASan reports errors on the stack of a cancelled thread. */
+	NEEDS(!pthread_detach(thread));
+#else
+	NEEDS(!pthread_cancel(thread));
+	NEEDS(!pthread_join(thread, NULL));
+#endif
+}
+
+static void *verbs_wait_main(void *arg)
+{
+	struct ibv_cq *cq;
+	void *cq_context;
+
+	waiter_begin();
+	(void)!ibv_get_cq_event(arg, &cq, &cq_context);
+	printf("ibv_get_cq_event returned: %s\n", strerror(errno));
+	exit(1);
+}
+
+static void a_thread_waits_on_for_a_completion(size_t way)
+{
+	struct ibv_context *ctx = ibv_open_device(device);
+	struct ibv_comp_channel *channel;
+	pthread_t thread;
+
+	NEEDS(ctx);
+	channel = ibv_create_comp_channel(ctx);
+	NEEDS(channel);
+	waiter_start(&thread, verbs_wait_main, channel);
+	ways[way](channel->fd);
+	if (!is_by_dup2(way))
+		NEEDS(dup2(null_fd, channel->fd) == channel->fd);
+	NEEDS(!ibv_destroy_comp_channel(channel));
+	waits_on(thread);
+	NEEDS(!ibv_close_device(ctx));
+}
+
 /* ---- rdma_cm ---- */
 
-static void *wait_main(void *arg)
+static void *cm_wait_main(void *arg)
 {
 	struct rdma_cm_event *event;
 
@@ -100,7 +145,7 @@ static void a_waiting_thread_waits_on(size_t way)
 	pthread_t thread;
 
 	NEEDS(channel);
-	waiter_start(&thread, wait_main, channel);
+	waiter_start(&thread, cm_wait_main, channel);
 	ways[way](channel->fd);
 	/* The thread does not use the file that gets the number next. */
 	if (!is_by_dup2(way)) {
@@ -109,16 +154,7 @@ static void a_waiting_thread_waits_on(size_t way)
 		NEEDS(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	}
 	NEEDS(!close(channel->fd));
-	/* It leaves the channel's descriptor, and does not return. */
-	while (!waiter_is_blocked())
-		poll(NULL, 0, 1);
-#ifdef __SANITIZE_ADDRESS__
-	/* ASan reports errors on the stack of a cancelled thread. */
-	NEEDS(!pthread_detach(thread));
-#else
-	NEEDS(!pthread_cancel(thread));
-	NEEDS(!pthread_join(thread, NULL));
-#endif
+	waits_on(thread);
 }
 
 int main(void)
@@ -131,6 +167,7 @@ int main(void)
 	for (size_t way = 0; way < CNT(ways); way++) {
 		verbs_outlive_it(way, ASYNC);
 		verbs_outlive_it(way, COMPLETION);
+		a_thread_waits_on_for_a_completion(way);
 		a_waiting_thread_waits_on(way);
 	}
 	printf("%zu ways\n", CNT(ways));

@@ -8,6 +8,7 @@
 #include "fdtab.h"
 #include "os/guard.h"
 #include "test.h"
+#include "descriptors.h"
 #include "wrap-syscall.h"
 
 #include <errno.h>
@@ -293,6 +294,40 @@ static void a_closed_channel_swallows_posts(void **state)
 	rnic_chan_close(mine); /* the context closes it after the program */
 	assert_int_equal(rnic_chan_purge(mine, &a), 0);
 	rnic_chan_put(mine);
+}
+
+static void *leaving_reader(void *arg)
+{
+	struct rnic_chan *mine = arg;
+	uint64_t value;
+	ssize_t ret = rnic_chan_read(mine, &value, 8);
+
+	rnic_chan_put(mine);
+	return (void *)(intptr_t)ret;
+}
+
+/* Each thread that waits while the channel is closed gives up its reference,
+ * and the last one closes the descriptor. */
+static void a_closed_channel_has_no_readers(void **state)
+{
+	int before = test_fd_cnt();
+	struct rnic_chan *mine;
+	pthread_t thread[3];
+	void *ret;
+
+	assert_int_equal(rnic_chan_new(8, &mine), 0);
+	for (int i = 0; i < 3; i++) {
+		rnic_chan_get(mine);
+		assert_int_equal(
+			pthread_create(&thread[i], NULL, leaving_reader, mine),
+			0);
+	}
+	rnic_chan_close(mine);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pthread_join(thread[i], &ret), 0);
+		assert_int_equal((intptr_t)ret, -ESHUTDOWN);
+	}
+	assert_int_equal(test_fd_cnt(), before);
 }
 
 static void is_found_by_its_fd_only(void **state)
@@ -619,6 +654,7 @@ int main(void)
 		T(a_blocked_reader_can_be_cancelled),
 		T(a_closed_channel_swallows_posts),
 		T(a_reader_keeps_its_file_when_the_number_goes),
+		T(a_closed_channel_has_no_readers),
 		T(is_found_by_its_fd_only),
 		T(refuses_odd_record_sizes),
 		T(balances_tokens_under_load),
