@@ -32,7 +32,7 @@ void rnic_spin_fini(struct rnic_spin *spin)
 static bool spin_has_idle_cpu(struct rnic_spin *spin, uint64_t now_ns)
 {
 	if (!spin->has_cpus)
-		rnic_cpus_init(&spin->cpus);
+		rnic_cpus_init(&spin->cpus, spin->cpu_cnt);
 	spin->has_cpus = true;
 	return rnic_cpus_have_idle(&spin->cpus, now_ns);
 }

@@ -14,8 +14,9 @@
 #include "engine.h"
 #include "os/cpus.h"
 
-/* Of the completion thread; zero at first. */
+/* Of the completion thread; zero at first, except cpu_cnt. */
 struct rnic_spin {
+	uint32_t cpu_cnt; /* that it may use, wherever it runs now */
 	struct rnic_cpus cpus;
 	bool has_cpus;
 	uint32_t arrival_no; /* of the engine, when it looked last */

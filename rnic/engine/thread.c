@@ -346,6 +346,7 @@ static void *engine_thread(void *arg)
 
 	engine_thread_setup();
 	engine_place_init(&place);
+	spin.cpu_cnt = (uint32_t)CPU_COUNT(&place.allowed);
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
 		cnt = engine_wait(engine, ev, timeout_ms, &trust, &spin);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Whether a CPU is idle, for a thread that could use it. */
-#define _GNU_SOURCE
 #include "cpus.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -83,17 +81,11 @@ static bool has_quota(void)
 	return is_limited;
 }
 
-void rnic_cpus_init(struct rnic_cpus *cpus)
+void rnic_cpus_init(struct rnic_cpus *cpus, uint32_t max)
 {
-	cpu_set_t allowed;
-
-	*cpus = (struct rnic_cpus){ .fd = -1 };
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0 || has_quota())
-		return;
-	cpus->max = (uint32_t)CPU_COUNT(&allowed);
-	if (cpus->max < 2)
-		return;
-	cpus->fd = file_open("/proc/loadavg");
+	*cpus = (struct rnic_cpus){ .fd = -1, .max = max };
+	if (max >= 2 && !has_quota())
+		cpus->fd = file_open("/proc/loadavg");
 }
 
 void rnic_cpus_fini(struct rnic_cpus *cpus)

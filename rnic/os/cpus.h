@@ -15,10 +15,10 @@ struct rnic_cpus {
 };
 
 /*
- * The CPUs that the calling thread may use.  Where its cgroup has a quota, an
- * idle CPU is not free of charge: it has none then.
+ * @max: the CPUs that the calling thread may use.  Where its cgroup has a
+ * quota, an idle CPU is not free of charge: it has none then.
  */
-void rnic_cpus_init(struct rnic_cpus *cpus);
+void rnic_cpus_init(struct rnic_cpus *cpus, uint32_t max);
 void rnic_cpus_fini(struct rnic_cpus *cpus);
 
 /*

@@ -85,7 +85,7 @@ static void begins_and_ends(void **state)
 {
 	struct rnic_cpus cpus;
 
-	rnic_cpus_init(&cpus);
+	rnic_cpus_init(&cpus, 2);
 	(void)rnic_cpus_have_idle(&cpus, rnic_now_ns());
 	rnic_cpus_fini(&cpus);
 	assert_false(rnic_cpus_are_known(&cpus));
