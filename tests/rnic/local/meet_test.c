@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "../../harness/child.h"
 #include "../../harness/deny.h"
+#include "../../harness/descriptors.h"
 #include "../../harness/must.h"
 #include "../../harness/test.h"
 
@@ -220,15 +221,6 @@ static void send_offer(int s, size_t row)
 		close(fd);
 }
 
-static int open_fd_cnt(void)
-{
-	int cnt = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		cnt += fcntl(fd, F_GETFD) >= 0;
-	return cnt;
-}
-
 /* The octets of these offers are right, so it is the rest that is refused. */
 static void takes_a_good_offer(void **state)
 {
@@ -255,7 +247,7 @@ static void looks_past_what_is_no_offer(void **state)
 	(void)state;
 	for (size_t i = 1; i < ARRAY_LEN(offers); i++) {
 		struct rnic_local *active, *passive;
-		int before = open_fd_cnt();
+		int before = test_fd_cnt();
 		struct tcp t;
 		int fd, s;
 
@@ -280,7 +272,7 @@ static void looks_past_what_is_no_offer(void **state)
 		rnic_fd_close(fd);
 		tcp_close(&t);
 		/* What is unknown is closed by another thread. */
-		wait_until(open_fd_cnt() == before);
+		wait_until(test_fd_cnt() == before);
 	}
 }
 
@@ -544,7 +536,7 @@ static int with_few_descriptors(void)
 	tcp_open(&t);
 	for (rlim_t cnt = 3;; cnt++) {
 		struct rlimit limit;
-		int open_cnt = open_fd_cnt();
+		int open_cnt = test_fd_cnt();
 
 		CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
 		limit.rlim_cur = cnt;
@@ -565,7 +557,7 @@ static int with_few_descriptors(void)
 		if (fd >= 0)
 			rnic_fd_close(fd);
 		/* What is left unread is closed by another thread. */
-		wait_until(open_fd_cnt() == open_cnt);
+		wait_until(test_fd_cnt() == open_cnt);
 		CHECK(cnt < 1000);
 	}
 }

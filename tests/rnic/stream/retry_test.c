@@ -25,7 +25,7 @@
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 #define LIMIT_MS 200
-/* Checks are delayed a little, so that several become one. */
+/* Several looks would have come by then. */
 #define LONGER_MS 400
 /* Only a test that waits where it must not takes so long. */
 #define FAR_MS (1000 * UNTIL_LIMIT_MS)
