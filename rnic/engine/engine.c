@@ -102,9 +102,10 @@ static void engine_wake(struct rnic_engine *engine, struct rnic_wakes *wakes)
 void rnic_engine_unlead_beside(struct rnic_engine *engine)
 {
 	struct rnic_wakes wakes;
+	bool are_awake;
 
 	for (;;) {
-		rnic_engine_leave_hot(engine);
+		are_awake = rnic_engine_leave_hot(engine);
 		rnic_engine_wakes_take(engine, &wakes);
 		util_unlock(&engine->lead);
 		if (wakes.cnt)
@@ -112,9 +113,12 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 		/*
 		 * seq_cst, as util_unlock() asks for; pairs with the fences in
 		 * engine_lead_or_bell() and engine_bell_waits(): a bell pushed
-		 * by a thread that failed to get the lead is seen here.
+		 * by a thread that failed to get the lead is seen here.  So is
+		 * a thread that looked and sleeps (engine_is_at_rest()).
 		 */
-		if (!atomic_load_explicit(&engine->bells, memory_order_seq_cst))
+		if (!atomic_load_explicit(&engine->bells,
+					  memory_order_seq_cst) &&
+		    (!are_awake || rnic_engine_may_stay_awake(engine)))
 			return;
 		if (!engine_try_lead(engine))
 			return; /* the next leader looks, too */
@@ -567,12 +571,36 @@ static void engine_pass(struct rnic_engine *engine)
 	engine_due(engine);
 }
 
+/*
+ * Whoever led before this has left all sources asleep, and nobody leads.
+ * Whoever leads from now on sees that the caller does not look any more, at the
+ * latest in rnic_engine_unlead_beside().
+ */
+static bool engine_is_at_rest(const struct rnic_engine *engine)
+{
+	/* Behind the caller's note; pairs with util_unlock(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (util_lock_is_held(&engine->lead))
+		return false;
+	/* Behind what is left by the last one that led. */
+	atomic_thread_fence(memory_order_acquire);
+	return !rnic_engine_is_restless(engine) &&
+	       !rnic_engine_has_bells(engine);
+}
+
+/*
+ * A completion thread that took the lead once more would meet the program that
+ * spins on its memory, and posts: what that thread sends in its place wakes
+ * the peer's from the wrong CPU, by an interrupt.
+ */
 bool rnic_engine_rest(struct rnic_engine *engine)
 {
 	bool is_quiet;
 
 	/* relaxed: a source that comes later comes asleep */
 	if (!atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed))
+		return true;
+	if (engine_is_at_rest(engine))
 		return true;
 	rnic_engine_lead(engine);
 	is_quiet = rnic_engine_sleep_hot(engine);

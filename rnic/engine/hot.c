@@ -218,15 +218,31 @@ void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
  * in epoll, and no other thread sleeps there. */
 bool rnic_engine_may_stay_awake(const struct rnic_engine *engine)
 {
-	return (rnic_engine_is_watched(engine) ||
-		rnic_engine_is_spinning(engine)) &&
-	       !rnic_engine_has_sleeper(engine);
+	/* seq_cst: pairs with the fence in engine_is_at_rest() */
+	return (atomic_load_explicit(&engine->is_watching,
+				     memory_order_seq_cst) ||
+		atomic_load_explicit(&engine->is_spinning,
+				     memory_order_seq_cst)) &&
+	       !atomic_load_explicit(&engine->sleeper_cnt,
+				     memory_order_seq_cst);
+}
+
+static void restless_set(struct rnic_engine *engine, bool is_restless)
+{
+	/* relaxed: the lead hands it over */
+	atomic_store_explicit(&engine->is_restless, is_restless,
+			      memory_order_relaxed);
+}
+
+bool rnic_engine_is_restless(const struct rnic_engine *engine)
+{
+	return atomic_load_explicit(&engine->is_restless, memory_order_relaxed);
 }
 
 void rnic_engine_await(struct rnic_engine *engine, struct rnic_source *source)
 {
 	source->is_asleep = false;
-	engine->is_restless = true;
+	restless_set(engine, true);
 	rnic_engine_heat(engine, source);
 }
 
@@ -241,7 +257,7 @@ bool rnic_engine_look_hot(struct rnic_engine *engine)
 		if (may_stay && source->is_asleep) {
 			engine->ops->stay_awake(source);
 			source->is_asleep = false;
-			engine->is_restless = true;
+			restless_set(engine, true);
 		}
 		if (!source_has_news(source))
 			continue;
@@ -321,13 +337,17 @@ bool rnic_engine_sleep_hot(struct rnic_engine *engine)
 			engine->ops->look(source, false);
 		}
 	}
-	engine->is_restless = !is_quiet;
+	restless_set(engine, !is_quiet);
 	return is_quiet;
 }
 
-void rnic_engine_leave_hot(struct rnic_engine *engine)
+bool rnic_engine_leave_hot(struct rnic_engine *engine)
 {
-	if (engine->is_restless && !rnic_engine_may_stay_awake(engine) &&
-	    !rnic_engine_sleep_hot(engine))
+	if (!rnic_engine_is_restless(engine))
+		return false;
+	if (rnic_engine_may_stay_awake(engine))
+		return true;
+	if (!rnic_engine_sleep_hot(engine))
 		rnic_engine_thread_wake(engine);
+	return false;
 }

@@ -98,8 +98,12 @@ bool rnic_engine_may_stay_awake(const struct rnic_engine *engine);
 /* Serve the hot sources that have news.  Return: whether there were any. */
 bool rnic_engine_look_hot(struct rnic_engine *engine);
 
-/* The lead is given up: no other thread looks when this one polls no more. */
-void rnic_engine_leave_hot(struct rnic_engine *engine);
+/* Are some of them awake?  Without the lead, a hint. */
+bool rnic_engine_is_restless(const struct rnic_engine *engine);
+
+/* The lead is given up: no other thread looks when this one polls no more.
+ * Return: whether some stay awake for a thread that looks. */
+bool rnic_engine_leave_hot(struct rnic_engine *engine);
 
 /* Is there news?  Nothing is served. */
 bool rnic_engine_has_news(const struct rnic_engine *engine);

@@ -186,7 +186,8 @@ struct rnic_engine {
 	struct rnic_hot_list hot; /* latest first */
 	uint32_t hot_cnt;
 	struct rnic_wakes wakes;
-	bool is_restless; /* not all of them are asleep */
+	/* Not all of them are asleep.  Others may look: engine_is_at_rest(). */
+	_Atomic bool is_restless;
 	/* Of many sources with a socket only, those that had octets lately, the
 	 * latest first: sockets.h. */
 	struct rnic_source *busy[RNIC_ENGINE_BUSY_MAX];

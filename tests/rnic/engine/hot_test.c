@@ -70,6 +70,7 @@ static void fake_stay_awake(struct rnic_source *source)
 static struct {
 	int wake_cnt, unwakeable_cnt;
 	bool is_led, fails;
+	bool ends_watch; /* the thread that looked goes to sleep meanwhile */
 } later;
 
 static struct rnic_engine *engine;
@@ -93,6 +94,8 @@ static bool fake_wake(int wake_fd)
 	(void)wake_fd;
 	later.wake_cnt++;
 	later.is_led = util_lock_is_held(&engine->lead);
+	if (later.ends_watch)
+		atomic_store(&engine->is_watching, false);
 	return !later.fails;
 }
 
@@ -437,6 +440,40 @@ static void rest_serves_what_has_come(void **state)
 	assert_true(rnic_engine_rest(engine));
 }
 
+/* It would meet a program that spins on its memory, and posts. */
+static void rest_takes_no_lead_twice(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	rnic_engine_poll(engine);
+	assert_true(rnic_engine_rest(engine));
+	/* A lead would put it to sleep. */
+	hot->source.is_asleep = false;
+	hot->sleep_cnt = 0;
+	assert_true(rnic_engine_rest(engine));
+	assert_int_equal(hot->sleep_cnt, 0);
+	hot->source.is_asleep = true;
+}
+
+/* The leader leaves a source awake for a thread that looks, which goes to sleep
+ * before the lead is free: it finds that all are asleep, or the leader looks
+ * again. */
+static void nobody_is_left_awake(void **state)
+{
+	struct fake *hot = &fakes[FAKE_CNT - 1];
+
+	(void)state;
+	rnic_engine_watch(engine);
+	rnic_engine_lead(engine);
+	rnic_engine_await(engine, &hot->source);
+	assert_true(rnic_engine_wake_later(engine, &hot->source));
+	later.ends_watch = true;
+	rnic_engine_unlead(engine);
+	assert_int_equal(later.wake_cnt, 1);
+	assert_true(hot->source.is_asleep);
+}
+
 /* A second look would cost a system call, and a program that spins on its
  * memory the moment in which it wants to post. */
 static void a_wakeup_is_one_look(void **state)
@@ -764,6 +801,8 @@ int main(void)
 		HOT_TEST(polls_do_not_visit_idle_sources),
 		HOT_TEST(stays_awake_only_while_watched),
 		HOT_TEST(rest_serves_what_has_come),
+		HOT_TEST(rest_takes_no_lead_twice),
+		HOT_TEST(nobody_is_left_awake),
 		HOT_TEST(a_wakeup_is_one_look),
 		HOT_TEST(limit_keeps_what_has_news),
 		HOT_TEST(a_look_beyond_the_limit_forgets_nobody),
