@@ -226,18 +226,16 @@ static bool engine_hands_over(const struct rnic_engine *engine)
 static void engine_give_cpu(struct rnic_engine *engine,
 			    const struct rnic_handover *handover)
 {
-	enum rnic_handover_end end;
+	bool is_given = true;
 
 	if (handover->read) {
-		end = rnic_handover(handover);
+		is_given = rnic_yield_until(&engine->yield.skip, handover);
 		rnic_engine_hot_words_give(engine);
-		if (end == RNIC_HANDOVER_READ)
-			return;
-		rnic_yield_done(&engine->yield.skip, end == RNIC_HANDOVER_LATE);
 	} else {
 		rnic_yield(&engine->yield.skip);
 	}
-	rnic_stat_add(RNIC_STAT_yields, 1);
+	if (is_given)
+		rnic_stat_add(RNIC_STAT_yields, 1);
 }
 
 /* It has to reach the peer's completion thread, which may need this CPU. */

@@ -62,8 +62,8 @@ static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 
 /* ---- waking the other end ------------------------------------------------ */
 
-static bool wakes_add(struct rnic_engine *engine, struct rnic_source *source,
-		      _Atomic uint32_t *sleeper)
+bool rnic_engine_wake_later(struct rnic_engine *engine,
+			    struct rnic_source *source)
 {
 	struct rnic_wakes *wakes = &engine->wakes;
 
@@ -72,33 +72,8 @@ static bool wakes_add(struct rnic_engine *engine, struct rnic_source *source,
 		return false;
 	wakes->at[wakes->cnt].fd = source->wake_fd;
 	wakes->at[wakes->cnt].token = wake_token(engine, source->slot);
-	wakes->at[wakes->cnt].sleeper = sleeper;
 	wakes->cnt++;
 	return true;
-}
-
-bool rnic_engine_wake_later(struct rnic_engine *engine,
-			    struct rnic_source *source)
-{
-	return wakes_add(engine, source, NULL);
-}
-
-void rnic_engine_wake_poster(struct rnic_engine *engine,
-			     struct rnic_source *source,
-			     _Atomic uint32_t *sleeper)
-{
-	if (!wakes_add(engine, source, sleeper))
-		rnic_handover_wake(sleeper);
-}
-
-/* Return: false: it is dealt with. */
-static bool wake_fails(const struct rnic_engine *engine, int fd,
-		       _Atomic uint32_t *sleeper)
-{
-	if (!sleeper)
-		return !engine->ops->wake(fd);
-	rnic_handover_wake(sleeper);
-	return false;
 }
 
 void rnic_engine_wakes_send(struct rnic_engine *engine,
@@ -107,7 +82,7 @@ void rnic_engine_wakes_send(struct rnic_engine *engine,
 	uint32_t failed_cnt = 0;
 
 	for (uint32_t i = 0; i < wakes->cnt; i++) {
-		if (wake_fails(engine, wakes->at[i].fd, wakes->at[i].sleeper))
+		if (!engine->ops->wake(wakes->at[i].fd))
 			wakes->at[failed_cnt++] = wakes->at[i];
 	}
 	wakes->cnt = failed_cnt;

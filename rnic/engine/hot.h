@@ -57,11 +57,6 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 bool rnic_engine_wake_later(struct rnic_engine *engine,
 			    struct rnic_source *source);
 
-/* The same for a poster of the other end, which sleeps. */
-void rnic_engine_wake_poster(struct rnic_engine *engine,
-			     struct rnic_source *source,
-			     _Atomic uint32_t *sleeper);
-
 /*
  * What was written last, and by which the calling thread, which has posted it,
  * hands over its CPU without the lead.

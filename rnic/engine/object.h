@@ -45,16 +45,14 @@ struct rnic_source {
 	TAILQ_ENTRY(rnic_source) hot_link;
 };
 
-/* Ends of sources, and posters there, to be woken by a thread that has given up
- * the lead. */
+/* Ends of sources, to be woken by a thread that has given up the lead. */
 #define RNIC_WAKES_MAX 4
 
 struct rnic_wakes {
 	uint32_t cnt;
 	struct {
 		int fd;
-		uint64_t token;		   /* as epoll data */
-		_Atomic uint32_t *sleeper; /* a poster; NULL: the end */
+		uint64_t token; /* as epoll data */
 	} at[RNIC_WAKES_MAX];
 };
 

@@ -9,6 +9,9 @@
 /* A completion thread returns the CPU sooner.  A thread that computes keeps it
  * for a time slice, which is longer. */
 #define YIELD_LONG_NS (1 * NS_PER_MS)
+/* How long a poster waits for the peer's completion thread: that takes less if
+ * it runs at all. */
+#define YIELD_UNTIL_NS 15000u
 #define YIELD_SKIP_MIN 64u
 #define YIELD_SKIP_MAX 65536u
 
@@ -42,9 +45,9 @@ bool rnic_yield_may(struct rnic_yield_skip *skip)
 	return !cnt;
 }
 
-void rnic_yield_done(struct rnic_yield_skip *skip, bool was_long)
+static void yield_done(struct rnic_yield_skip *skip, uint64_t ns)
 {
-	if (was_long)
+	if (ns >= YIELD_LONG_NS)
 		yield_was_long(skip);
 	else
 		yield_set(&skip->next, yield_get(&skip->next) / 2);
@@ -55,5 +58,21 @@ void rnic_yield(struct rnic_yield_skip *skip)
 	uint64_t begin_ns = rnic_now_ns();
 
 	sched_yield();
-	rnic_yield_done(skip, rnic_now_ns() - begin_ns >= YIELD_LONG_NS);
+	yield_done(skip, rnic_now_ns() - begin_ns);
+}
+
+bool rnic_yield_until(struct rnic_yield_skip *skip,
+		      const struct rnic_handover *handover)
+{
+	uint64_t begin_ns, ns;
+
+	if (rnic_handover_is_over(handover))
+		return false;
+	begin_ns = rnic_now_ns();
+	do {
+		sched_yield();
+		ns = rnic_now_ns() - begin_ns;
+	} while (ns < YIELD_UNTIL_NS && !rnic_handover_is_over(handover));
+	yield_done(skip, ns);
+	return true;
 }

@@ -9,10 +9,10 @@
  * share of the CPU since it woke up before.  Otherwise it looks again at the
  * next clock tick, up to 4 ms later, and the sender spins until then.
  *
- * So the sender gives up the CPU once after such a post: by a handover
- * (local/handover.h) if it has written to memory, otherwise by sched_yield(),
- * which costs a system call if no other thread waits for the CPU, and does not
- * help a thread of another group of the scheduler.
+ * So the sender gives up the CPU after such a post, by sched_yield().  If it
+ * has written to memory, it does so until the peer has read that, for some
+ * microseconds: once does not help a thread of another group of the scheduler
+ * (autogroup, cgroup), which two terminals and two containers are.
  */
 #ifndef RNIC_ENGINE_YIELD_H
 #define RNIC_ENGINE_YIELD_H
@@ -20,6 +20,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "local/handover.h"
 
 /* What a post is the answer of. */
 enum rnic_answer {
@@ -121,11 +123,13 @@ static inline enum rnic_answer rnic_yield_take(struct rnic_yield *yield)
  */
 bool rnic_yield_may(struct rnic_yield_skip *skip);
 
-/* It has been. */
-void rnic_yield_done(struct rnic_yield_skip *skip, bool was_long);
-
 /* Lets other threads of this CPU run. */
 void rnic_yield(struct rnic_yield_skip *skip);
+
+/* ... until the peer has read, for some microseconds.  Return: whether it has
+ * been necessary. */
+bool rnic_yield_until(struct rnic_yield_skip *skip,
+		      const struct rnic_handover *handover);
 
 /* Octets have come. */
 static inline void rnic_vain_end(struct rnic_vain *vain)

@@ -168,7 +168,6 @@ bool rnic_local_woken(struct rnic_local *local)
 	uint8_t octets[64];
 	ssize_t len;
 
-	local->is_wake_served = true;
 	/* Not for each pass until the next sleep. */
 	if (rnic_local_is_called(local))
 		local->is_asleep = false;
@@ -198,19 +197,9 @@ bool rnic_local_handover(const struct rnic_local *local,
 	*ret_handover = (struct rnic_handover){
 		.read = &local->tx.shared->tail,
 		.written = local->tx.own,
-		.sleeper = &local->tx.shared->poster_sleeps,
 		.was_asleep = local->has_woken,
 	};
 	return true;
-}
-
-_Atomic uint32_t *rnic_local_take_sleeper(struct rnic_local *local)
-{
-	_Atomic uint32_t *sleeper = &local->rx.shared->poster_sleeps;
-	bool is_due = local->is_wake_served;
-
-	local->is_wake_served = false;
-	return is_due && rnic_handover_has_sleeper(sleeper) ? sleeper : NULL;
 }
 
 /* ---- from TCP to the rings ---- */

@@ -81,15 +81,6 @@ bool rnic_local_wake_fd(int wake_fd);
 bool rnic_local_handover(const struct rnic_local *local,
 			 struct rnic_handover *ret_handover);
 
-/*
- * The end of a pass: is a poster of the other end to be woken, because its
- * wake-up has been served?  A pass by a thread that has found the octets by
- * itself does not wake it: the poster would take the CPU from the completion
- * thread, which has been woken and wants it.
- * Return: NULL: no.
- */
-_Atomic uint32_t *rnic_local_take_sleeper(struct rnic_local *local);
-
 /* ---- sleep ---- */
 
 /* This end looks at its ring by itself from now on. */

@@ -49,9 +49,8 @@ struct rnic_ring_shared {
 	_Alignas(RNIC_RING_LINE) _Atomic uint64_t tail;
 	/* Seldom written to. */
 	_Alignas(RNIC_RING_LINE) _Atomic uint32_t reader;
-	_Atomic uint32_t has_left;	/* what follows comes by TCP */
-	_Atomic uint32_t writer_waits;	/* for room; the reader takes it back */
-	_Atomic uint32_t poster_sleeps; /* handover.h; as that */
+	_Atomic uint32_t has_left;     /* what follows comes by TCP */
+	_Atomic uint32_t writer_waits; /* for room; the reader takes it back */
 };
 
 _Static_assert(offsetof(struct rnic_ring_shared, tail) == RNIC_RING_LINE,
@@ -75,18 +74,17 @@ struct rnic_ring {
 struct rnic_local {
 	void *mem;
 	struct rnic_ring tx, rx;
-	int wake_fd;	     /* AF_UNIX; one octet wakes; -1: it has failed */
-	bool is_asleep;	     /* or has been woken since */
-	bool is_tx_on;	     /* this end has begun to send by the ring */
-	bool is_rx_on;	     /* the other end has */
-	bool has_left_tx;    /* this end sends by TCP again */
-	bool has_left_rx;    /* the other end does, and the ring is read */
-	bool wakes_later;    /* short sends leave the wake-up to the caller */
-	bool is_wake_due;    /* ... which is due */
-	bool is_tcp_due;     /* the socket is to be looked at, too */
-	bool has_woken;	     /* the other end, for its last octets */
-	bool is_wake_served; /* the writer may have slept since it sent it */
-	bool is_left_told;   /* ... and the other end knows, or will */
+	int wake_fd;	   /* AF_UNIX; one octet wakes; -1: it has failed */
+	bool is_asleep;	   /* or has been woken since */
+	bool is_tx_on;	   /* this end has begun to send by the ring */
+	bool is_rx_on;	   /* the other end has */
+	bool has_left_tx;  /* this end sends by TCP again */
+	bool has_left_rx;  /* the other end does, and the ring is read */
+	bool wakes_later;  /* short sends leave the wake-up to the caller */
+	bool is_wake_due;  /* ... which is due */
+	bool is_tcp_due;   /* the socket is to be looked at, too */
+	bool has_woken;	   /* the other end, for its last octets */
+	bool is_left_told; /* ... and the other end knows, or will */
 	uint64_t tcp_rest; /* octets to come by TCP before those of the ring */
 	int tcp_status; /* < 0: the socket's error, behind the ring's octets */
 };

@@ -245,14 +245,10 @@ void rnic_stream_carrier_watch(struct rnic_stream *stream, bool wants_in)
 	struct rnic_local *local = stream->local;
 	bool wants_out = stream->is_tx_blocked && rnic_local_sends(local);
 	const _Atomic uint64_t *in = NULL, *out = NULL;
-	_Atomic uint32_t *sleeper;
 	bool is_more;
 
 	if (!source->has_wake)
 		return;
-	sleeper = rnic_local_take_sleeper(local);
-	if (sleeper)
-		rnic_engine_wake_poster(stream->engine, source, sleeper);
 	/* Until the rest has come by TCP, the socket tells. */
 	if (wants_in && !local->has_left_rx && !local->tcp_rest)
 		in = &local->rx.shared->head;

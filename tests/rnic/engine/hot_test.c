@@ -23,9 +23,8 @@ struct fake {
 	_Atomic uint64_t word; /* what the other end writes */
 	int peer_fd;
 	int pass_cnt, look_cnt, woken_cnt, sleep_cnt, awake_cnt;
-	bool is_restless;	  /* has news whenever it is to sleep */
-	bool was_asleep;	  /* the other end, when it was written to */
-	_Atomic uint32_t sleeper; /* a poster of the other end */
+	bool is_restless; /* has news whenever it is to sleep */
+	bool was_asleep;  /* the other end, when it was written to */
 };
 
 static struct fake *fake_of(struct rnic_source *source)
@@ -652,24 +651,6 @@ static void end_waits_for_a_thread_that_wakes(void **state)
 	rnic_engine_unlead(engine);
 }
 
-/* Without the lead, and not if its memory may have gone. */
-static void posters_are_woken_later(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 2; i++)
-		atomic_store(&fakes[i].sleeper, 1);
-	rnic_engine_lead(engine);
-	for (int i = 0; i < 2; i++)
-		rnic_engine_wake_poster(engine, &fakes[i].source,
-					&fakes[i].sleeper);
-	rnic_engine_remove_wake(engine, &fakes[0].source);
-	assert_int_equal(atomic_load(&fakes[1].sleeper), 1);
-	rnic_engine_unlead(engine);
-	assert_int_equal(atomic_load(&fakes[0].sleeper), 1);
-	assert_int_equal(atomic_load(&fakes[1].sleeper), 0);
-	assert_int_equal(later.wake_cnt, 0);
-}
-
 /* The source that had news last is the one that is answered. */
 static void which_post_hands_over(void **state)
 {
@@ -812,7 +793,6 @@ int main(void)
 		HOT_TEST(says_who_cannot_be_woken),
 		HOT_TEST(wakes_nobody_that_has_gone),
 		HOT_TEST(end_waits_for_a_thread_that_wakes),
-		HOT_TEST(posters_are_woken_later),
 		HOT_TEST(which_post_hands_over),
 		NONE_TEST(a_post_that_leads_rings_no_bell),
 		HOT_TEST(words_tell_of_news),

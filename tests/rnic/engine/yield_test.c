@@ -19,6 +19,10 @@ static pthread_t main_thread;
 static uint32_t yield_cnt; /* of the main thread */
 /* How long another thread has the CPU when it yields. */
 static uint64_t other_ns;
+/* What a peer has read, from its yield of this number on. */
+#define WRITTEN 100u
+static _Atomic uint64_t read_octets;
+static uint32_t read_at;
 /* Its clock stands still otherwise, so that other load does not matter. */
 static bool is_clock_fake;
 static uint64_t fake_ns;
@@ -46,6 +50,8 @@ int __wrap_sched_yield(void)
 	if (is_main() && is_clock_fake) {
 		yield_cnt++;
 		fake_ns += other_ns;
+		if (yield_cnt == read_at)
+			atomic_store(&read_octets, WRITTEN);
 	}
 	return __real_sched_yield();
 }
@@ -171,6 +177,42 @@ static void yields_return_when_the_other_program_has_gone(void **state)
 	other_ns = 3 * NS_PER_MS;
 	assert_int_equal(skipped(&skip), 0);
 	assert_int_equal(skipped(&skip), 64);
+}
+
+static void a_poster_yields_until_its_octets_are_read(void **state)
+{
+	static const struct {
+		uint64_t read;
+		uint32_t read_at; /* 0: never */
+		uint64_t other_ns;
+		uint32_t yields;
+		bool is_long;
+	} table[] = {
+		{ WRITTEN, 0, 1000, 0, false },
+		{ WRITTEN + 1, 0, 1000, 0, false }, /* it has written more */
+		{ WRITTEN - 1, 1, 1000, 1, false },
+		{ 0, 3, 1000, 3, false },
+		{ 0, 0, 1000, 15, false },
+		{ 0, 0, 3 * NS_PER_MS, 1, true },
+		{ 0, 1, 3 * NS_PER_MS, 1, true },
+		{ WRITTEN + UINT64_MAX / 2 + 2, 0, 5000, 3, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		struct rnic_yield_skip skip = { 0 };
+		struct rnic_handover handover = { .read = &read_octets,
+						  .written = WRITTEN };
+
+		atomic_store(&read_octets, table[i].read);
+		read_at = table[i].read_at;
+		other_ns = table[i].other_ns;
+		yield_cnt = 0;
+		assert_int_equal(rnic_yield_until(&skip, &handover),
+				 table[i].yields > 0);
+		assert_int_equal(yield_cnt, table[i].yields);
+		assert_int_equal(rnic_yield_may(&skip), !table[i].is_long);
+	}
+	read_at = 0;
 }
 
 /* ---- polls in vain ---- */
@@ -392,6 +434,7 @@ int main(void)
 		YIELD_TEST(short_yields_are_repeated),
 		YIELD_TEST(long_yields_become_rare),
 		YIELD_TEST(yields_return_when_the_other_program_has_gone),
+		YIELD_TEST(a_poster_yields_until_its_octets_are_read),
 		YIELD_TEST(many_polls_in_vain_yield),
 		YIELD_TEST(octets_begin_the_count_anew),
 		YIELD_TEST(polls_beside_a_program_that_computes_yield_seldom),

@@ -482,29 +482,6 @@ static void a_poster_waits_for_what_it_has_written(void **state)
 	assert_false(rnic_handover_is_over(&handover));
 }
 
-/* Only a pass that serves a wake-up wakes the poster, and once. */
-static void a_poster_is_woken_behind_its_wake_up(void **state)
-{
-	struct ends *e = *state;
-	struct rnic_handover handover;
-
-	assert_int_equal(put(e->end[0], "abc"), 3);
-	assert_true(rnic_local_handover(e->end[0], &handover));
-	/* It does not sleep. */
-	assert_true(rnic_local_woken(e->end[1]));
-	assert_null(rnic_local_take_sleeper(e->end[1]));
-	/* It sleeps, and the octets have been found without a wake-up. */
-	atomic_store(handover.sleeper, 1);
-	assert_null(rnic_local_take_sleeper(e->end[1]));
-	assert_true(rnic_local_woken(e->end[1]));
-	/* Another mapping of the same memory. */
-	assert_int_equal(atomic_load(rnic_local_take_sleeper(e->end[1])), 1);
-	assert_null(rnic_local_take_sleeper(e->end[1]));
-	/* The poster of the other direction is another one. */
-	assert_true(rnic_local_woken(e->end[0]));
-	assert_null(rnic_local_take_sleeper(e->end[0]));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,7 +499,6 @@ int main(void)
 		ENDS_TEST(survives_a_full_wake_socket),
 		ENDS_TEST(does_not_wait_for_what_is_passed),
 		FRESH_TEST(a_poster_waits_for_what_it_has_written),
-		ENDS_TEST(a_poster_is_woken_behind_its_wake_up),
 		cmocka_unit_test(other_end_may_write_anything),
 		ENDS_TEST(both_ends_sleep_and_wake),
 	};
