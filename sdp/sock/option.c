@@ -335,6 +335,38 @@ static int number_set(struct sdp_sock *sock, int level, int name,
 	return ret;
 }
 
+/*
+ * The socket below.  RELAY: another process has the connection, and a new
+ * socket of the kind tells what the option is: its value, its length, or an
+ * error. Return: -errno: no descriptor is left.
+ */
+static int below_open(const struct sdp_sock *sock)
+{
+	int fd;
+
+	if (sock->tcp_fd >= 0)
+		return sock->tcp_fd;
+	fd = (int)syscall(SYS_socket, sock->local.sa.sa_family,
+			  SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static void below_close(const struct sdp_sock *sock, int fd)
+{
+	if (fd >= 0 && fd != sock->tcp_fd)
+		syscall(SYS_close, fd);
+}
+
+static int below_set(const struct sdp_sock *sock, int level, int name,
+		     const void *value, socklen_t len)
+{
+	int fd = below_open(sock);
+	int ret = fd < 0 ? fd : kernel_set(fd, level, name, value, len);
+
+	below_close(sock, fd);
+	return ret;
+}
+
 int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		   const void *value, socklen_t len)
 {
@@ -357,9 +389,7 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 	}
 	if (level == SOL_SOCKET && name == SO_LINGER)
 		return linger_set(sock, value, len);
-	return sock->tcp_fd < 0
-		       ? 0
-		       : kernel_set(sock->tcp_fd, level, name, value, len);
+	return below_set(sock, level, name, value, len);
 }
 
 /* ---- getsockopt ---- */
@@ -398,27 +428,14 @@ static int linger_put(const struct sdp_sock *sock, void *value, socklen_t *len)
 	return value_put(&linger, sizeof(linger), value, len);
 }
 
-/* RELAY: another process has the connection. */
-static int foreign_get(const struct sdp_sock *sock, int level, int name,
-		       void *value, socklen_t *len)
-{
-	int number = 0;
-
-	if (level == SOL_SOCKET && name == SO_TYPE)
-		number = SOCK_STREAM;
-	else if (level == SOL_SOCKET && name == SO_DOMAIN)
-		number = sock->local.sa.sa_family;
-	else if (level == SOL_SOCKET && name == SO_PROTOCOL)
-		number = IPPROTO_TCP;
-	return int_put(number, value, len);
-}
-
 static int below_get(const struct sdp_sock *sock, int level, int name,
 		     void *value, socklen_t *len)
 {
-	if (sock->tcp_fd < 0)
-		return foreign_get(sock, level, name, value, len);
-	return kernel_get(sock->tcp_fd, level, name, value, len);
+	int fd = below_open(sock);
+	int ret = fd < 0 ? fd : kernel_get(fd, level, name, value, len);
+
+	below_close(sock, fd);
+	return ret;
 }
 
 static int error_take(struct sdp_sock *sock)

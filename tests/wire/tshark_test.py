@@ -57,7 +57,6 @@ class Capture:
     def __enter__(self):
         # --immediate-mode: a packet is in the file soon after it came, and not
         # only when a buffer is full.
-        # not only when a buffer is full.
         self.process = subprocess.Popen(
             ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode",
              "-B", "65536", "-w", self.path, "tcp"],

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -202,6 +203,30 @@ static void others_are_the_tcp_sockets(void **state)
 	assert_int_equal(int_get(SOL_SOCKET, SO_DOMAIN), AF_INET6);
 	assert_int_equal(int_get(SOL_SOCKET, SO_PROTOCOL), IPPROTO_TCP);
 	assert_int_equal(int_get(SOL_SOCKET, SO_KEEPALIVE), 0);
+}
+
+/* sshd refuses a connection whose IP options have a length. */
+static void a_relay_has_the_kernels_options(void **state)
+{
+	socklen_t len = 44;
+	char value[44];
+
+	sock.tcp_fd = -1;
+	sock.local.sa.sa_family = AF_INET;
+	assert_int_equal(
+		sdp_option_get(&sock, IPPROTO_IP, IP_OPTIONS, value, &len), 0);
+	assert_int_equal(len, 0);
+	len = sizeof(value);
+	assert_int_equal(
+		sdp_option_get(&sock, IPPROTO_TCP, TCP_CONGESTION, value, &len),
+		0);
+	assert_true(value[0] && len > sizeof(int));
+	assert_true(int_get(IPPROTO_IP, IP_TTL) > 0);
+	len = sizeof(value);
+	assert_int_equal(sdp_option_get(&sock, IPPROTO_TCP, 9999, value, &len),
+			 -ENOPROTOOPT);
+	assert_int_equal(int_set(IPPROTO_TCP, 9999, 1), -ENOPROTOOPT);
+	assert_int_equal(int_set(IPPROTO_IP, IP_TOS, IPTOS_LOWDELAY), 0);
 }
 
 static void bad_memory_and_lengths_are_refused(void **state)
@@ -668,6 +693,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(numbers_are_kept),
+		TEST(a_relay_has_the_kernels_options),
 		TEST(others_are_the_tcp_sockets),
 		TEST(bad_memory_and_lengths_are_refused),
 		TEST(an_answer_is_cut_to_its_space),
