@@ -553,13 +553,44 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 	return ret < 0 ? ret : sdp_name_put(&name, addr, len);
 }
 
+/* Those of sockets and interfaces, which a shadow does not know.  Who gets
+ * SIGIO and SIGURG is a matter of the program's descriptor. */
+static bool ioctl_is_below(unsigned long request)
+{
+	switch (request) {
+	case FIOSETOWN:
+	case FIOGETOWN:
+	case SIOCSPGRP:
+	case SIOCGPGRP:
+	case SIOCATMARK:
+		return false;
+	default:
+		return (request & ~0xfful) == (SIOCADDRT & ~0xfful);
+	}
+}
+
+static int below_ioctl(const struct sdp_sock *sock, unsigned long request,
+		       void *arg)
+{
+	int fd = below_open(sock);
+	int ret = fd;
+
+	if (fd >= 0 && syscall(SYS_ioctl, fd, request, arg) < 0)
+		ret = -errno;
+	else if (fd >= 0)
+		ret = 0;
+	below_close(sock, fd);
+	return ret;
+}
+
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 {
 	struct sdp_link *link = sdp_sock_link(sock);
 	int value;
 
 	if (sock->is_relay)
-		return -ENOTTY;
+		return ioctl_is_below(request) ? below_ioctl(sock, request, arg)
+					       : -ENOTTY;
 	if (link)
 		sdp_progress();
 	switch (request) {
@@ -567,6 +598,7 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 		value = link ? (int)sdp_link_inq(link) : 0;
 		break;
 	case SIOCOUTQ:
+	case SIOCOUTQNSD:
 		value = link ? (int)sdp_link_outq(link)
 			     : (int)sdp_sock_early_len(sock);
 		break;
@@ -574,7 +606,8 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 		value = link ? sdp_link_at_mark(link) : 0;
 		break;
 	default:
-		return -ENOTTY;
+		return ioctl_is_below(request) ? below_ioctl(sock, request, arg)
+					       : -ENOTTY;
 	}
 	return util_user_put(arg, &value, sizeof(value));
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
@@ -688,12 +689,41 @@ static void ioctls_tell_of_the_stream(void **state)
 	assert_int_equal(sdp_option_ioctl(&sock, FIONBIO, bad), -ENOTTY);
 }
 
+/* A shadow answers them as what it is. */
+static void ioctls_of_interfaces_are_the_tcp_sockets(void **state)
+{
+	static const struct {
+		unsigned long request;
+		const char *name;
+		int ret;
+	} rows[] = {
+		{ SIOCGIFADDR, "lo", 0 },   { SIOCGIFNETMASK, "lo", 0 },
+		{ SIOCGIFINDEX, "lo", 0 },  { SIOCGIFADDR, "no-such", -ENODEV },
+		{ SIOCGPGRP, "", -ENOTTY }, { FIOSETOWN, "", -ENOTTY },
+	};
+
+	sock.local.sa.sa_family = AF_INET;
+	for (size_t i = 0; i < 3 * ARRAY_LEN(rows); i++) {
+		struct ifreq ifr = { 0 };
+		size_t row = i / 3;
+
+		/* Below; in no process; a relay. */
+		sock.tcp_fd = i % 3 ? -1 : client;
+		sock.is_relay = i % 3 == 2;
+		strcpy(ifr.ifr_name, rows[row].name);
+		assert_int_equal(
+			sdp_option_ioctl(&sock, rows[row].request, &ifr),
+			rows[row].ret);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(numbers_are_kept),
 		TEST(a_relay_has_the_kernels_options),
+		TEST(ioctls_of_interfaces_are_the_tcp_sockets),
 		TEST(others_are_the_tcp_sockets),
 		TEST(bad_memory_and_lengths_are_refused),
 		TEST(an_answer_is_cut_to_its_space),
