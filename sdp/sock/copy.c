@@ -56,7 +56,7 @@ ssize_t sdp_copy_file(struct sdp_sock *sock, int fd, int in_fd, off_t *offset,
 	else if (util_user_get(&at, offset, sizeof(at)) < 0)
 		return -EFAULT;
 	if (at < 0)
-		return offset ? -EINVAL : -errno;
+		return !offset && errno == EBADF ? -EBADF : -EINVAL;
 	if (len == 0)
 		return 0;
 	buf = malloc(size);

@@ -328,7 +328,8 @@ static ssize_t dead_recv(struct sdp_sock *sock)
 	return err ? -err : 0;
 }
 
-/* recv() with length 0 waits, as with TCP. */
+/* recv() with length 0 waits, as with TCP, which has received none of no octets
+ * when SO_RCVTIMEO is over. */
 static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
 			  int flags, uint64_t deadline)
 {
@@ -341,9 +342,7 @@ static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
 	if (!is_patient(sock, flags))
 		return -EAGAIN;
 	ret = sdp_link_wait(link, what, deadline);
-	if (ret == -ETIMEDOUT)
-		return -EAGAIN;
-	return ret < 0 ? ret : 0;
+	return ret < 0 && ret != -ETIMEDOUT ? ret : 0;
 }
 
 /* The start has fallen back to TCP, or the shadow carries the data. */

@@ -22,7 +22,7 @@ static int file_new(size_t count)
 static void file(void)
 {
 	struct pair pair = pair_new();
-	int source = file_new(5000);
+	int source = file_new(5000), pipes[2];
 	off_t at = 1000;
 
 	SHOW("sendfile", sendfile(pair.client, source, NULL, 1000));
@@ -33,6 +33,9 @@ static void file(void)
 	    (long)lseek(source, 0, SEEK_CUR));
 	SHOW("sendfile at the end", sendfile(pair.client, source, &at, 10));
 	SHOW("sendfile of none", sendfile(pair.client, source, NULL, 0));
+	NEED(!pipe(pipes));
+	SHOW("sendfile from a pipe", sendfile(pair.client, pipes[0], NULL, 1));
+	SHOW("... and an offset", sendfile(pair.client, pipes[0], &at, 1));
 	recv_pattern(pair.server, 5000, 0);
 	say("5000 octets are right");
 }

@@ -173,6 +173,9 @@ static void length_zero(void)
 	wait_octets(pair.server, 1);
 	SHOW("recv of none, something there", recv(pair.server, &octet, 0, 0));
 	show_recv("it is all there", pair.server, 10, 0);
+	set_nonblocking(pair.server, false);
+	set_timeout(pair.server, SO_RCVTIMEO, 20);
+	SHOW("recv of none, with a time", recv(pair.server, &octet, 0, 0));
 }
 
 static void recv_none_main(void *arg)

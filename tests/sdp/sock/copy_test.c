@@ -149,11 +149,12 @@ static void file_offset_counts_what_was_sent(void **state)
 static void file_that_is_none_sends_nothing(void **state)
 {
 	int fds[2], fd = file_new();
-	off_t negative = -1;
+	off_t negative = -1, begin = 0;
 
 	pipe_new(fds);
 	assert_int_equal(sdp_copy_file(&sock, 5, -1, NULL, 1), -EBADF);
-	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], NULL, 1), -ESPIPE);
+	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], NULL, 1), -EINVAL);
+	assert_int_equal(sdp_copy_file(&sock, 5, fds[0], &begin, 1), -ESPIPE);
 	assert_int_equal(sdp_copy_file(&sock, 5, fd, (off_t *)8, 1), -EFAULT);
 	errno = 0; /* no call fails */
 	assert_int_equal(sdp_copy_file(&sock, 5, fd, &negative, 1), -EINVAL);

@@ -717,6 +717,16 @@ static void ioctls_of_interfaces_are_the_tcp_sockets(void **state)
 	}
 }
 
+/* What is sent and what is acknowledged are not told apart. */
+static void unsent_octets_are_those_in_the_queue(void **state)
+{
+	int value = -1;
+
+	sock.link = LINK;
+	assert_int_equal(sdp_option_ioctl(&sock, SIOCOUTQNSD, &value), 0);
+	assert_int_equal(value, 22);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -724,6 +734,7 @@ int main(void)
 		TEST(numbers_are_kept),
 		TEST(a_relay_has_the_kernels_options),
 		TEST(ioctls_of_interfaces_are_the_tcp_sockets),
+		TEST(unsent_octets_are_those_in_the_queue),
 		TEST(others_are_the_tcp_sockets),
 		TEST(bad_memory_and_lengths_are_refused),
 		TEST(an_answer_is_cut_to_its_space),
