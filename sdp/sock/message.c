@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../../util/user.h"
 #include "stream.h"
@@ -107,6 +109,21 @@ ssize_t sdp_message_recv(struct sdp_sock *sock, int fd, struct msghdr *msg,
 	return util_user_put(msg, &answer, sizeof(answer)) < 0 ? -EFAULT : ret;
 }
 
+/* The socket below takes no octets, and says what is wrong with it.  A socket
+ * that another process has believes it. */
+static int control_check(const struct sdp_sock *sock, const struct msghdr *msg)
+{
+	struct msghdr empty = { .msg_control = msg->msg_control,
+				.msg_controllen = msg->msg_controllen };
+
+	if (!msg->msg_controllen || sock->tcp_fd < 0 ||
+	    syscall(SYS_sendmsg, sock->tcp_fd, &empty,
+		    MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	    errno == EPIPE)
+		return 0;
+	return -errno;
+}
+
 ssize_t sdp_message_send(struct sdp_sock *sock, int fd,
 			 const struct msghdr *msg, int flags)
 {
@@ -117,6 +134,9 @@ ssize_t sdp_message_send(struct sdp_sock *sock, int fd,
 	if (msg->msg_name &&
 	    !util_user_is_readable(msg->msg_name, msg->msg_namelen))
 		return -EFAULT;
+	ret = control_check(sock, msg);
+	if (ret < 0)
+		return ret;
 	return sdp_stream_send(sock, fd, msg->msg_iov, msg->msg_iovlen, flags);
 }
 

@@ -301,6 +301,40 @@ static void control_empty(void)
 	    message.msg_flags);
 }
 
+static void control_of_send(void)
+{
+	static const struct {
+		size_t len, room;
+		int level, type;
+	} rows[] = {
+		{ CMSG_LEN(4), CMSG_SPACE(4), SOL_SOCKET, SCM_RIGHTS },
+		{ CMSG_LEN(4), CMSG_SPACE(4), SOL_SOCKET, 9999 },
+		{ CMSG_LEN(4), CMSG_SPACE(4), IPPROTO_UDP, 9999 },
+		{ 3, CMSG_SPACE(4), SOL_SOCKET, SCM_RIGHTS },
+		{ CMSG_LEN(64), CMSG_SPACE(4), SOL_SOCKET, SCM_RIGHTS },
+		{ 0, 4, SOL_SOCKET, SCM_RIGHTS },
+	};
+
+	for (int i = 0; i < 12; i++) {
+		struct pair pair = i % 2 ? pair_used() : pair_new();
+		union {
+			struct cmsghdr hdr;
+			char room[CMSG_SPACE(4)];
+		} control = { .hdr = { .cmsg_len = rows[i / 2].len,
+				       .cmsg_level = rows[i / 2].level,
+				       .cmsg_type = rows[i / 2].type } };
+		struct iovec in = { (char *)"abc", 3 };
+		struct msghdr message = { .msg_iov = &in,
+					  .msg_iovlen = 1,
+					  .msg_control = &control,
+					  .msg_controllen = rows[i / 2].room };
+
+		SHOW("sendmsg with control", sendmsg(pair.client, &message, 0));
+		SHOW("sendmsg without", send(pair.client, "d", 1, 0));
+		show_recv("recv", pair.server, 1, 0);
+	}
+}
+
 /* Without an address its length is ignored. */
 static void no_name(void)
 {
@@ -394,6 +428,7 @@ const struct sock_case flags_cases[] = {
 	{ "flags.truncate", truncate_octets },
 	{ "flags.error-queue", error_queue },
 	{ "flags.control-empty", control_empty },
+	{ "flags.control-of-send", control_of_send },
 	{ "flags.no-name", no_name },
 	{ "flags.cloexec", cloexec_flag },
 	{ "flags.accepted", accepted_flags },
