@@ -16,10 +16,62 @@
 #include "rnr-fixture.h"
 #include "qp/object.h"
 #include "engine/engine.h"
+#include "mem/context.h"
 #include "stream/object.h"
 #include "tcpfake.h"
 
 static uint8_t octets[300000];
+
+/* ---- the last octet of the memory ---- */
+
+static bool is_whole(struct rnicpair_side *side)
+{
+	return with_lead(side->qp->engine,
+			 side->qp->rnr && rnic_rnr_delays_end(side->qp));
+}
+
+/* Return: whether a message of @len octets is held to its end. */
+static bool holds(uint32_t len)
+{
+	struct rnicpair p;
+	struct rnicpair_side *side = &p.side[0];
+	struct rawpeer raw;
+	bool is_held;
+
+	rnicpair_open_idle(&p, &defaults);
+	rawpeer_join(&raw, &p, 0);
+	rawpeer_send_octets(&raw, SMPA_OP_SEND, octets, len);
+	wait_until(
+		(rnic_cq_progress(side->rcq), is_whole(side) || is_full(side)));
+	is_held = !is_full(side);
+	rawpeer_close(&raw);
+	rnicpair_close(&p);
+	return is_held;
+}
+
+static uint32_t staging_size(void)
+{
+	struct rnicpair p;
+	size_t size;
+
+	rnicpair_open_idle(&p, &defaults);
+	size = p.side[0].ctx->engine->rx_pool.size;
+	rnicpair_close(&p);
+	assert_in_range(size, 4096, sizeof(octets));
+	return (uint32_t)size;
+}
+
+/* The memory is a number of whole records: a message may fill it, and not by
+ * one octet less or more. */
+static void a_message_may_fill_the_memory(void **state)
+{
+	const uint32_t record = 128;
+	uint32_t len = staging_size() & ~(record - 1);
+
+	while (!holds(len))
+		len -= record;
+	assert_false(holds(len + 1));
+}
 
 /* ---- a scripted peer sends, the receive comes late ---- */
 
@@ -681,6 +733,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_receive_works_too),
+		cmocka_unit_test(a_message_may_fill_the_memory),
 		cmocka_unit_test(the_time_ends),
 		IDLE_PAIR_TEST(the_sender_sees_rnr),
 		IDLE_PAIR_TEST(the_next_wr_tells_a_sender_without_one),
