@@ -82,6 +82,16 @@ static void file_put(void *file)
 	util_file_put(file);
 }
 
+/*
+ * The last number of the object is closed. A read that a kernel has begun goes
+ * on: the thread waits for a signal or to be cancelled, but holds no reference.
+ */
+static ssize_t wait_without(void)
+{
+	(void)ppoll(NULL, 0, NULL, NULL);
+	return -EINTR;
+}
+
 /* A thread may be cancelled while it waits for an event. */
 static ssize_t chan_read(int fd, void *buf, size_t len)
 {
@@ -93,10 +103,7 @@ static ssize_t chan_read(int fd, void *buf, size_t len)
 	pthread_cleanup_push(file_put, chan);
 	ret = kabi_rnic()->chan_read(chan, buf, len);
 	pthread_cleanup_pop(1);
-	if (ret != -ESHUTDOWN)
-		return ret;
-	(void)ppoll(NULL, 0, NULL, NULL); /* until a signal comes */
-	return -EINTR;
+	return ret == -ESHUTDOWN ? wait_without() : ret;
 }
 
 ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len)
@@ -132,7 +139,7 @@ static ssize_t file_write(int fd, enum util_fd_kind kind, const void *buf,
 	ret = kind == UTIL_FD_UVERBS ? kabi_uverbs_write(file, buf, len)
 				     : kabi_ucm_write(file, buf, len);
 	pthread_cleanup_pop(1);
-	return ret;
+	return ret == -ESHUTDOWN ? wait_without() : ret;
 }
 
 ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,

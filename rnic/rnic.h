@@ -709,14 +709,15 @@ RNIC_EXPORT int rnic_cm_chan_fd(const struct rnic_cm_chan *chan);
 RNIC_EXPORT void rnic_cm_chan_set_file(struct rnic_cm_chan *chan,
 				       const struct util_file *file);
 /* The application has closed it: destroys every id that is still on it. Threads
- * that wait for an event continue to wait. */
+ * that wait for an event leave with -ESHUTDOWN. */
 RNIC_EXPORT void rnic_cm_chan_close(struct rnic_cm_chan *chan);
 /* No thread is inside a call any more. */
 RNIC_EXPORT void rnic_cm_chan_free(struct rnic_cm_chan *chan);
 
 /*
  * The next event. Blocks unless the fd has O_NONBLOCK.
- * Return: 0; -EAGAIN; -EINTR; -ENODEV after fork.
+ * Return: 0; -EAGAIN; -EINTR; -ENODEV after fork; -ESHUTDOWN: as of
+ *   rnic_chan_read().
  */
 RNIC_EXPORT int rnic_cm_get_event(struct rnic_cm_chan *chan,
 				  struct rnic_cm_event *ret_ev);

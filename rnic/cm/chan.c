@@ -11,7 +11,6 @@
 #include "teardown.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
@@ -50,17 +49,6 @@ int rnic_cm_chan_fd(const struct rnic_cm_chan *chan)
 	return chan->fd;
 }
 
-/* Of a closed channel: the next reader leaves its descriptor, or it goes. */
-static void chan_release(struct rnic_cm_chan *chan)
-{
-	if (chan->reader_cnt) {
-		rnic_evfd_post(chan->fd);
-	} else {
-		rnic_fd_close(chan->fd);
-		chan->fd = -1;
-	}
-}
-
 void rnic_cm_chan_close(struct rnic_cm_chan *chan)
 {
 	struct cm_id *id;
@@ -72,10 +60,7 @@ void rnic_cm_chan_close(struct rnic_cm_chan *chan)
 	/* The fork handler has closed the parent's. */
 	if (!chan->is_closed && !cm_chan_is_forked(chan)) {
 		chan->is_closed = true;
-		chan->is_nonblocking = rnic_evfd_is_nonblocking(
-			cm_chan_front(chan) < 0 ? chan->fd
-						: cm_chan_front(chan));
-		chan_release(chan);
+		rnic_evfd_post(chan->fd);
 	}
 	util_unlock(&rnic_loop.lock);
 }
@@ -118,6 +103,13 @@ static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 }
 
 /* O_NONBLOCK is where the application has set it. */
+static bool chan_is_nonblocking(const struct rnic_cm_chan *chan)
+{
+	int front_fd = cm_chan_front(chan);
+
+	return rnic_evfd_is_nonblocking(front_fd < 0 ? chan->fd : front_fd);
+}
+
 static int chan_wait(struct rnic_cm_chan *chan)
 {
 	int front_fd = cm_chan_front(chan);
@@ -135,46 +127,21 @@ static bool chan_has_event(const void *arg)
 	return !TAILQ_EMPTY(&chan->events);
 }
 
-static bool chan_enter(struct rnic_cm_chan *chan)
+static bool chan_is_closed(struct rnic_cm_chan *chan)
 {
-	bool is_open;
+	bool is_closed;
 
 	util_lock(&rnic_loop.lock);
-	is_open = !chan->is_closed;
-	chan->reader_cnt += is_open;
+	is_closed = chan->is_closed;
 	util_unlock(&rnic_loop.lock);
-	return is_open;
+	return is_closed;
 }
 
-static void chan_leave(void *arg)
+/* The next reader leaves, too. */
+static int chan_leave(struct rnic_cm_chan *chan)
 {
-	struct rnic_cm_chan *chan = arg;
-
-	util_lock(&rnic_loop.lock);
-	chan->reader_cnt--;
-	if (chan->is_closed)
-		chan_release(chan);
-	util_unlock(&rnic_loop.lock);
-}
-
-/*
- * A read that a kernel has begun goes on when the number is closed: this thread
- * waits for ever, or to be cancelled, but has no descriptor any more.
- */
-static int chan_wait_open(struct rnic_cm_chan *chan)
-{
-	int ret;
-
-	if (!chan_enter(chan)) {
-		if (chan->is_nonblocking)
-			return -EAGAIN;
-		rnic_evfd_wait_without();
-		return -EINTR;
-	}
-	pthread_cleanup_push(chan_leave, chan);
-	ret = chan_wait(chan);
-	pthread_cleanup_pop(1);
-	return ret;
+	rnic_evfd_post(chan->fd);
+	return chan_is_nonblocking(chan) ? -EAGAIN : -ESHUTDOWN;
 }
 
 int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
@@ -189,9 +156,11 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	}
 	do {
 		rnic_loop_help(chan_has_event, chan);
-		ret = chan_wait_open(chan);
+		ret = chan_wait(chan);
 		if (ret < 0)
 			return ret;
+		if (chan_is_closed(chan))
+			return chan_leave(chan);
 	} while (!chan_pop(chan, ret_ev));
 	return 0;
 }

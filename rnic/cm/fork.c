@@ -286,7 +286,6 @@ static int chan_renew(struct rnic_cm_chan *chan)
 	if (ret < 0)
 		goto close_fd;
 	chan->fd = fd;
-	chan->reader_cnt = 0; /* the parent's */
 	ret = chan_listen(chan);
 	if (ret < 0)
 		goto close_fd;

@@ -41,9 +41,7 @@ struct rnic_cm_chan {
 	LIST_ENTRY(rnic_cm_chan) link;
 	struct cm_event_list events;
 	struct cm_id_list ids;
-	uint32_t reader_cnt; /* threads that use @fd to wait for an event */
-	bool is_closed;	     /* then none begins; the last one closes @fd */
-	bool is_nonblocking; /* when it was closed */
+	bool is_closed; /* readers leave */
 };
 
 /* ---- identities ---------------------------------------------------------- */

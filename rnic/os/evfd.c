@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The eventfd behind an event channel. */
-#define _GNU_SOURCE /* RWF_NOWAIT, ppoll */
+#define _GNU_SOURCE /* RWF_NOWAIT */
 #include "evfd.h"
 
 #include "../../util/cancel.h"
@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -140,14 +139,6 @@ static bool evfd_is_refused(int fd, struct util_lock *lock)
 	is_nonblocking = rnic_evfd_is_nonblocking(fd);
 	util_unlock(lock);
 	return is_nonblocking;
-}
-
-void rnic_evfd_wait_without(void)
-{
-	int saved_errno = errno;
-
-	(void)ppoll(NULL, 0, NULL, NULL);
-	errno = saved_errno;
 }
 
 int rnic_evfd_wait(int fd, struct util_lock *lock)

@@ -47,7 +47,4 @@ bool rnic_evfd_is_nonblocking(int fd);
  */
 int rnic_evfd_wait(int fd, struct util_lock *lock);
 
-/* Waits without a descriptor, until a signal comes. A cancellation point. */
-void rnic_evfd_wait_without(void);
-
 #endif

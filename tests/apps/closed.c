@@ -6,6 +6,8 @@
  * EBADF. Runs alone under `usiw run`.
  */
 #define _GNU_SOURCE /* close_range, gettid */
+#include <dirent.h>
+
 #include "waiter.h"
 
 #define CNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -82,10 +84,24 @@ static void verbs_outlive_it(size_t way, enum which which)
 
 /* ---- threads that wait ---- */
 
-/* It leaves the channel's descriptor, and does not return. */
-static void waits_on(pthread_t thread)
+/* Those of the library, too. */
+static int fd_cnt(void)
 {
-	while (!waiter_is_blocked())
+	DIR *dir = opendir("/proc/self/fd");
+	int cnt = 0;
+
+	NEEDS(dir);
+	while (readdir(dir))
+		cnt++;
+	NEEDS(!closedir(dir));
+	return cnt;
+}
+
+/* It leaves the channel's descriptors, of which there were @cnt before, and
+ * does not return. */
+static void waits_on(pthread_t thread, int cnt)
+{
+	while (!waiter_is_blocked() || fd_cnt() > cnt)
 		poll(NULL, 0, 1);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	/* ASan reports errors on the stack of a cancelled thread. TSan no
@@ -114,8 +130,10 @@ a_thread_waits_on_for_a_completion(size_t way)
 	struct ibv_context *ctx = ibv_open_device(device);
 	struct ibv_comp_channel *channel;
 	pthread_t thread;
+	int cnt;
 
 	NEEDS(ctx);
+	cnt = fd_cnt();
 	channel = ibv_create_comp_channel(ctx);
 	NEEDS(channel);
 	waiter_start(&thread, verbs_wait_main, channel);
@@ -123,7 +141,7 @@ a_thread_waits_on_for_a_completion(size_t way)
 	if (!is_by_dup2(way))
 		NEEDS(dup2(null_fd, channel->fd) == channel->fd);
 	NEEDS(!ibv_destroy_comp_channel(channel));
-	waits_on(thread);
+	waits_on(thread, cnt);
 	NEEDS(!ibv_close_device(ctx));
 }
 
@@ -142,10 +160,15 @@ static void *cm_wait_main(void *arg)
 /* As the event thread of rping. */
 static void a_waiting_thread_waits_on(size_t way)
 {
-	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	pthread_t thread;
+	int cnt;
 
+	/* What the first one opens stays open. */
+	rdma_destroy_event_channel(rdma_create_event_channel());
+	cnt = fd_cnt();
+	channel = rdma_create_event_channel();
 	NEEDS(channel);
 	waiter_start(&thread, cm_wait_main, channel);
 	ways[way](channel->fd);
@@ -156,7 +179,7 @@ static void a_waiting_thread_waits_on(size_t way)
 		NEEDS(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	}
 	NEEDS(!close(channel->fd));
-	waits_on(thread);
+	waits_on(thread, cnt);
 }
 
 int main(void)
