@@ -466,6 +466,40 @@ static void terminates_in_place_of_the_rtr(void **state)
 	}
 }
 
+/* D-15: the answer is one segment without octets. */
+static void faults_on_a_wrong_answer_to_the_rtr(void **state)
+{
+	static const char reply[] = /* only D was offered */
+		"4d504120494420526570204672616d655002000480084008";
+	static const struct {
+		const char *name, *hex;
+	} answers[] = {
+		{ "X-3, with payload",
+		  "001ec142010203040000000000001000000102030405060708090a0b"
+		  "0c0d0e0f499ac02b" },
+		{ "X-14, not the last segment",
+		  "000e81420000000100000000000000008430a773" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		struct smpa_options o = test_options(SMPA_INITIATOR);
+		const struct smpa_event *ev;
+		struct end e;
+
+		o.rtr = SMPA_RTR_READ;
+		end_init(&e, &o);
+		end_establish(&e, reply);
+		end_feed_hex(&e, answers[i].hex);
+		ev = end_event(&e, SMPA_EV_FAULT, 0);
+		assert_row(answers[i].name, ev != NULL);
+		assert_row(answers[i].name,
+			   ev->fault.fault.value == SMPA_F_DDP_T_BOUNDS);
+		assert_row(answers[i].name, ev->fault.has_terminate);
+		end_fini(&e);
+	}
+}
+
 /* D-26: a Read RTR is one of the ORD Reads until it is answered. */
 static void counts_the_read_rtr_against_ord(void **state)
 {
@@ -803,6 +837,7 @@ int main(void)
 		cmocka_unit_test(sends_the_rtr_first_and_unseen),
 		cmocka_unit_test(terminates_without_a_common_rtr),
 		cmocka_unit_test(terminates_in_place_of_the_rtr),
+		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
 		cmocka_unit_test(counts_the_read_rtr_against_ord),
 		cmocka_unit_test(keeps_the_responder_silent),
 		cmocka_unit_test(stays_silent_after_a_bad_first_fpdu),

@@ -685,28 +685,6 @@ static void counts_the_requests_behind_the_refused_one(void **state)
 	end_fini(&e);
 }
 
-static void faults_on_a_wrong_answer_to_the_rtr(void **state)
-{
-	static const char reply[] = /* only D was offered */
-		"4d504120494420526570204672616d655002000480084008";
-	static const char answer[] = /* X-3, with payload */
-		"001ec142010203040000000000001000000102030405060708090a0b"
-		"0c0d0e0f499ac02b";
-	struct smpa_options o = test_options(SMPA_INITIATOR);
-	const struct smpa_event *ev;
-	struct end e;
-
-	o.rtr = SMPA_RTR_READ;
-	end_init(&e, &o);
-	end_establish(&e, reply);
-	end_feed_hex(&e, answer);
-	ev = end_event(&e, SMPA_EV_FAULT, 0);
-	assert_non_null(ev);
-	assert_int_equal(ev->fault.fault.value, SMPA_F_DDP_T_BOUNDS);
-	assert_true(ev->fault.has_terminate);
-	end_fini(&e);
-}
-
 /* Only the empty message that was agreed on is the RTR; others are reported. */
 static void takes_nothing_else_for_the_rtr(void **state)
 {
@@ -890,7 +868,6 @@ int main(void)
 		cmocka_unit_test(takes_fpdus_behind_the_reply),
 		cmocka_unit_test(reports_a_terminate_and_nothing_else),
 		cmocka_unit_test(counts_the_requests_behind_the_refused_one),
-		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
 		cmocka_unit_test(takes_nothing_else_for_the_rtr),
 		cmocka_unit_test(collects_long_fpdus_with_few_reads),
 		cmocka_unit_test(reads_many_short_fpdus_at_once),
