@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "os/stat.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 
@@ -518,6 +519,12 @@ static struct smpa_event event_at_the_end(struct rawpeer *raw)
 	return ev;
 }
 
+static uint64_t terminates_sent(void)
+{
+	return atomic_load(
+		&rnic_stat_page_now()->stat[RNIC_STAT_term_sent].value);
+}
+
 static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 {
 	struct rnicpair_options opt = defaults;
@@ -526,7 +533,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	struct smpa_event ev;
 	struct usiw_cqe cqe;
 	struct usiw_sge sge;
-	uint64_t element;
+	uint64_t element, sent_cnt;
 
 	print_message("%s, CRC %d, spoken %d\n", v->name, has_crc, has_spoken);
 	opt.has_crc = has_crc;
@@ -541,11 +548,13 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 	}
 	if (v->recv_status >= 0)
 		assert_int_equal(rnicpair_post_recv(side, 1, &sge, 1), 0);
+	sent_cnt = terminates_sent();
 	v->commit(&s);
 	ev = event_at_the_end(&s.raw);
 	assert_int_equal(ev.type, SMPA_EV_TERMINATE);
 	assert_int_equal(ev.term.fault.value, v->fault);
 	rnicpair_wait_state(side, RNIC_QPS_TERMINATE);
+	assert_int_equal(terminates_sent(), sent_cnt + 1);
 	assert_int_equal(rnicpair_async(side, &element), v->event);
 	assert_int_equal(element, 0x100);
 	assert_false(rnicpair_has_async(side));
