@@ -95,6 +95,43 @@ static void does_not_listen_for_ever(void **state)
 	}
 }
 
+/* One step, and the FPDUs at which the side takes the next one. */
+static uint64_t step_next(struct rnicpair *p, int side, uint64_t *ret_fpdu_cnt)
+{
+	struct rnic_stream *stream = lead(p, side);
+	const struct smpa_counters *cnt = smpa_conn_counters(stream->conn);
+	uint64_t next;
+
+	*ret_fpdu_cnt = cnt->tx_fpdu + cnt->rx_fpdu;
+	stream->meet_at = 0;
+	rnic_stream_tx(stream);
+	next = stream->meet_at;
+	unlead(p, side);
+	return next;
+}
+
+/* At least twice as many FPDUs, and at least one: else a stream that carries
+ * little, or nothing yet, tries at each pass.  The Initiator that has begun to
+ * listen comes in between the Responder's two tries. */
+static void tries_more_and_more_seldom(void **state)
+{
+	struct rnicpair *p = *state;
+	uint64_t listening, taking, offering, cnt;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		rnicpair_post_echo(p, 0, 8);
+		rnicpair_take(&p->side[1], p->side[1].rcq);
+	}
+	offering = step_next(p, 1, &cnt);
+	assert_true(cnt >= 20);
+	assert_true(offering > 2 * cnt);
+	listening = step_next(p, 0, &cnt);
+	assert_true(listening > cnt + cnt / 2);
+	assert_true(listening < offering);
+	taking = step_next(p, 0, &cnt);
+	assert_true(taking > 2 * cnt);
+}
+
 /* TCP may be full when the ring takes over. */
 static void a_full_tcp_does_not_hold_up_the_ring(void **state)
 {
@@ -157,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(tries_again_where_that_may_help),
 		PAIR_TEST(does_not_listen_for_ever),
+		PAIR_TEST(tries_more_and_more_seldom),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};

@@ -330,6 +330,46 @@ static void reads_the_ring_before_the_end(void **state)
 	}
 }
 
+static int told_errno; /* by the next recv(); 0: there is nothing */
+
+static ssize_t told_recv(int fd, void *buf, size_t len, int flags)
+{
+	(void)fd;
+	(void)buf;
+	(void)len;
+	(void)flags;
+	errno = told_errno ? told_errno : EAGAIN;
+	told_errno = 0;
+	return -1;
+}
+
+/* recv() tells an error once, and the socket may seem to be well then. */
+static void an_error_behind_the_ring_stays(void **state)
+{
+	const struct rnic_tcp_ops *real = rnic_tcp();
+	struct rnic_tcp_ops ops = *real;
+	char got[32];
+	struct iovec iov = { got, sizeof(got) };
+	struct rnic_local *peer;
+	struct ends e;
+
+	(void)state;
+	ops.recv = told_recv;
+	ends_open(&e);
+	peer = offer(&e);
+	assert_int_equal(rnic_local_tx_begin(peer, 0), 0);
+	assert_int_equal(ring_put(peer, "first"), 5);
+	assert_reads(&e, "first");
+	told_errno = ETIMEDOUT;
+	rnic_tcp_replace(&ops);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(rnic_stream_recv(e.stream, &iov, 1),
+				 -ETIMEDOUT);
+	assert_false(e.stream->local->is_tcp_due);
+	rnic_tcp_replace(real);
+	offer_end(&e, peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +380,7 @@ int main(void)
 		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
 		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
 		cmocka_unit_test(reads_the_ring_before_the_end),
+		cmocka_unit_test(an_error_behind_the_ring_stays),
 	};
 
 	setenv("USIW_LOCAL", "auto", 1);
