@@ -606,8 +606,8 @@ static bool client_once(struct rdma_event_channel *chan,
 	side_init(&s, id);
 	param_fill(&param, pd, 0);
 	err = rdma_connect(id, &param) ? errno : 0;
-	if (err == EADDRNOTAVAIL) {
-		/* siw has chosen a port in TIME_WAIT */
+	if (err == EADDRNOTAVAIL || err == EADDRINUSE) {
+		/* siw has chosen a port in TIME_WAIT, or one that TCP uses */
 		side_fini(&s);
 		rdma_destroy_id(id);
 		return false;
