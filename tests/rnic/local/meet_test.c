@@ -276,6 +276,30 @@ static void looks_past_what_is_no_offer(void **state)
 	}
 }
 
+/* As many as the queue takes before the other end comes. */
+static void looks_past_all_that_wait(void **state)
+{
+	struct rnic_local *active, *passive;
+	int before = test_fd_cnt();
+	struct tcp t;
+	int fd, s[8];
+
+	(void)state;
+	tcp_open(&t);
+	fd = rnic_meet_listen(t.fd[0]);
+	for (size_t i = 0; i < ARRAY_LEN(s); i++)
+		s[i] = connect_to(fd);
+	assert_int_equal(rnic_meet_offer(t.fd[1], &passive), 0);
+	assert_int_equal(rnic_meet_take(fd, &active), 0);
+	rnic_local_free(active);
+	rnic_local_free(passive);
+	for (size_t i = 0; i < ARRAY_LEN(s); i++)
+		close(s[i]);
+	rnic_fd_close(fd);
+	tcp_close(&t);
+	wait_until(test_fd_cnt() == before);
+}
+
 /* Nor does it keep up anybody: the first one passes a socket whose close()
  * takes long. */
 static void does_not_wait_for_what_is_passed(void **state)
@@ -576,6 +600,7 @@ int main(void)
 		cmocka_unit_test(offers_nothing_on_a_connection_that_has_ended),
 		cmocka_unit_test(takes_a_good_offer),
 		cmocka_unit_test(looks_past_what_is_no_offer),
+		cmocka_unit_test(looks_past_all_that_wait),
 		cmocka_unit_test(does_not_wait_for_what_is_passed),
 		cmocka_unit_test(serves_the_same_user_only),
 		cmocka_unit_test(link_local_addresses_do_not_meet),
