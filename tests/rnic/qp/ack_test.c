@@ -91,6 +91,20 @@ static void a_completed_write_is_placed(void **state)
 	}
 }
 
+/* No siw connects out of band: a silent peer is not probed. */
+static void nobody_is_probed(void **state)
+{
+	struct rnicpair *p = *state;
+
+	for (int i = 0; i < 2; i++) {
+		struct rnic_qp *qp = p->side[i].qp;
+
+		assert_true(
+			with_lead(qp->engine, !qp->stream->probe_ns &&
+						      !qp->stream->probe_cnt));
+	}
+}
+
 /* Waits until all posted work is submitted, and the peer owes no answer. */
 static void wait_answered(struct rnicpair_side *s)
 {
@@ -656,6 +670,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ACK_TEST(a_completed_write_is_placed),
+		ACK_TEST(nobody_is_probed),
 		ACK_TEST(places_of_unsignalled_ones_come_back),
 		cmocka_unit_test(one_place_will_do),
 		ACK_TEST(reads_beside_do_not_starve),

@@ -11,6 +11,7 @@
 #include "qp/qp.h"
 #include "rnicpair.h"
 #include "qp/object.h"
+#include "stream/nudge.h"
 #include "stream/object.h"
 
 #define CREDIT_LEN 4u
@@ -270,11 +271,38 @@ static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 	stage_close(&st);
 }
 
+/* Each credit has all looks: the program works on those before it. */
+static void each_credit_begins_anew(void **state)
+{
+	struct rnic_stream *stream;
+	struct stage st;
+
+	(void)state;
+	stage_open(&st, RNIC_PERSONA_RNIC);
+	sends(&st);
+	rnic_engine_lead(st.s->ctx->engine);
+	stream = st.s->qp->stream;
+	for (int i = 0; i < 2; i++) {
+		uint64_t due_ns = i ? stream->nudge_ns : 0;
+
+		stream->nudge_cnt = 7;
+		stream->nudge_ns = due_ns;
+		rnic_nudge_written(stream, CREDIT_LEN);
+		/* A look that is to come stays where it is. */
+		assert_true(due_ns ? stream->nudge_ns == due_ns
+				   : stream->nudge_ns != 0);
+		assert_int_equal(stream->nudge_cnt, due_ns ? 0 : 1);
+	}
+	rnic_engine_unlead(st.s->ctx->engine);
+	stage_close(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_reader_that_would_hang_is_woken),
 		cmocka_unit_test(a_cq_that_is_armed_late_is_woken_as_well),
+		cmocka_unit_test(each_credit_begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
