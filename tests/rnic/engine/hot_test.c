@@ -770,6 +770,32 @@ static void removed_source_is_forgotten(void **state)
 	assert_int_equal(hot->look_cnt, 0);
 }
 
+static bool asks_to_park(uint64_t now_ns)
+{
+	bool asks;
+
+	rnic_engine_lead(engine);
+	/* The thread parked, and came back. */
+	atomic_store(&engine->wants_park, false);
+	atomic_store(&engine->is_watching, false);
+	rnic_engine_ask_park(engine, now_ns);
+	asks = atomic_load(&engine->wants_park);
+	rnic_engine_unlead(engine);
+	return asks;
+}
+
+/* Each request wakes the completion thread. */
+static void asks_to_park_once_in_a_while(void **state)
+{
+	const uint64_t begin_ns = 1000 * NS_PER_MS;
+
+	(void)state;
+	assert_true(asks_to_park(begin_ns));
+	assert_false(asks_to_park(begin_ns + NS_PER_MS - 1));
+	assert_true(asks_to_park(begin_ns + NS_PER_MS));
+	assert_false(asks_to_park(begin_ns + NS_PER_MS + 1));
+}
+
 /* epoll may have told of one that goes before the event is served. */
 static void an_event_is_not_served_for_the_next_source(void **state)
 {
@@ -822,6 +848,7 @@ int main(void)
 		HOT_TEST(words_tell_of_news),
 		HOT_TEST(end_waits_for_a_thread_that_looks),
 		HOT_TEST(removed_source_is_forgotten),
+		NONE_TEST(asks_to_park_once_in_a_while),
 		ONE_TEST(an_event_is_not_served_for_the_next_source),
 	};
 

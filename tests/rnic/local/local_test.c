@@ -312,6 +312,8 @@ static void reader_asks_for_tcp(void **state)
 
 	rnic_local_leave_rx(b);
 	assert_int_equal(b->wake_fd, -1);
+	/* What it says itself is no wake-up. */
+	assert_false(rnic_local_is_called(b));
 	/* Nor does it say anything else when it looks no more. */
 	assert_true(rnic_local_sleep(b, true, false));
 	assert_int_equal(b->rx.shared->reader, RNIC_RING_LEAVES);

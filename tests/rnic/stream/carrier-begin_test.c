@@ -13,6 +13,7 @@
 #include "os/fd.h"
 #include "qp/object.h"
 #include "rnicpair.h"
+#include "stream/carrier.h"
 #include "stream/object.h"
 #include "stream/pass.h"
 
@@ -150,6 +151,27 @@ static void a_full_tcp_does_not_hold_up_the_ring(void **state)
 	unlead(p, 0);
 }
 
+/* A later message wakes nobody who is awake. */
+static void a_wake_up_is_put_off_once(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnic_stream *stream;
+	bool is_on, is_due = true;
+
+	for (int i = 0; i < 3; i++)
+		step(p, i % 2);
+	stream = lead(p, 0);
+	is_on = stream->local && stream->local->is_tx_on;
+	if (is_on) {
+		stream->local->is_wake_due = true;
+		rnic_stream_carrier_wake(stream);
+		is_due = stream->local->is_wake_due;
+	}
+	unlead(p, 0);
+	assert_true(is_on);
+	assert_false(is_due);
+}
+
 /* The socket tells of the rest; the ring would tell of octets again and again.
  */
 static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
@@ -196,6 +218,7 @@ int main(void)
 		PAIR_TEST(does_not_listen_for_ever),
 		PAIR_TEST(tries_more_and_more_seldom),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
+		PAIR_TEST(a_wake_up_is_put_off_once),
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};
 
