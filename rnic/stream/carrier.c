@@ -97,7 +97,7 @@ static int carrier_offer(struct rnic_stream *stream)
 		return rc;
 	rc = carrier_add(stream);
 	if (rc < 0) /* the other end may have it already */
-		rnic_local_leave_rx(stream->local);
+		rnic_stream_carrier_lost(stream);
 	return rc;
 }
 

@@ -139,14 +139,21 @@ static ssize_t local_recv(struct rnic_stream *stream, const struct iovec *iov,
 	return len;
 }
 
-/* Once the peer sends by the ring.  Return: as rnic_stream_recv(); -EPIPE: read
- * the socket. */
+/* Once the peer sends by the ring.  It may have gone back to TCP since, even
+ * before anybody has looked. */
 static ssize_t ring_recv(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt)
 {
+	ssize_t len;
+
 	if (stream->local->tcp_rest > 0)
 		return socket_recv_rest(stream, iov, cnt);
-	return local_recv(stream, iov, cnt);
+	len = local_recv(stream, iov, cnt);
+	if (len != -EPIPE)
+		return len;
+	if (stream->local->tcp_status < 0)
+		return stream->local->tcp_status;
+	return socket_recv(stream, iov, cnt, DISCARD_SIZE);
 }
 
 /* The ring has been offered. */
@@ -175,14 +182,11 @@ static ssize_t offered_recv(struct rnic_stream *stream, const struct iovec *iov,
 ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt)
 {
-	ssize_t len;
-
-	if (stream->local && !stream->local->is_rx_on)
+	if (!stream->local)
+		return socket_recv(stream, iov, cnt, DISCARD_SIZE);
+	if (!stream->local->is_rx_on)
 		return offered_recv(stream, iov, cnt);
-	len = stream->local ? ring_recv(stream, iov, cnt) : -EPIPE;
-	if (len != -EPIPE)
-		return len;
-	return socket_recv(stream, iov, cnt, DISCARD_SIZE);
+	return ring_recv(stream, iov, cnt);
 }
 
 int rnic_stream_discard(struct rnic_stream *stream)

@@ -27,6 +27,30 @@ int __wrap_rnic_meet_listen(int tcp_fd)
 	return listen_rc ? listen_rc : __real_rnic_meet_listen(tcp_fd);
 }
 
+static struct {
+	int rc;				       /* 0: as it is */
+	void (*meanwhile)(struct rnicpair *p); /* NULL: nothing */
+	struct rnicpair *p;
+} add_wake;
+
+int __wrap_rnic_engine_add_wake(struct rnic_engine *engine,
+				struct rnic_source *source, int wake_fd);
+int __real_rnic_engine_add_wake(struct rnic_engine *engine,
+				struct rnic_source *source, int wake_fd);
+
+int __wrap_rnic_engine_add_wake(struct rnic_engine *engine,
+				struct rnic_source *source, int wake_fd)
+{
+	int rc = add_wake.rc;
+
+	if (!rc)
+		return __real_rnic_engine_add_wake(engine, source, wake_fd);
+	add_wake.rc = 0;
+	if (add_wake.meanwhile)
+		add_wake.meanwhile(add_wake.p);
+	return rc;
+}
+
 static struct rnic_stream *lead(struct rnicpair *p, int side)
 {
 	rnic_engine_lead(p->side[side].ctx->engine);
@@ -46,6 +70,19 @@ static void step(struct rnicpair *p, int side)
 	stream->meet_at = 0;
 	rnic_stream_tx(stream);
 	unlead(p, side);
+}
+
+/* Nothing is under way behind this.  An Initiator that has received nothing
+ * probes its peer. */
+static void quiesce(struct rnicpair *p)
+{
+	for (int from = 0; from < 2; from++) {
+		struct rnicpair_side *to = &p->side[!from];
+
+		rnicpair_post_echo(p, from, 8);
+		rnicpair_take(&p->side[from], p->side[from].scq);
+		rnicpair_take(to, to->rcq);
+	}
 }
 
 static const struct {
@@ -187,9 +224,7 @@ static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
 
 		(void)state;
 		rnicpair_open(&p, &opt);
-		/* Nothing else is under way then. */
-		rnicpair_post_echo(&p, 0, 8);
-		rnicpair_take(&p.side[1], p.side[1].rcq);
+		quiesce(&p);
 		stream = lead(&p, 0);
 		listener = rnic_meet_listen(stream->source.fd);
 		unlead(&p, 0);
@@ -211,6 +246,77 @@ static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
 	}
 }
 
+static void *step_of_initiator(void *arg)
+{
+	step(arg, 0);
+	return NULL;
+}
+
+/* From a thread that has the other side's lead. */
+static void initiator_steps(struct rnicpair *p)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, step_of_initiator, p));
+	must(!pthread_join(thread, NULL));
+}
+
+static const struct {
+	const char *name;
+	int side; /* whose engine cannot wait for one more socket */
+	void (*meanwhile)(struct rnicpair *p);
+	bool keeps; /* the ring: the other end has begun to send by it */
+} unwakeable[] = {
+	{ "the Initiator", 0, NULL, false },
+	{ "the Responder", 1, NULL, false },
+	{ "the Responder, whose peer has begun", 1, initiator_steps, true },
+};
+
+/* No thread polls: what is not seen when it comes is not seen at all. */
+static void exchange_unpolled(struct rnicpair *p, int from)
+{
+	struct rnicpair_side *a = &p->side[from], *b = &p->side[!from];
+	struct usiw_cqe cqe;
+
+	rnicpair_post_echo(p, from, 8);
+	wait_until(rnicpair_peek(b, b->rcq, &cqe));
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+	wait_until(rnicpair_peek(a, a->scq, &cqe));
+	assert_int_equal(cqe.status, USIW_WC_SUCCESS);
+}
+
+/* As where fs.epoll.max_user_watches is used up. */
+static void stays_on_tcp_where_an_end_cannot_be_woken(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(unwakeable); i++) {
+		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+		struct rnic_stream *stream;
+		struct rnicpair p;
+		bool has_ring;
+
+		rnicpair_open(&p, &opt);
+		quiesce(&p);
+		step(&p, 0); /* listens */
+		for (int side = 1; side >= 0; side--) {
+			if (side == unwakeable[i].side)
+				add_wake.rc = -ENOSPC;
+			add_wake.meanwhile = unwakeable[i].meanwhile;
+			add_wake.p = &p;
+			step(&p, side); /* offers; takes */
+			stream = lead(&p, side);
+			has_ring = stream->local;
+			unlead(&p, side);
+			if (side == unwakeable[i].side)
+				assert_row(unwakeable[i].name,
+					   has_ring == unwakeable[i].keeps);
+		}
+		for (int k = 0; k < 8; k++)
+			exchange_unpolled(&p, k % 2);
+		rnicpair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +325,7 @@ int main(void)
 		PAIR_TEST(tries_more_and_more_seldom),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		PAIR_TEST(a_wake_up_is_put_off_once),
+		cmocka_unit_test(stays_on_tcp_where_an_end_cannot_be_woken),
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};
 

@@ -263,16 +263,61 @@ static void refuses_a_ring_that_begins_too_early(void **state)
 	offer_end(&e, peer);
 }
 
+static const struct {
+	const char *name;
+	const char *rest; /* by TCP, before the ring */
+	const char *ring;
+} leaves[] = {
+	{ "at once", "", "" },
+	{ "behind octets of TCP", "by TCP", "" },
+	{ "behind octets of the ring", "", "by the ring" },
+	{ "behind both", "by TCP", "by the ring" },
+};
+
+/* The peer has begun and has gone back to TCP before the first look. */
+static void follows_a_peer_that_has_left_already(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
+		size_t rest = strlen(leaves[i].rest);
+		struct rnic_local *peer;
+		struct ends e;
+
+		ends_open(&e);
+		peer = offer(&e);
+		assert_int_equal(send(e.peer, leaves[i].rest, rest, 0), rest);
+		assert_int_equal(rnic_local_tx_begin(peer, rest), 0);
+		if (leaves[i].ring[0])
+			(void)ring_put(peer, leaves[i].ring);
+		rnic_local_leave_tx(peer);
+		assert_int_equal(send(e.peer, "later", 5, 0), 5);
+		wait_for(rnic_stream_fd(e.stream), POLLIN);
+		if (rest)
+			assert_reads(&e, leaves[i].rest);
+		if (leaves[i].ring[0])
+			assert_reads(&e, leaves[i].ring);
+		assert_reads(&e, "later");
+		offer_end(&e, peer);
+	}
+}
+
 static const struct end_row {
 	const char *name;
 	bool is_begun; /* before anything is read */
+	bool is_left;  /* before the end */
 	bool is_reset; /* else FIN */
 	ssize_t end;   /* what the stream reads last */
 } end_rows[] = {
-	{ "the ring begins, FIN", false, false, 0 },
-	{ "the ring begins, reset", false, true, -ECONNRESET },
-	{ "octets in the ring, FIN", true, false, 0 },
-	{ "octets in the ring, reset", true, true, -ECONNRESET },
+	{ "the ring begins, FIN", false, false, false, 0 },
+	{ "the ring begins, reset", false, false, true, -ECONNRESET },
+	{ "the ring begins and is left, FIN", false, true, false, 0 },
+	{ "the ring begins and is left, reset", false, true, true,
+	  -ECONNRESET },
+	{ "octets in the ring, FIN", true, false, false, 0 },
+	{ "octets in the ring, reset", true, false, true, -ECONNRESET },
+	{ "octets in the ring, it is left, FIN", true, true, false, 0 },
+	{ "octets in the ring, it is left, reset", true, true, true,
+	  -ECONNRESET },
 };
 
 static struct {
@@ -289,6 +334,8 @@ static ssize_t late_recv(int fd, void *buf, size_t len, int flags)
 		if (!late.row->is_begun)
 			assert_int_equal(rnic_local_tx_begin(late.peer, 0), 0);
 		assert_int_equal(ring_put(late.peer, "by the ring"), 11);
+		if (late.row->is_left)
+			rnic_local_leave_tx(late.peer);
 		peer_ends(late.e, late.row->is_reset);
 		wait_for(fd, POLLRDHUP);
 		late.peer = NULL;
@@ -379,6 +426,7 @@ int main(void)
 		cmocka_unit_test(returns_tcp_info),
 		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
 		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
+		cmocka_unit_test(follows_a_peer_that_has_left_already),
 		cmocka_unit_test(reads_the_ring_before_the_end),
 		cmocka_unit_test(an_error_behind_the_ring_stays),
 	};
