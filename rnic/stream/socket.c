@@ -169,7 +169,8 @@ static ssize_t offered_recv(struct rnic_stream *stream, const struct iovec *iov,
 	if (local->is_rx_on)
 		return ring_recv(stream, iov, cnt);
 	len = socket_recv(stream, iov, cnt, DISCARD_SIZE);
-	if (len > 0 || len == -EAGAIN)
+	/* -EFAULT is none of the socket. */
+	if (len > 0 || len == -EAGAIN || len == -EFAULT)
 		return len;
 	/* The peer's end, and perhaps octets in the ring before it. */
 	rc = rnic_stream_carrier_listen(stream);

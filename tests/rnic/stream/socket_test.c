@@ -301,6 +301,45 @@ static void follows_a_peer_that_has_left_already(void **state)
 	}
 }
 
+static const struct rnic_tcp_ops *real_tcp;
+static struct rnic_local *beginner;
+
+static ssize_t begin_recv(int fd, void *buf, size_t len, int flags)
+{
+	if (beginner)
+		assert_int_equal(rnic_local_tx_begin(beginner, 6), 0);
+	beginner = NULL;
+	return real_tcp->recv(fd, buf, len, flags);
+}
+
+/* ... not even if the ring begins at that moment. */
+static void an_unwritable_sink_is_no_error_of_the_socket(void **state)
+{
+	struct iovec bad = { NULL, 8 };
+	char got[32];
+	struct iovec iov = { got, sizeof(got) };
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	struct rnic_local *peer;
+	struct ends e;
+
+	(void)state;
+	real_tcp = rnic_tcp();
+	ops.recv = begin_recv;
+	ends_open(&e);
+	peer = offer(&e);
+	beginner = peer;
+	assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
+	wait_for(rnic_stream_fd(e.stream), POLLIN);
+	rnic_tcp_replace(&ops);
+	assert_int_equal(rnic_stream_recv(e.stream, &bad, 1), -EFAULT);
+	rnic_tcp_replace(real_tcp);
+	assert_null(beginner);
+	assert_reads(&e, "by TCP");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), -EAGAIN);
+	offer_end(&e, peer);
+}
+
 static const struct end_row {
 	const char *name;
 	bool is_begun; /* before anything is read */
@@ -427,6 +466,7 @@ int main(void)
 		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
 		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
 		cmocka_unit_test(follows_a_peer_that_has_left_already),
+		cmocka_unit_test(an_unwritable_sink_is_no_error_of_the_socket),
 		cmocka_unit_test(reads_the_ring_before_the_end),
 		cmocka_unit_test(an_error_behind_the_ring_stays),
 	};
