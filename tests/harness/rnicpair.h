@@ -101,9 +101,9 @@ struct rnic_oob_options rnicpair_to(const char *addr6, uint32_t peer_num);
 int rnicpair_rtr(struct rnic_qp *qp, uint32_t peer_num);
 /* The same; @peer is another QP of the test. */
 void rnicpair_rtr_to(struct rnic_qp *qp, struct rnic_qp *peer);
-/* Moves the QPs of both sides to RTR with each other; waits until both are in
- * RTS. */
+/* Moves the QPs of both sides to RTR with each other, which connects them. */
 void rnicpair_rtr_both(struct rnicpair *p);
+/* Waits until both are connected, and so in RTS. */
 void rnicpair_wait_rts(struct rnicpair *p);
 /* The QP that accepts, and the QP that dials. Their numbers decide. */
 struct rnic_qp *rnicpair_acceptor(struct rnicpair *p);
