@@ -132,7 +132,7 @@ int sdp_verbs_flush(uint64_t deadline)
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint64_t end = sdp_now_ns() + PEER_NS;
 
-		if (links[i]->stats.carrier == SDP_STREAM)
+		if (!links[i]->cm)
 			flush(links[i], end < deadline ? end : deadline);
 	}
 	free(links);

@@ -5,8 +5,6 @@
  * Each start has its own event channel. Once the link is established, its
  * identity migrates to the channel that the process polls.
  */
-#include "start-cm.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -235,6 +233,9 @@ static int say_hello(struct start *s)
 	return ret ? ret : finish(s, s->priv, s->priv_len);
 }
 
+/* move() of struct sdp_link */
+static void *move_cm(void *arg);
+
 static int connect_steps(struct start *s, const struct sockaddr *dst,
 			 const struct sdp_link_options *opt)
 {
@@ -245,7 +246,7 @@ static int connect_steps(struct start *s, const struct sockaddr *dst,
 	ret = make_link(s, SDP_CONNECTING, SDP_CM_SEND, opt);
 	if (ret)
 		return ret;
-	s->link->move = sdp_move_cm;
+	s->link->move = move_cm;
 	return say_hello(s);
 }
 
@@ -303,7 +304,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	return ret;
 }
 
-void *sdp_move_cm(void *arg)
+static void *move_cm(void *arg)
 {
 	sdp_move_run(arg, move_once);
 	return NULL;
@@ -428,7 +429,7 @@ static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
-	s->link->move = sdp_move_cm;
+	s->link->move = move_cm;
 	s->step = "Hello";
 	ret = take_hello(s);
 	if (ret) {

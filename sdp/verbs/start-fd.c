@@ -20,7 +20,6 @@
 #include "high.h"
 #include "link.h"
 #include "move.h"
-#include "start-cm.h"
 
 typedef int attach_fn(struct ibv_qp *qp, int fd,
 		      const struct usiwdv_attach_attr *attr);
@@ -123,7 +122,7 @@ static int take_names(int fd, struct sockaddr_storage *names)
 
 /* ---- both peers ---- */
 
-static void *move_stream(void *arg);
+static void *move_fd(void *arg);
 
 struct start {
 	int fd;
@@ -265,6 +264,14 @@ static int say_hello(struct start *s)
 	return ret ? ret : finish(s, USIWDV_INITIATOR);
 }
 
+/* Writes Hello, or leaves it to the MPA Request. */
+static int connect_carrier(struct start *s)
+{
+	if (s->link->stats.carrier != SDP_STREAM || s->is_resumed)
+		return finish(s, USIWDV_INITIATOR);
+	return say_hello(s);
+}
+
 static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 {
 	bool is_request = opt && opt->conn.carrier == SDP_CM_PRIV;
@@ -274,13 +281,11 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 			is_request ? SDP_CM_SEND : SDP_STREAM, opt);
 	if (ret)
 		return ret;
-	s->link->move = is_request ? sdp_move_cm : move_stream;
-	if (is_request || s->is_resumed)
-		return finish(s, USIWDV_INITIATOR);
+	s->link->move = move_fd;
 	/* A move uses the same port, which is in TIME-WAIT then. */
 	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
 		      sizeof(one));
-	return say_hello(s);
+	return connect_carrier(s);
 }
 
 /* Uses the same IP address, and the same port if possible (C18). */
@@ -336,9 +341,12 @@ static int reconnect(struct sdp_link *link, const struct sockaddr *to,
 	return ret;
 }
 
+/* A peer that takes MPA Requests may move to a port of rdma_cm, and one that
+ * takes raw Hellos to a port that takes nothing else. */
 static int move_once(struct sdp_link *link, const struct sockaddr *to,
 		     uint64_t deadline)
 {
+	bool is_request = link->stats.carrier != SDP_STREAM;
 	struct start s = { .link = link, .deadline = deadline };
 	int ret;
 
@@ -348,9 +356,10 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 		s.fd = reconnect(link, to, false, deadline);
 	if (s.fd < 0)
 		return s.fd;
-	ret = sdp_link_renew(link, NULL, SDP_CONNECTING, SDP_STREAM);
+	ret = sdp_link_renew(link, NULL, SDP_CONNECTING,
+			     is_request ? SDP_CM_SEND : SDP_STREAM);
 	if (!ret) {
-		ret = say_hello(&s);
+		ret = connect_carrier(&s);
 		/* A failed carrier ends the connection. */
 		ret = ret == -ECONNREFUSED ? -ECONNRESET : ret;
 	}
@@ -358,7 +367,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	return ret;
 }
 
-static void *move_stream(void *arg)
+static void *move_fd(void *arg)
 {
 	sdp_move_run(arg, move_once);
 	return NULL;
@@ -426,7 +435,7 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
-	s->link->move = is_by_cm ? sdp_move_cm : move_stream;
+	s->link->move = move_fd;
 	if (is_by_cm)
 		return finish(s, USIWDV_RESPONDER);
 	s->step = "Hello";

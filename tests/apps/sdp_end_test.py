@@ -69,10 +69,10 @@ time.sleep(1000)
 """
 
 
-def case(name, is_client, size, how, accepts_late=False, want=None):
+def case(name, is_client, size, how, accepts_late=False, want=None, env=None):
     """@is_client: the writer is. @size: None: as much as it can. @how: what the
     writer does when it has written. @want: what the reader says; default: all
-    of it, then the end."""
+    of it, then the end. @env: of the client."""
     def run():
         with SdpTest(name) as test:
             go = os.path.join(test.directory, "go")
@@ -89,7 +89,7 @@ def case(name, is_client, size, how, accepts_late=False, want=None):
             port = first.wait_text(re.compile(r"port (\d+)")).group(1)
             second = test.start("client", [
                 sys.executable, "-c", CONNECT + client, port,
-                size if is_client else go])
+                size if is_client else go], env=env)
             writer, reader = [(first, second), (second, first)][is_client]
             reader.wait_text(re.compile("pausing"))
             wrote = writer.wait_text(re.compile(r"wrote (\d+)\n")).group(1)
@@ -131,6 +131,8 @@ if __name__ == "__main__":
         case("server-close", False, 100, CLOSE),
         case("client-full", True, None, EXIT),
         case("server-full", False, None, EXIT),
+        case("server-full-cm", False, None, EXIT,
+             env={"USIW_SDP_CARRIER": "cm"}),
         case("killed-client", True, 100, STAY, want=LOST),
         case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
              want=LOST),

@@ -12,6 +12,8 @@
 #include "pair.h"
 
 static enum sdp_carrier carrier = SDP_STREAM;
+static bool is_request; /* the Connecting Peer begins with an MPA Request */
+static bool is_port;	/* at a TCP port */
 static uint64_t pool_at_rest;
 
 static size_t scaled(size_t n)
@@ -137,6 +139,12 @@ static int take_connection(const struct place *p)
 	return fd;
 }
 
+/* The next port is of the same kind as the first one. */
+static void open_next(struct place *p)
+{
+	place_open(p, is_port ? SDP_STREAM : carrier, NULL);
+}
+
 static struct sdp_link *adopt(struct place *p, const void *octets, size_t len)
 {
 	struct sdp_outcome outcome;
@@ -175,7 +183,7 @@ static struct sdp_link *move(struct sdp_link *link)
 	void *octets;
 	size_t len;
 
-	place_open(&p, carrier, NULL);
+	open_next(&p);
 	leave(link, p.addr.sin_port, &octets, &len);
 	next = adopt(&p, octets, len);
 	free(octets);
@@ -195,7 +203,9 @@ static uint64_t pool_used(void)
 
 static void make(struct sdp_link *links[2], const struct sdp_link_options *opt)
 {
-	struct pair pair = { .carrier = carrier };
+	struct pair pair = { .carrier = carrier,
+			     .is_request = is_request,
+			     .is_port = is_port };
 
 	pair.opt[0] = pair.opt[1] = opt ? *opt : SDP_LINK_OPTIONS_INIT;
 	pair_make(&pair, links);
@@ -417,7 +427,7 @@ static void successor(void)
 	uint8_t *octets;
 	size_t len;
 
-	place_open(&p, carrier, NULL);
+	open_next(&p);
 	must(write(sockets[1], &p.addr, sizeof(p.addr)) == sizeof(p.addr));
 	must(recv(sockets[1], &f, sizeof(f), MSG_WAITALL) == sizeof(f));
 	must(recv(sockets[1], &len, sizeof(len), MSG_WAITALL) == sizeof(len));
@@ -467,6 +477,8 @@ static void case_processes(void)
 
 	for (int i = 0; i < 2; i++) {
 		struct pair pair = { .carrier = carrier,
+				     .is_request = is_request,
+				     .is_port = is_port,
 				     .place = PAIR_PROCESSES };
 		int status;
 		pid_t pid, middle;
@@ -701,8 +713,11 @@ int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[2], "cm-send"))
 		carrier = SDP_CM_SEND;
-	if (argc > 2 && !strcmp(argv[2], "cm-priv"))
+	if (argc > 2 && !strncmp(argv[2], "request", 7)) {
 		carrier = SDP_CM_PRIV;
+		is_request = true;
+		is_port = !strcmp(argv[2], "request-port");
+	}
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(*cases);
 	     i++) {
 		if (!strcmp(argv[1], cases[i].name)) {
