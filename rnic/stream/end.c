@@ -113,10 +113,17 @@ static void stream_limit(struct rnic_stream *stream)
 			     stream->deadline_ns);
 }
 
+static void stream_tell(struct rnic_stream *stream, int status)
+{
+	uint64_t cm_ref = stream->cm_ref;
+
+	stream->cm_ref = 0;
+	if (cm_ref)
+		rnic_loop_note(cm_ref, status);
+}
+
 void rnic_stream_detach(struct rnic_stream *stream, int status)
 {
-	uint64_t cm_ref;
-
 	if (!stream->qp)
 		return;
 	/* TERMINATE and what stands before it is sent now: after this call the
@@ -130,6 +137,8 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	stream->qp->rnr_end_ns = 0;
 	stream->qp = NULL;
 	rnic_stream_enter(stream, RNIC_STREAM_DRAIN);
+	if (status < 0 || stream->has_peer_fin)
+		stream_tell(stream, status);
 	if (smpa_conn_uses(stream->conn, NULL, SIZE_MAX) ||
 	    smpa_conn_tx_is_held(stream->conn)) {
 		/* TCP did not take all: the WRs are flushed now, so that the
@@ -138,10 +147,6 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 		stream_fin(stream);
 	}
 	stream_limit(stream);
-	cm_ref = stream->cm_ref;
-	stream->cm_ref = 0;
-	if (cm_ref)
-		rnic_loop_note(cm_ref, status);
 }
 
 void rnic_qp_end_due(struct rnic_qp *qp)
@@ -323,6 +328,8 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 			stream_pace(stream);
 		break;
 	case RNIC_STREAM_DRAIN:
+		if (stream->has_peer_fin)
+			stream_tell(stream, 0);
 		break;
 	}
 	if (stream->phase == RNIC_STREAM_DRAIN) {
@@ -349,6 +356,7 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 			  strerror(-status));
 		rnic_stream_part(stream, status);
 	}
+	stream_tell(stream, status);
 	stream_free(stream);
 }
 
@@ -369,6 +377,7 @@ void rnic_stream_addr_gone(struct rnic_stream *stream)
 			     RNIC_QP_EV_CNT);
 		rnic_qp_end(qp);
 	}
+	stream_tell(stream, -ENETDOWN);
 	stream_free(stream);
 }
 

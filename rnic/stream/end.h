@@ -7,8 +7,12 @@
 #include "object.h"
 
 /*
- * Separate the stream from its QP, which the caller fails; leave the connection
- * manager a note; let TCP finish in the background.  The stream is not freed.
+ * Separate the stream from its QP, which the caller fails; let TCP finish in
+ * the background.  The connection manager gets a note: at once if the stream
+ * has failed; otherwise when the peer has closed too, or does not within the
+ * drain limit.  So what is told here follows what the peer was told, as with
+ * InfiniBand's manager, which waits for the answer to its DREQ.  The stream is
+ * not freed.
  * @status: 0: in order; negative errno otherwise.
  */
 void rnic_stream_detach(struct rnic_stream *stream, int status);

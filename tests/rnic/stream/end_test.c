@@ -118,7 +118,6 @@ static void stage_check_flushed(struct stage *st)
 	}
 	assert_true(rnicpair_is_quiet(&st->p, st->s->scq));
 	assert_true(rnicpair_is_quiet(&st->p, st->s->rcq));
-	assert_int_equal(atomic_load(&told_cnt), 1);
 }
 
 static uint32_t streams_left(struct rnicpair_side *s)
@@ -195,8 +194,8 @@ struct ending {
 	const char *name;
 	void (*end)(struct stage *st);
 	enum rnic_qp_state state;
-	bool is_orderly; /* the manager gets 0 */
-	int error;	 /* TCP's error */
+	bool is_ours; /* in order: the manager is told when the peer ends */
+	int error;    /* TCP's error */
 };
 
 static const struct ending endings[] = {
@@ -226,10 +225,7 @@ static void each_ending_completes_everything_once(void **state)
 		stage_check_flushed(&st);
 		assert_int_equal(rnic_qp_state(st.s->qp), endings[i].state);
 		assert_int_equal(rnic_qp_error(st.s->qp), endings[i].error);
-		if (endings[i].is_orderly)
-			assert_int_equal(atomic_load(&told_status), 0);
-		else
-			assert_true(atomic_load(&told_status) < 0);
+		assert_int_equal(atomic_load(&told_cnt), !endings[i].is_ours);
 		if (st.raw.stream)
 			rawpeer_reset(&st.raw);
 		wait_until(!streams_left(st.s));
@@ -240,7 +236,54 @@ static void each_ending_completes_everything_once(void **state)
 		assert_int_equal(rnic_qp_error(st.s->qp), 0);
 		rnicpair_close(&st.p);
 		assert_int_equal(atomic_load(&told_cnt), 1);
+		assert_true(atomic_load(&told_status) < 0);
 	}
+}
+
+/* The peer's FIN is its answer: its manager has been told by then. */
+static void our_end_is_told_behind_the_peers(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct rnicpair_side *s;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	for (int destroys = 0; destroys < 2; destroys++) {
+		uint32_t events;
+
+		atomic_store(&told_cnt, 0);
+		s = rawpeer_open(&raw, &p, &opt);
+		if (destroys) {
+			assert_int_equal(rnic_qp_destroy(s->qp, &events), 0);
+			s->qp = NULL;
+		} else {
+			assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR),
+					 0);
+		}
+		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_CLOSED);
+		assert_int_equal(atomic_load(&told_cnt), 0);
+		assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+		wait_until(!streams_left(s));
+		assert_int_equal(atomic_load(&told_cnt), 1);
+		assert_int_equal(atomic_load(&told_status), 0);
+		rawpeer_close_both(&raw, &p);
+	}
+}
+
+/* The manager is told before the FIN goes out that the peer waits for. */
+static void a_peers_end_is_told_before_ours(void **state)
+{
+	struct rnicpair_options opt = stage_options();
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	atomic_store(&told_cnt, 0);
+	rawpeer_open(&raw, &p, &opt);
+	assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+	assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_CLOSED);
+	assert_int_equal(atomic_load(&told_cnt), 1);
+	assert_int_equal(atomic_load(&told_status), 0);
+	rawpeer_close_both(&raw, &p);
 }
 
 /* A peer that never closes is not waited for beyond the limit. */
@@ -631,9 +674,9 @@ static void an_overrun_while_letting_go_is_reported_once(void **state)
 	}
 	rnic_engine_unlead(s->ctx->engine);
 	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_ERROR);
-	assert_int_equal(atomic_load(&told_cnt), 1);
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(s->scq)), 1);
 	rawpeer_close_both(&raw, &p);
+	assert_int_equal(atomic_load(&told_cnt), 1);
 }
 
 /* MPA-134: it is sent at once when the first FPDU has arrived (T-55). */
@@ -703,6 +746,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_ending_completes_everything_once),
+		cmocka_unit_test(our_end_is_told_behind_the_peers),
+		cmocka_unit_test(a_peers_end_is_told_before_ours),
 		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
 		cmocka_unit_test(what_was_complete_arrives),
 		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
