@@ -217,13 +217,13 @@ int sdp_conn_hello(struct sdp_conn *conn, const void *octets, size_t len,
 
 /**
  * sdp_conn_carrier_up - the carrier can carry Sends
- * @octets, @len: Connecting Peer: private data of the answer, if any. If it is
- *   not a HelloAck it is ignored, and the first message must be the HelloAck.
+ * @octets, @len: Connecting Peer: private data of the answer, if any. It is the
+ *   HelloAck; if it is all zeros, the first message must be the HelloAck.
  *   Accepting Peer: NULL, 0.
  * @ord: number of RDMA Reads that the carrier negotiated; 0: unknown. The
  *   smaller of this number and that of Hello and HelloAck applies.
- * Return: 0; -EPROTO: HelloAck is refused (SDP-70, SDP-71) and the connection
- *   has failed; -EINVAL: not expected now.
+ * Return: 0; -EPROTO: it is no HelloAck, or one that is refused (SDP-70,
+ *   SDP-71), and the connection has failed; -EINVAL: not expected now.
  */
 int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 			uint16_t ord, uint64_t now);

@@ -124,11 +124,19 @@ enum sdp_fault sdp_start_on_hello_ack(struct sdp_conn *conn, const void *octets,
 	return take_hello_ack(conn, &msg);
 }
 
+/* Private data of a Reply without a HelloAck: none, or padding. */
+static bool is_padding(const uint8_t *octets, size_t len)
+{
+	while (len && !octets[len - 1])
+		len--;
+	return !len;
+}
+
 int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 			uint16_t ord, uint64_t now)
 {
 	struct sdp_msg msg;
-	enum sdp_fault fault;
+	enum sdp_fault fault = SDP_FAULT_HELLO;
 
 	if (!conn->is_hello_out ||
 	    (conn->stage != SDP_STAGE_HELLO &&
@@ -146,13 +154,11 @@ int sdp_conn_carrier_up(struct sdp_conn *conn, const void *octets, size_t len,
 		conn->ord = min16(conn->ord, ord);
 	if (conn->stage != SDP_STAGE_HELLO)
 		return 0;
-	/* A HelloAck in the private data determines the kind of the carrier
-	 * (C7). */
-	if (!octets ||
-	    sdp_msg_decode_padded(octets, len, conn->opt.layout, &msg) ||
-	    msg.mid != SDP_MID_HELLO_ACK)
+	/* Private data determines the kind of the carrier (C7). */
+	if (is_padding(octets, len))
 		return 0;
-	fault = take_hello_ack(conn, &msg);
+	if (!sdp_msg_decode_padded(octets, len, conn->opt.layout, &msg))
+		fault = take_hello_ack(conn, &msg);
 	if (fault) {
 		sdp_end_fail(conn, fault);
 		return -EPROTO;

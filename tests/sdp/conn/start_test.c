@@ -156,8 +156,6 @@ static void checks_hello_ack(void **state)
 		int ret;
 
 		hellos[i / 2].spoil(&msg);
-		if (is_private && msg.mid != SDP_MID_HELLO_ACK)
-			continue; /* not a HelloAck: it must be a message */
 		len = sdp_msg_encode(&msg, opt.layout, buf);
 		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
 		sdp_conn_start(s.conn, 0);
@@ -171,6 +169,36 @@ static void checks_hello_ack(void **state)
 		assert_row(hellos[i / 2].name, ret == (is_good ? 0 : -EPROTO));
 		assert_row(hellos[i / 2].name, (sdp_conn_fault(s.conn) ==
 						SDP_FAULT_NONE) == is_good);
+		script_fini(&s);
+	}
+}
+
+/* Octets in a Reply are a HelloAck and its padding, or they are refused at
+ * once. Nothing but padding is no HelloAck: it comes as a message. */
+static void refuses_a_hello_ack_of_another_length(void **state)
+{
+	for (uint8_t i = 0; i < 3 * 31; i++) {
+		struct sdp_options opt = script_options(SDP_CONNECTING);
+		struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
+		uint8_t buf[SDP_HEADER_MAX] = { 0 };
+		uint8_t len = i % 31;
+		bool is_said = i / 31 == 1;
+		bool is_zero = i / 31 == 2 || len < 2; /* its first is 0 */
+		bool is_good = is_zero || len == 28 || (len > 28 && !is_said);
+		struct script s = { 0 };
+
+		if (!is_zero)
+			sdp_msg_encode(&msg, opt.layout, buf);
+		if (is_said)
+			buf[7] = len;
+		assert_int_equal(sdp_conn_new(&s.conn, &opt), 0);
+		sdp_conn_start(s.conn, 0);
+		assert_int_equal(script_work(&s), SDP_WORK_HELLO);
+		assert_int_equal(sdp_conn_carrier_up(s.conn, buf, len, 0, 0),
+				 is_good ? 0 : -EPROTO);
+		assert_int_equal(sdp_conn_fault(s.conn),
+				 is_good ? SDP_FAULT_NONE : SDP_FAULT_HELLO);
+		assert_int_equal(sdp_conn_is_open(s.conn), is_good && !is_zero);
 		script_fini(&s);
 	}
 }
@@ -394,6 +422,7 @@ int main(void)
 		cmocka_unit_test(checks_hello),
 		cmocka_unit_test(refuses_a_hello_of_another_length),
 		cmocka_unit_test(checks_hello_ack),
+		cmocka_unit_test(refuses_a_hello_ack_of_another_length),
 		cmocka_unit_test(takes_data_right_behind_its_hello_ack),
 		cmocka_unit_test(sends_data_right_behind_its_hello_ack),
 		cmocka_unit_test(says_hello),

@@ -461,6 +461,149 @@ static void connect_in_vain(void)
 	drain_links();
 }
 
+/* ---- a Reply whose private data is no HelloAck ---- */
+
+#define MPA_HEAD 20
+#define MPA_ENHANCED 4
+
+static void ack_cut(struct octets *o)
+{
+	o->len--;
+}
+
+static void ack_len_less(struct octets *o)
+{
+	o->buf[7]--;
+}
+
+static void ack_len_more(struct octets *o)
+{
+	o->buf[7]++;
+	o->len++;
+}
+
+static void ack_padding(struct octets *o)
+{
+	o->buf[o->len++] = 1;
+}
+
+static void ack_hello(struct octets *o)
+{
+	o->buf[3] = SDP_MID_HELLO;
+}
+
+static void ack_mid(struct octets *o)
+{
+	o->buf[3] = 0x40;
+}
+
+static void ack_bufs(struct octets *o)
+{
+	o->buf[1] = 2;
+}
+
+static void ack_noise(struct octets *o)
+{
+	memset(o->buf, 0xa5, o->len);
+}
+
+static void ack_zeros(struct octets *o)
+{
+	memset(o->buf, 0, o->len - 1);
+}
+
+static const struct bad_ack {
+	const char *name;
+	void (*spoil)(struct octets *ack);
+} bad_acks[] = {
+	{ "27 octets", ack_cut },
+	{ "Len 27", ack_len_less },
+	{ "Len 29", ack_len_more },
+	{ "padding of 1", ack_padding },
+	{ "MID of Hello", ack_hello },
+	{ "MID 0x40", ack_mid },
+	{ "Bufs 2", ack_bufs },
+	{ "0xa5", ack_noise },
+	{ "zeros but the last", ack_zeros },
+};
+
+struct replier {
+	int fd;
+	const struct bad_ack *bad; /* NULL: a good HelloAck */
+};
+
+static void read_exactly(int fd, void *buf, size_t len)
+{
+	must(recv(fd, buf, len, MSG_WAITALL) == (ssize_t)len);
+}
+
+/* Answers an MPA Request of revision 2, and waits for the end. */
+static void *reply(void *arg)
+{
+	const struct replier *r = arg;
+	struct octets ack =
+		message((struct sdp_msg){ .mid = SDP_MID_HELLO_ACK,
+					  .hello = { .max_adverts = 1,
+						     .min_v = 1,
+						     .maj_v = 1,
+						     .rcv_sz = 1000,
+						     .ird = 1,
+						     .ord = 1 } },
+			0);
+	uint8_t frame[MPA_HEAD + MPA_ENHANCED + OCTETS_MAX];
+	uint8_t hello[SDP_HELLO_SIZE];
+
+	read_exactly(r->fd, frame, MPA_HEAD + MPA_ENHANCED);
+	must(frame[17] == 2 && frame[19] == MPA_ENHANCED + SDP_HELLO_SIZE);
+	read_exactly(r->fd, hello, sizeof(hello));
+	must(hello[3] == SDP_MID_HELLO);
+	if (r->bad)
+		r->bad->spoil(&ack);
+	memcpy(frame, "MPA ID Rep Frame", 16);
+	frame[19] = (uint8_t)(MPA_ENHANCED + ack.len);
+	/* An RTR by a Write: A of IRD and C of ORD. */
+	memcpy(frame + MPA_HEAD, (uint8_t[]){ 0x80, 1, 0x80, 1 }, MPA_ENHANCED);
+	memcpy(frame + MPA_HEAD + MPA_ENHANCED, ack.buf, ack.len);
+	must(send(r->fd, frame, MPA_HEAD + (size_t)frame[19], MSG_NOSIGNAL) ==
+	     MPA_HEAD + frame[19]);
+	while (recv(r->fd, hello, sizeof(hello), 0) > 0)
+		;
+	close(r->fd);
+	return NULL;
+}
+
+/* The start fails when the Reply comes, and the log says why. */
+static void connect_to(const struct bad_ack *bad)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+	struct replier r = { .bad = bad };
+	struct sdp_link *link = NULL;
+	struct sdp_outcome outcome;
+	pthread_t thread;
+	int fds[2], fd = -1, old_stderr, ret;
+
+	printf("HelloAck: %s\n", bad ? bad->name : "good");
+	fflush(stdout);
+	pair_tcp(fds);
+	r.fd = fds[1];
+	must(!pthread_create(&thread, NULL, reply, &r));
+	opt.conn.carrier = SDP_CM_PRIV;
+	if (bad)
+		fd = log_begin(&old_stderr);
+	ret = sdp_link_connect_fd(&link, fds[0], &opt, soon(), &outcome);
+	if (bad)
+		log_end(fd, old_stderr);
+	printf("%s\n", outcome.text);
+	must(ret == (bad ? -EPROTO : 0));
+	must(outcome.reason == (bad ? SDP_REASON_NOT_SDP : SDP_REASON_NONE));
+	must(!bad == !!link);
+	if (link)
+		sdp_link_close(link, 0);
+	close(fds[0]);
+	pthread_join(thread, NULL);
+	drain_links();
+}
+
 int main(void)
 {
 	static const struct sdp_msg discon = { .mid = SDP_MID_DISCONN };
@@ -475,6 +618,9 @@ int main(void)
 		with_pair(send_bad, &bad_messages[i]);
 	for (int i = 0; i < 20; i++)
 		connect_in_vain();
+	connect_to(NULL);
+	for (size_t i = 0; i < sizeof(bad_acks) / sizeof(*bad_acks); i++)
+		connect_to(&bad_acks[i]);
 	with_pair(read_late, NULL);
 	with_pair(send_before_start, NULL);
 	with_pair(send_twice, &discon);
