@@ -716,6 +716,33 @@ static void a_poll_after_a_pause_knows_the_time(void **state)
 
 /* ---- the end of an engine ---- */
 
+#define DRAIN_LEN (1u << 20)
+
+/* As at exit(): what waits for TCP, or for room in the ring, goes out first. */
+static void a_drain_sends_what_was_posted(void **state)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	struct usiw_sge from, to;
+
+	opt.sockbuf = 16384;
+	rnicpair_open(&p, &opt);
+	from = rnicpair_sge(a, 0, DRAIN_LEN);
+	to = rnicpair_sge(b, 0, DRAIN_LEN);
+	rnicpair_fill(a->buf, DRAIN_LEN, 1);
+	must(!rnicpair_post_recv(b, 2, &to, 1));
+	/* The peer reads only when the drain is about to begin. */
+	rnic_engine_lead(b->ctx->engine);
+	rnicpair_post_wr(a, .opcode = USIW_WR_SEND, .sge = &from, .sge_cnt = 1);
+	rnic_engine_unlead(b->ctx->engine);
+	assert_true(rnic_engine_drain(
+		a->ctx->engine, rnic_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS));
+	assert_int_equal(rnicpair_take(b, b->rcq).status, USIW_WC_SUCCESS);
+	assert_true(rnicpair_is_filled(b->buf, DRAIN_LEN, 1));
+	rnicpair_close(&p);
+}
+
 static bool uses_no_cpu(void)
 {
 	uint64_t cpu = rnicpair_cpu_us();
@@ -782,6 +809,7 @@ int main(void)
 		cmocka_unit_test(the_data_path_keeps_errno),
 		cmocka_unit_test(a_burst_of_receives_is_served_together),
 		cmocka_unit_test(a_poll_after_a_pause_knows_the_time),
+		cmocka_unit_test(a_drain_sends_what_was_posted),
 		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
 	};
 
