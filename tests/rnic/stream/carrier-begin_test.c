@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* carrier.c: tries to meet, and the first looks at the ring, one by one. */
+#define _GNU_SOURCE /* memfd_create */
 #include "test.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "local/local.h"
@@ -89,25 +93,48 @@ static const struct {
 	const char *name;
 	int rc;
 	bool tries_again;
+	bool is_said; /* in the log; the others are no surprise */
 } tries[] = {
-	{ "the peer is elsewhere", -EREMOTE, false },
-	{ "the peer is another user's", -EACCES, false },
-	{ "few descriptors are left", -EMFILE, true },
-	{ "the name is in use", -EADDRINUSE, true },
+	{ "the peer is elsewhere", -EREMOTE, false, false },
+	{ "the peer is another user's", -EACCES, false, true },
+	{ "few descriptors are left", -EMFILE, true, true },
+	{ "the name is in use", -EADDRINUSE, true, true },
+	{ "nobody listens", -ECONNREFUSED, true, false },
+	{ "nothing is offered yet", -EAGAIN, true, false },
+	{ "the peer has hung up", -EPIPE, true, false },
 };
+
+/* Return: whether the log says that there is no shared memory. */
+static bool step_says(struct rnicpair *p, int side)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC),
+	    saved = dup(STDERR_FILENO);
+	char said[4096] = "";
+
+	must(fd >= 0 && saved >= 0);
+	must(dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	step(p, side);
+	must(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+	must(pread(fd, said, sizeof(said) - 1, 0) >= 0);
+	close(saved);
+	close(fd);
+	return strstr(said, "no shared memory");
+}
 
 static void tries_again_where_that_may_help(void **state)
 {
 	struct rnicpair *p = *state;
 	struct rnic_stream *stream;
+	bool is_said;
 
 	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
 		stream = lead(p, 0);
 		stream->meet_tries = 3;
 		unlead(p, 0);
 		listen_rc = tries[i].rc;
-		step(p, 0);
+		is_said = step_says(p, 0);
 		listen_rc = 0;
+		assert_row(tries[i].name, is_said == tries[i].is_said);
 		stream = lead(p, 0);
 		assert_row(tries[i].name,
 			   stream->meet_tries ==
@@ -329,6 +356,7 @@ int main(void)
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};
 
+	setenv("USIW_LOG", "info", 1);
 	setenv("USIW_LOCAL", "auto", 1);
 	setenv("USIW_LOCAL_AFTER", "65536", 1); /* see step() */
 	return cmocka_run_group_tests(tests, NULL, NULL);
