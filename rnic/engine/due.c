@@ -28,11 +28,8 @@ static struct rnic_due *due_cut(struct rnic_due **list)
 {
 	struct rnic_due *due = *list;
 
-	if (!due)
-		return NULL;
-	*list = due->next;
-	due->next = NULL;
-	due->prev = NULL;
+	if (due)
+		*list = due->next;
 	return due;
 }
 
@@ -71,8 +68,6 @@ void rnic_due_clear(struct rnic_due **heap, struct rnic_due *due)
 		due->prev->next = due->next;
 	if (due->next)
 		due->next->prev = due->prev;
-	due->next = NULL;
-	due->prev = NULL;
 	*heap = due_meld(*heap, rest);
 }
 
