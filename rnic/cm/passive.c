@@ -275,6 +275,15 @@ void cm_passive_answered(struct cm_conn *conn)
 		cm_conn_abort(conn, ret);
 }
 
+/* Its FIN may be there although the loop has not come to it yet. Behind a Reply
+ * the application would get a connection that has never been. */
+static bool peer_has_left(const struct cm_id *id)
+{
+	if (id->conn && rnic_start_is_heard(&id->conn->start) < 0)
+		cm_conn_free(id->conn);
+	return !id->conn;
+}
+
 int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 {
 	struct cm_event *event;
@@ -283,7 +292,7 @@ int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 
 	if (id->state != RNIC_CM_S_REQUEST)
 		return -EINVAL;
-	if (!id->conn) /* the peer has left meanwhile */
+	if (peer_has_left(id))
 		return -ECONNRESET;
 	qp = rnic_qp_get(param->qp_num);
 	if (!qp && !param->qp_num)

@@ -54,7 +54,7 @@ int rnic_stream_start_flush(struct rnic_stream *stream);
 void rnic_stream_start_skip(struct rnic_stream *stream);
 
 /*
- * ESTABLISHED, Responder: has the peer sent anything behind its start frame,
+ * Responder: has the peer sent anything behind its start frame,
  * such as the RTR?  Nothing is read.
  * Return: 1: yes; 0: not yet; -ECONNRESET: the connection has ended.
  */
