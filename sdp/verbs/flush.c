@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "cancel.h"
-#include "high.h"
-#include "link.h"
-#include "links.h"
+#include "verbs/dev/high.h"
+#include "verbs/stream/life.h"
+#include "verbs/link/links.h"
 #include "log.h"
 
 /* As the socket layer gives a close(). */

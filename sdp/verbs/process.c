@@ -2,13 +2,13 @@
 /*
  * Operations on all devices and links: fork, exit, statistics.
  */
-#include "cm-chan.h"
-#include "dev.h"
-#include "links.h"
-#include "notice.h"
-#include "point.h"
-#include "probe.h"
-#include "progress.h"
+#include "verbs/wait/cm-chan.h"
+#include "verbs/dev/dev.h"
+#include "verbs/link/links.h"
+#include "verbs/link/notice.h"
+#include "verbs/wait/point.h"
+#include "verbs/dev/probe.h"
+#include "verbs/wait/progress.h"
 
 /* Takes the locks in rising rank. Locks of links are not taken: the child uses
  * only the memory of a link. */

@@ -9,8 +9,9 @@ import tree
 LAYERS = ("util", "libsiw-mpa", "rnic", "kernel-abi", "sdp", "tools")
 # Layer -> all nouns that are in a circle for now, and why.
 KNOWN = {}
-# The order of the modules of rnic/, lowest first, is in this file.
-MODULES = "rnic/modules.txt"
+# A directory with this file has modules: it lists them, lowest first, and the
+# headers that all of them may use.
+MODULES = "modules.txt"
 
 
 def noun_of(path):
@@ -78,23 +79,34 @@ def gone(graph, known):
             for n in sorted(known - members(graph))]
 
 
-def modules(files):
-    """The modules of rnic/, lowest first."""
-    lines = (files.get(MODULES) or "").split("\n")
-    return [line for line in lines if line and not line.startswith("#")]
+def orders(files):
+    """Directory with modules -> the lines of its list."""
+    return {os.path.dirname(path): [line for line in text.split("\n")
+                                    if line and not line.startswith("#")]
+            for path, text in files.items()
+            if os.path.basename(path) == MODULES}
 
 
-def against_order(graph, order):
-    """Complaints about nouns of rnic/ that need one of a module above theirs.
-    Files directly in rnic/ are above all modules; rnic.h may be used by
-    all."""
+def against_order(graph, files):
+    """Complaints about nouns that need one of a module above theirs. Files
+    directly in the directory of the modules are above all of them."""
+    return [line for place, order in orders(files).items()
+            for line in against_one(graph, place, order)]
+
+
+def against_one(graph, place, order):
+    free = {f"{place}/{noun_of(line)}" for line in order
+            if line.endswith(".h")}
+    inside = sorted(n for n in graph if n.startswith(place + "/"))
+
     def rank(noun):
-        parts = noun.split("/")
-        if len(parts) == 2:
-            return len(order)
-        return order.index(parts[1]) if parts[1] in order else -1
-    found = [f"{n}: {MODULES} does not list its module"
-             for n in sorted(graph) if rank(n) < 0]
+        module, _, rest = noun[len(place) + 1:].partition("/")
+        if not rest:
+            return -1 if noun in free else len(order)
+        return order.index(module) if module in order else None
+    found = [f"{n}: {place}/{MODULES} does not list its module"
+             for n in inside if rank(n) is None]
+    listed = [n for n in inside if rank(n) is not None]
     return found + [f"{n}: uses {m}, of a module above it"
-                    for n in sorted(graph) for m in sorted(graph[n])
-                    if m != "rnic/rnic" and rank(m) > rank(n)]
+                    for n in listed for m in sorted(graph[n] & set(listed))
+                    if rank(m) > rank(n) and n not in free]

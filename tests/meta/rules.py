@@ -159,11 +159,12 @@ def include_graph(files, layer):
 
 def no_circles(files):
     """Checks includes. check_circles.py checks symbols, too."""
-    found = [line for layer in circles.LAYERS
-             for line in circles.find(include_graph(files, layer),
-                                      circles.KNOWN.get(layer, frozenset()))]
-    return found + circles.against_order(include_graph(files, "rnic"),
-                                         circles.modules(files))
+    found = []
+    for layer in circles.LAYERS:
+        graph = include_graph(files, layer)
+        found += circles.find(graph, circles.KNOWN.get(layer, frozenset()))
+        found += circles.against_order(graph, files)
+    return found
 
 
 # --- size -----------------------------------------------------------------

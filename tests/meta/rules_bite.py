@@ -21,7 +21,7 @@ GOOD_SDP_MAP = {
 STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
-ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\n"}
+ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\nrnic.h\n"}
 
 NUMBERED = {
     "doc/sdp-map.md": "| T1 | `x_test.c:f` |\n| T2b | `y.c:t` `z.py:g` |\n",

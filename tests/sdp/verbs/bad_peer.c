@@ -10,8 +10,8 @@
 #include "pair.h"
 #include "conn/state.h"
 #include "../../harness/until.h"
-#include "verbs/drive.h"
-#include "verbs/state.h"
+#include "verbs/link/drive.h"
+#include "verbs/link/state.h"
 
 #define OCTETS_MAX 64
 

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "drive.h"
-#include "link.h"
+#include "verbs/link/drive.h"
+#include "verbs/stream/life.h"
 #include "log.h"
-#include "progress.h"
+#include "verbs/wait/progress.h"
 
 /* The next address space listens before SuspComm is sent (SDP-236). So the only
  * transient failures are a full backlog and a shortage of resources on the

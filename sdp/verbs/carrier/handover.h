@@ -3,7 +3,7 @@
 #ifndef SDP_HANDOVER_H
 #define SDP_HANDOVER_H
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 struct sdp_handover_head {
 	uint32_t magic;

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "cancel.h"
-#include "cm-chan.h"
-#include "drive.h"
+#include "verbs/wait/cm-chan.h"
+#include "verbs/link/drive.h"
 #include "handover.h"
-#include "link.h"
+#include "verbs/stream/life.h"
 #include "move.h"
-#include "probe.h"
+#include "verbs/dev/probe.h"
 
 #define PRIV_MAX 255
 

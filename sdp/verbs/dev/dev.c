@@ -18,7 +18,7 @@
 #include "high.h"
 #include "direct.h"
 #include "log.h"
-#include "way.h"
+#include "verbs/way.h"
 
 /* Maximum number of entries of the SRQ; entries of a new CQ. */
 #define SRQ_MAX 16384u

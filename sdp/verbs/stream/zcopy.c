@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "drive.h"
-#include "notice.h"
-#include "progress.h"
-#include "state.h"
-#include "window.h"
+#include "verbs/link/drive.h"
+#include "verbs/link/notice.h"
+#include "verbs/wait/progress.h"
+#include "verbs/link/state.h"
+#include "verbs/link/window.h"
 #include "unwind.h"
 
 /* ---- memory ---- */

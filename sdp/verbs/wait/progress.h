@@ -3,7 +3,7 @@
 #ifndef SDP_PROGRESS_H
 #define SDP_PROGRESS_H
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 /* Makes sure that the progress thread runs. Return: 0; -EAGAIN ... */
 int sdp_progress_start(void);

@@ -12,7 +12,7 @@
 #include "direct.h"
 #include "env.h"
 #include "log.h"
-#include "way.h"
+#include "verbs/way.h"
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static enum sdp_way way;

@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#include "verbs/spin.h"
+#include "verbs/dev/spin.h"
 
 #define LOOK_NS 500u
 #define US 1000u

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "cancel.h"
-#include "direct.h"
-#include "drive.h"
+#include "verbs/dev/direct.h"
+#include "verbs/link/drive.h"
 #include "handover.h"
-#include "high.h"
-#include "link.h"
+#include "verbs/dev/high.h"
+#include "verbs/stream/life.h"
 #include "move.h"
 
 typedef int attach_fn(struct ibv_qp *qp, int fd,

@@ -13,9 +13,9 @@
 
 #include <pthread.h>
 
-#include "dev.h"
-#include "notice.h"
-#include "sdp-link.h"
+#include "verbs/dev/dev.h"
+#include "verbs/link/notice.h"
+#include "verbs/sdp-link.h"
 
 struct point_thread {
 	pthread_t self;

@@ -2,7 +2,7 @@
 /*
  * Creation and destruction of links, their settings and statistics.
  */
-#include "link.h"
+#include "life.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm-chan.h"
-#include "drive.h"
-#include "links.h"
+#include "verbs/wait/cm-chan.h"
+#include "verbs/link/drive.h"
+#include "verbs/link/links.h"
 #include "log.h"
-#include "notice.h"
-#include "poll.h"
-#include "progress.h"
-#include "window.h"
+#include "verbs/link/notice.h"
+#include "verbs/wait/poll.h"
+#include "verbs/wait/progress.h"
+#include "verbs/link/window.h"
 
 #define READS_MAX 16u
 #define SEND_BYTES 1048576u

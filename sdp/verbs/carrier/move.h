@@ -3,7 +3,7 @@
 #ifndef SDP_VERBS_MOVE_H
 #define SDP_VERBS_MOVE_H
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 /* Tries once. Return: 0; -ECONNREFUSED: another try may succeed; -errno. */
 typedef int sdp_move_fn(struct sdp_link *link, const struct sockaddr *to,

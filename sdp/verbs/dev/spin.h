@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sdp-link.h"
+#include "verbs/sdp-link.h"
 
 #define SDP_SPIN_NS_MAX 50000u
 #define SDP_SPIN_REST_NS_MIN 400000u

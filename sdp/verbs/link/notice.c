@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
-#include "high.h"
+#include "verbs/dev/high.h"
 
 /* ---- the end of the process ---- */
 

@@ -3,7 +3,7 @@
 #ifndef SDP_POLL_H
 #define SDP_POLL_H
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 /* Makes one pass. poll_lock is held. Return: number of completions. */
 int sdp_poll(struct sdp_dev *dev);

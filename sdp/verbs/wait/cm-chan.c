@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "drive.h"
-#include "high.h"
+#include "verbs/link/drive.h"
+#include "verbs/dev/high.h"
 
 static struct rdma_event_channel *_Atomic channel;
 

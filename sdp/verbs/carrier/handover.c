@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive.h"
-#include "progress.h"
+#include "verbs/link/drive.h"
+#include "verbs/wait/progress.h"
 
 #define MAGIC 0x53445031u
 

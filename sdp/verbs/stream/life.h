@@ -5,7 +5,7 @@
 
 #include <netinet/in.h>
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 /* A name is an address of IPv4 or IPv6, with a port. */
 static inline socklen_t link_name_len(const struct sockaddr *name)

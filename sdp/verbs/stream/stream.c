@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/user.h"
-#include "drive.h"
-#include "inbox.h"
-#include "notice.h"
-#include "poll.h"
-#include "state.h"
+#include "user.h"
+#include "verbs/link/drive.h"
+#include "verbs/link/inbox.h"
+#include "verbs/link/notice.h"
+#include "verbs/wait/poll.h"
+#include "verbs/link/state.h"
 
 #define CORK_NS (200 * LINK_NS_PER_MS)
 /* Maximum time for which small sends are held, even if no thread polls. */

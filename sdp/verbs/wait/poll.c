@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "cm-chan.h"
-#include "drive.h"
-#include "links.h"
+#include "verbs/link/drive.h"
+#include "verbs/link/links.h"
 #include "log.h"
-#include "notice.h"
+#include "verbs/link/notice.h"
 #include "thread.h"
-#include "window.h"
+#include "verbs/link/window.h"
 
 /* Before a sleep the CQ is polled at most this many times, until it is
  * empty. */

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "verbs/direct.h"
-#include "verbs/probe.h"
+#include "verbs/dev/direct.h"
+#include "verbs/dev/probe.h"
 #include "verbs/way.h"
 
 static const char *names[3];

@@ -4,7 +4,7 @@
 #ifndef SDP_CM_CHAN_H
 #define SDP_CM_CHAN_H
 
-#include "state.h"
+#include "verbs/link/state.h"
 
 /* Makes a non-blocking channel with a high descriptor. Return: NULL, errno. */
 struct rdma_event_channel *sdp_cm_chan_new(void);

@@ -8,9 +8,9 @@
 #include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 
-#include "dev.h"
+#include "verbs/dev/dev.h"
 #include "lock.h"
-#include "sdp-link.h"
+#include "verbs/sdp-link.h"
 
 /* Further bits of the state, for sdp_wait(). */
 #define LINK_STANDS 0x100u /* Hello and HelloAck were exchanged */

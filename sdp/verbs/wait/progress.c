@@ -27,7 +27,7 @@
 #include "cancel.h"
 #include "cm-chan.h"
 #include "log.h"
-#include "notice.h"
+#include "verbs/link/notice.h"
 #include "poll.h"
 #include "thread.h"
 #include "unwind.h"
