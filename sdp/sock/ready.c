@@ -107,7 +107,9 @@ void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
 	struct sdp_sock *sock = arg;
 	short events = sdp_events_of(news & state);
 
-	if (events & POLLPRI)
+	/* As the kernel does for TCP, the signal is sent when the octet is
+	 * announced, and POLLPRI is shown when it has arrived (SDP-118). */
+	if (news & state & SDP_LINK_URGENT)
 		sdp_signals_urgent(sock->tcp_fd);
 	/* The thread of a start reports events when it has ended. */
 	if (events && sdp_sock_state(sock) != SDP_SOCK_STARTING)

@@ -188,7 +188,7 @@ void sdp_request_reject(struct sdp_request *request);
 
 #define SDP_LINK_IN 0x01u    /* sdp_link_recv() has data, an end or an error */
 #define SDP_LINK_OUT 0x02u   /* sdp_link_send() has room or an error */
-#define SDP_LINK_PRI 0x04u   /* urgent data arrived or was announced */
+#define SDP_LINK_PRI 0x04u   /* an urgent octet arrived and was not read */
 #define SDP_LINK_RDHUP 0x08u /* the peer sends no more */
 #define SDP_LINK_HUP 0x10u   /* closed in both directions */
 #define SDP_LINK_ERR 0x20u   /* sdp_link_error() has an error */
@@ -197,6 +197,9 @@ void sdp_request_reject(struct sdp_request *request);
 #define SDP_LINK_DRAINED 0x40u
 /* The carrier has ended. The state changes no more. */
 #define SDP_LINK_CLOSED 0x80u
+/* Only for sdp_notify_fn: SDP_LINK_PRI, or the octet was announced and has not
+ * arrived (OOB_PEND). */
+#define SDP_LINK_URGENT 0x4000u
 
 /* The current state: one atomic load, no lock. */
 unsigned int sdp_link_state(const struct sdp_link *link);
@@ -205,7 +208,8 @@ unsigned int sdp_link_state(const struct sdp_link *link);
  * sdp_link_set_notify - set a function to call when the state changes
  * @fn: called with the bits that hold now and those that are news: bits that
  *   have changed, SDP_LINK_IN each time that more octets arrive (a new edge for
- *   EPOLLET), and SDP_LINK_PRI for each urgent octet.
+ *   EPOLLET), SDP_LINK_PRI for each urgent octet, and SDP_LINK_URGENT for each
+ *   announcement of one.
  *
  * It is called in any thread, with the link's lock held. It must not block. It
  * must not call any function of this header except sdp_link_state() and

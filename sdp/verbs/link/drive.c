@@ -167,7 +167,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		return SDP_LINK_IN;
 	case SDP_EV_OOB_PENDING:
 		link->oob.pend_cnt++;
-		break;
+		return SDP_LINK_URGENT;
 	case SDP_EV_PEER_CLOSED:
 		link->is_peer_closed = true;
 		break;

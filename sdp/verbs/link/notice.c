@@ -204,7 +204,9 @@ static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 		s |= is_writable(link) ? SDP_LINK_OUT : 0;
 	}
 	if (link->oob.has_octet)
-		s |= SDP_LINK_PRI;
+		s |= SDP_LINK_PRI | SDP_LINK_URGENT;
+	if (link_oob_is_awaited(&link->oob))
+		s |= SDP_LINK_URGENT;
 	if (link->is_peer_closed || link->is_failed || link->is_conn_down ||
 	    link->is_rd_shut)
 		s |= SDP_LINK_RDHUP;

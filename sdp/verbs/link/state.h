@@ -71,6 +71,12 @@ struct link_oob {
 	bool has_kept;	   /* receive got; the reader has not reached it */
 };
 
+/* Whether an urgent octet was announced that has not arrived. */
+static inline bool link_oob_is_awaited(const struct link_oob *oob)
+{
+	return (int32_t)(oob->pend_cnt - oob->pres_cnt) > 0;
+}
+
 struct sdp_link {
 	struct util_lock lock; /* UTIL_RANK_SDP_LINK */
 	_Atomic unsigned int state;

@@ -298,8 +298,7 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 	if (link->opt.is_oobinline)
 		return -EINVAL;
 	if (!link->oob.has_octet)
-		return link->oob.pend_cnt != link->oob.pres_cnt ? -EAGAIN
-								: -EINVAL;
+		return link_oob_is_awaited(&link->oob) ? -EAGAIN : -EINVAL;
 	if (copy_in(c, &link->oob.octet, 1, flags) < 1)
 		return -EFAULT;
 	if (!(flags & SDP_RECV_PEEK))

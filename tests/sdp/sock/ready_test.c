@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -240,6 +241,48 @@ static void urgent_octets_are_reported_on_request(void **state)
 	assert_true(sock->shadow.is_pri);
 }
 
+/* Each step: bits that the link reports, and whether SIGURG follows. */
+static const struct {
+	const char *name;
+	unsigned int bits, news;
+	bool is_signalled;
+	short events;
+} urgent_rows[] = {
+	{ "announced", SDP_LINK_URGENT, SDP_LINK_URGENT, true, 0 },
+	{ "octets before it", SDP_LINK_URGENT | SDP_LINK_IN, SDP_LINK_IN, false,
+	  POLLIN },
+	{ "it arrived", SDP_LINK_URGENT | SDP_LINK_IN | SDP_LINK_PRI,
+	  SDP_LINK_PRI, false, POLLIN | POLLPRI },
+	{ "read", SDP_LINK_IN, SDP_LINK_URGENT | SDP_LINK_PRI, false, POLLIN },
+	{ "with its announcement", SDP_LINK_URGENT | SDP_LINK_IN | SDP_LINK_PRI,
+	  SDP_LINK_URGENT | SDP_LINK_PRI, true, POLLIN | POLLPRI },
+	{ "another one is announced",
+	  SDP_LINK_URGENT | SDP_LINK_IN | SDP_LINK_PRI, SDP_LINK_URGENT, true,
+	  POLLIN | POLLPRI },
+};
+
+static void signals_when_an_urgent_octet_is_announced(void **state)
+{
+	static const struct timespec none = { 0 };
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGURG);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &set, &old), 0);
+	sock->tcp_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(fcntl(sock->tcp_fd, F_SETOWN, getpid()), 0);
+	for (size_t i = 0; i < ARRAY_LEN(urgent_rows); i++) {
+		link_bits = urgent_rows[i].bits;
+		sdp_sock_notify(sock, link_bits, urgent_rows[i].news);
+		assert_row(urgent_rows[i].name,
+			   (sigtimedwait(&set, NULL, &none) == SIGURG) ==
+				   urgent_rows[i].is_signalled);
+		assert_row(urgent_rows[i].name,
+			   sdp_sock_events(sock) == urgent_rows[i].events);
+	}
+	assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+}
+
 static void signals_need_the_shadow_as_well(void **state)
 {
 	sdp_sock_watch(sock, fd);
@@ -277,6 +320,7 @@ int main(void)
 		TEST(a_shadow_without_an_observer_is_left_alone),
 		TEST(a_set_of_the_kernels_sees_the_shadow),
 		TEST(urgent_octets_are_reported_on_request),
+		TEST(signals_when_an_urgent_octet_is_announced),
 		TEST(signals_need_the_shadow_as_well),
 		TEST(a_relays_shadow_is_its_own),
 	};

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "flow/credit.h"
 #include "pair.h"
 
 static void make(struct sdp_link *links[2])
@@ -668,6 +669,45 @@ static void case_cycles(void)
 	must(after.heap < before.heap + 8 * (uint64_t)CYCLES);
 }
 
+/* ---- urgent data ---- */
+
+/* The receives that may hold payload are used up. So the announcement arrives,
+ * and the octet only when the reader has read (SDP-116, SDP-118). */
+static void case_urgent(void)
+{
+	struct pair pair = { .carrier = SDP_STREAM };
+	struct watcher w = { .fd = eventfd(0, EFD_NONBLOCK) };
+	struct iovec iov = { (char[3]){ "bc!" }, 3 },
+		     one = { (char[1]){ 0 }, 1 };
+	struct sdp_link *links[2];
+	char buf[3];
+
+	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
+	pair.opt[1].conn.bufs = SDP_BUFS_MIN;
+	pair_make(&pair, links);
+	put(links[0], "a", 1);
+	must(sdp_link_wait(links[1], SDP_LINK_IN, soon()) > 0);
+	sdp_link_set_notify(links[1], on_notice, &w);
+	must(sdp_link_recv(links[1], &one, 1, SDP_RECV_OOB) == -EINVAL);
+	must(sdp_link_send(links[0], &iov, 1, SDP_SEND_OOB) == 3);
+	while (!(atomic_load(&w.state) & SDP_LINK_URGENT))
+		wait_notice(&w);
+	must(!(sdp_link_state(links[1]) & SDP_LINK_PRI));
+	must(sdp_link_recv(links[1], &one, 1, SDP_RECV_OOB) == -EAGAIN);
+	must(sdp_link_inq(links[1]) == 1);
+	atomic_store(&w.news, 0);
+	get(links[1], buf, 3);
+	must(!memcmp(buf, "abc", 3));
+	while (!(atomic_load(&w.state) & SDP_LINK_PRI))
+		wait_notice(&w);
+	must(!(atomic_load(&w.news) & SDP_LINK_URGENT));
+	must(sdp_link_recv(links[1], &one, 1, SDP_RECV_OOB) == 1);
+	must(*(char *)one.iov_base == '!');
+	must(!(atomic_load(&w.state) & (SDP_LINK_URGENT | SDP_LINK_PRI)));
+	sdp_link_set_notify(links[1], NULL, NULL);
+	unmake(links);
+}
+
 /* ---- the next event ---- */
 
 static const struct {
@@ -680,6 +720,7 @@ static const struct {
 	{ "poll", case_poll },
 	{ "notice", case_notice },
 	{ "settle", case_settle },
+	{ "urgent", case_urgent },
 	{ "idle", case_idle },
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
