@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* engines.c: engines without sockets: made, led together, ended together. */
 #include "engine/engines.h"
+#include "descriptors.h"
 #include "test.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -90,6 +92,22 @@ static void is_made_when_all_have_queue_pairs(void **state)
 	atomic_store(&engine[3]->qp_cnt, 0);
 	assert_ptr_equal(pick(), engine[3]);
 	assert_int_equal(rnic_engines_cnt(&engines), MAX);
+}
+
+/* An engine has two descriptors. */
+static void is_not_made_without_descriptors(void **state)
+{
+	for (int left = 0; left < 3; left++) {
+		int rc, cnt = test_fd_cnt();
+		struct rlimit old = test_fd_leave(left);
+
+		rc = rnic_engines_init(&engines, &fake_ops, NULL);
+		test_fd_restore(old);
+		assert_int_equal(rc, left < 2 ? -EMFILE : 0);
+		if (rc == 0)
+			(void)teardown(state);
+		assert_int_equal(test_fd_cnt(), cnt);
+	}
 }
 
 /* ---- led together ---- */
@@ -305,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_number_follows_the_cpus),
 		ENGINES_TEST(is_made_when_all_have_queue_pairs),
+		cmocka_unit_test(is_not_made_without_descriptors),
 		ENGINES_TEST(one_thread_has_all_leads),
 		ENGINES_TEST(a_new_engine_is_led_by_its_maker),
 		ENGINES_TEST(one_engine_is_never_partial),
