@@ -219,7 +219,6 @@ bool sdp_start_next_work(struct sdp_conn *conn, struct sdp_work *work)
 		return false;
 	fill_hello(conn, SDP_MID_HELLO_ACK, &msg);
 	sdp_tx_unnumbered(conn, &msg, work);
-	sdp_credit_hello_ack_sent(&conn->credit);
 	open_connection(conn); /* SDP-69 */
 	return true;
 }

@@ -388,8 +388,9 @@ static bool takes_turn(struct sdp_conn *conn)
  * credit. */
 static bool pokes(struct sdp_conn *conn)
 {
-	bool is_wanted = sdp_credit_get(&conn->credit) == SDP_CREDIT_CONTROL &&
-			 sdp_tx_is_starved(conn);
+	bool is_wanted =
+		!sdp_credit_allows(&conn->credit, SDP_CREDIT_PAYLOAD) &&
+		sdp_tx_is_starved(conn);
 
 	return backoff_allows(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
 			      &conn->due.poke);

@@ -74,11 +74,6 @@ void sdp_credit_on_hello(struct sdp_credit *credit, uint16_t bufs)
 	credit->peer_bufs = bufs;
 }
 
-void sdp_credit_hello_ack_sent(struct sdp_credit *credit)
-{
-	credit->start_cost = 1;
-}
-
 void sdp_credit_hello_ack_came(struct sdp_credit *credit)
 {
 	assert(credit->posted && credit->sent_bufs);
@@ -93,8 +88,7 @@ uint32_t sdp_credit_get(const struct sdp_credit *credit)
 	if (credit->has_ack)
 		used = credit->next_mseq - 1 - credit->acked;
 	else
-		used = credit->sent_cnt +
-		       (credit->has_heard ? 0 : credit->start_cost);
+		used = credit->sent_cnt;
 	return credit->peer_bufs > used ? credit->peer_bufs - used : 0;
 }
 
@@ -149,6 +143,11 @@ bool sdp_credit_allows(const struct sdp_credit *credit,
 	 * gain counts as the peer surely sees it (SDP-42). */
 	if (need == SDP_CREDIT_UPDATE && have == 1)
 		return gain(credit, known_credit(credit)) > 0;
+	/* The peer's MSeqAck 0 may acknowledge message 0. Then it computes one
+	 * more than we do, and need not tell its credit while that is 2. */
+	if (need == SDP_CREDIT_CONTROL && credit->has_heard &&
+	    !credit->has_ack && credit->sent_cnt)
+		have++;
 	return have >= need;
 }
 

@@ -19,12 +19,11 @@
 struct sdp_credit {
 	/* what we may send */
 	uint32_t next_mseq;
-	uint32_t sent_cnt;   /* counted until has_ack */
-	uint32_t acked;	     /* has_ack: the newest MSeqAck */
-	uint32_t start_cost; /* 1 if HelloAck was sent as a Send (C6) */
-	uint16_t peer_bufs;  /* the newest Bufs */
-	bool has_ack;	     /* an unambiguous MSeqAck was received */
-	bool has_heard;	     /* a message was received */
+	uint32_t sent_cnt;  /* counted until has_ack */
+	uint32_t acked;	    /* has_ack: the newest MSeqAck */
+	uint16_t peer_bufs; /* the newest Bufs */
+	bool has_ack;	    /* an unambiguous MSeqAck was received */
+	bool has_heard;	    /* a message was received */
 	/* what the peer may send */
 	bool is_held;	    /* MSeqAck is held back (SDP-193) */
 	uint16_t sent_bufs; /* the newest Bufs that we sent */
@@ -59,8 +58,7 @@ uint16_t sdp_credit_hello_bufs(struct sdp_credit *credit);
 /* The peer's Hello or HelloAck has @bufs. */
 void sdp_credit_on_hello(struct sdp_credit *credit, uint16_t bufs);
 
-/* HelloAck was sent or received as a Send: it uses one receive (C6). */
-void sdp_credit_hello_ack_sent(struct sdp_credit *credit);
+/* HelloAck came as a Send and used one receive. The peer may count it (C6). */
 void sdp_credit_hello_ack_came(struct sdp_credit *credit);
 
 /* Send credit (SDP-35); 0 if the formula gives a negative number. */
