@@ -33,13 +33,13 @@ static int suspend_try(struct sdp_link *link, uint16_t port)
 	int ret = 0;
 
 	util_lock(&link->lock);
-	if (link->is_foreign || link->is_conn_down || link->is_failed)
+	if (link->is_foreign || link->end.is_conn_down || link->end.is_failed)
 		ret = -ENOTCONN;
-	else if (!link->wants_move)
+	else if (!link->moving.is_wanted)
 		ret = sdp_conn_suspend(link->conn, port, sdp_now_ns());
 	/* If the peer's SuspComm crosses it, it is sent again on the next
 	 * carrier. */
-	link->wants_move |= !ret;
+	link->moving.is_wanted |= !ret;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
 	return ret == -EINVAL ? -EAGAIN : ret;
@@ -114,7 +114,7 @@ static void write_unread(struct sdp_link *link, struct writer *w,
 static void write_unsent(struct sdp_link *link, struct writer *w,
 			 uint32_t *ret_cnt)
 {
-	const struct sdp_pbuf *tail = link->tail;
+	const struct sdp_pbuf *tail = link->tx.tail;
 	struct sdp_piece piece;
 	uint8_t flags;
 
@@ -137,10 +137,10 @@ static size_t write_all(struct sdp_link *link, uint8_t *octets)
 		.ird = link->opt.conn.ird,
 		.ord = link->opt.conn.ord,
 		.layout = (uint8_t)link->opt.conn.layout,
-		.is_shut = link->is_shut,
+		.is_shut = link->tx.is_shut,
 		.has_shut = sdp_conn_has_shut(link->conn),
-		.is_peer_closed = link->is_peer_closed,
-		.oob = link->oob,
+		.is_peer_closed = link->rx.is_peer_closed,
+		.oob = link->rx.oob,
 		.names = { link->names[0], link->names[1] },
 	};
 	struct writer w = { .at = octets, .len = sizeof(head) };
@@ -162,7 +162,7 @@ int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,
 		goto unlock;
 	/* Callers in this address space have lent memory and wait. */
 	ret = -EBUSY;
-	if (link->zsend.is_busy || link->direct.is_busy)
+	if (link->tx.zbuf.is_busy || link->rx.zbuf.is_busy)
 		goto unlock;
 	ret = -ENOMEM;
 	*ret_len = write_all(link, NULL);
@@ -291,9 +291,9 @@ int sdp_handover_restore(const struct sdp_handover *from, struct sdp_link *link)
 	}
 	link->names[0] = h->names[0];
 	link->names[1] = h->names[1];
-	link->oob = h->oob;
-	link->is_shut = h->has_shut;
-	link->has_shut = h->has_shut;
+	link->rx.oob = h->oob;
+	link->tx.is_shut = h->has_shut;
+	link->tx.was_told = h->has_shut;
 	util_unlock(&link->lock);
 	return ret;
 }
@@ -323,7 +323,7 @@ static int resume_piece(struct sdp_link *link, const uint8_t *at,
 			return ret;
 		}
 		buf->filled = buf->given = desc.len;
-		link->queued += desc.len;
+		link->tx.queued += desc.len;
 	}
 	return 0;
 }
@@ -342,7 +342,7 @@ int sdp_handover_resume(const struct sdp_handover *from, struct sdp_link *link)
 			ret = resume_piece(link, at, &piece);
 		at += piece.len;
 	}
-	link->is_shut |= h->is_shut;
+	link->tx.is_shut |= h->is_shut;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
 	return ret;

@@ -23,7 +23,7 @@
 static void address(struct sdp_link *link, struct sockaddr_storage *ret_to)
 {
 	*ret_to = link->names[1];
-	link_name_set_port(ret_to, link->move_port);
+	link_name_set_port(ret_to, link->moving.port);
 }
 
 static void pause_for(uint64_t ns)
@@ -37,15 +37,15 @@ static void pause_for(uint64_t ns)
 static void finish(struct sdp_link *link, int ret)
 {
 	util_lock(&link->lock);
-	if (ret && !link->is_failed && !link->is_conn_down) {
+	if (ret && !link->end.is_failed && !link->end.is_conn_down) {
 		util_warn("sdp",
 			  "qp 0x%06x: cannot follow the peer to port "
 			  "%u: %s",
-			  link->qp_num, link->move_port, strerror(-ret));
+			  link->qp_num, link->moving.port, strerror(-ret));
 		sdp_conn_give_up_move(link->conn, sdp_now_ns());
 	}
-	link->is_started = true;
-	link->is_moving = false;
+	link->start.is_over = true;
+	link->moving.is_running = false;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
 }

@@ -125,8 +125,9 @@ static int make_link(struct start *s, enum sdp_role role,
 static struct rdma_conn_param conn_param(struct sdp_link *link)
 {
 	return (struct rdma_conn_param){
-		.private_data = link->hello_len ? link->hello : NULL,
-		.private_data_len = link->hello_len,
+		.private_data = link->start.hello_len ? link->start.hello
+						      : NULL,
+		.private_data_len = link->start.hello_len,
 		.responder_resources = (uint8_t)link->opt.conn.ird,
 		.initiator_depth = (uint8_t)link->opt.conn.ord,
 		.retry_count = 7,
@@ -246,7 +247,7 @@ static int connect_steps(struct start *s, const struct sockaddr *dst,
 	ret = make_link(s, SDP_CONNECTING, SDP_CM_SEND, opt);
 	if (ret)
 		return ret;
-	s->link->move = move_cm;
+	s->link->moving.run = move_cm;
 	return say_hello(s);
 }
 
@@ -429,7 +430,7 @@ static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
-	s->link->move = move_cm;
+	s->link->moving.run = move_cm;
 	s->step = "Hello";
 	ret = take_hello(s);
 	if (ret) {

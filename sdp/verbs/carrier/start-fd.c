@@ -152,7 +152,8 @@ static int take_hello(struct start *s, const uint8_t *hello, size_t len)
 	return ret;
 }
 
-/* The MPA Request was received. This makes the HelloAck in link->hello. */
+/* The MPA Request was received. This makes the HelloAck in link->start.hello.
+ */
 static int request_check(void *arg, const struct usiwdv_attach_result *request)
 {
 	struct start *s = arg;
@@ -178,9 +179,10 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	int ret;
 
 	if (s->link->stats.carrier != SDP_STREAM) {
-		attr.pd = s->link->hello;
-		attr.pd_len = role == USIWDV_INITIATOR ? s->link->hello_len
-						       : SDP_HELLO_ACK_SIZE;
+		attr.pd = s->link->start.hello;
+		attr.pd_len = role == USIWDV_INITIATOR
+				      ? s->link->start.hello_len
+				      : SDP_HELLO_ACK_SIZE;
 		attr.peer_pd = s->peer_pd;
 		attr.peer_pd_size = sizeof(s->peer_pd);
 	}
@@ -260,7 +262,8 @@ static int say_hello(struct start *s)
 
 	s->step = "Hello";
 	s->has_sent = true;
-	ret = write_all(s->fd, s->link->hello, s->link->hello_len, s->deadline);
+	ret = write_all(s->fd, s->link->start.hello, s->link->start.hello_len,
+			s->deadline);
 	return ret ? ret : finish(s, USIWDV_INITIATOR);
 }
 
@@ -281,7 +284,7 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 			is_request ? SDP_CM_SEND : SDP_STREAM, opt);
 	if (ret)
 		return ret;
-	s->link->move = move_fd;
+	s->link->moving.run = move_fd;
 	/* A move uses the same port, which is in TIME-WAIT then. */
 	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
 		      sizeof(one));
@@ -435,7 +438,7 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 		ret = sdp_handover_restore(s->from, s->link);
 	if (ret)
 		return ret;
-	s->link->move = move_fd;
+	s->link->moving.run = move_fd;
 	if (is_by_cm)
 		return finish(s, USIWDV_RESPONDER);
 	s->step = "Hello";

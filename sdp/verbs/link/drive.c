@@ -39,19 +39,19 @@ bool sdp_drive_is_end(int error)
 
 void sdp_drive_error(struct sdp_link *link, int error)
 {
-	link->is_failed = true;
-	if (!link->was_told && !link->error)
-		link->error = error;
+	link->end.is_failed = true;
+	if (!link->end.was_told && !link->end.error)
+		link->end.error = error;
 }
 
 /* The error of TCP's timers if the device reports it, else a lost peer. A
  * device that cannot report the error gets ECONNRESET. */
 static int carrier_error(const struct sdp_link *link)
 {
-	if (sdp_link_is_lost(link->llp_error))
-		return link->llp_error;
+	if (sdp_link_is_lost(link->end.llp_error))
+		return link->end.llp_error;
 	/* as TCP does after the peer's FIN */
-	return link->is_peer_closed ? EPIPE : ECONNRESET;
+	return link->rx.is_peer_closed ? EPIPE : ECONNRESET;
 }
 
 static void on_failed(struct sdp_link *link, enum sdp_fault fault)
@@ -59,12 +59,13 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 	switch (fault) {
 	case SDP_FAULT_NONE:
 	case SDP_FAULT_LOCAL_ABORT:
-		link->is_failed = true;
+		link->end.is_failed = true;
 		return;
 	case SDP_FAULT_TIMEOUT:
 		util_warn("sdp", "qp 0x%06x: %s", link->qp_num,
 			  sdp_fault_str(fault));
-		sdp_drive_error(link, link->is_up ? ETIMEDOUT : ECONNRESET);
+		sdp_drive_error(link,
+				link->moving.is_up ? ETIMEDOUT : ECONNRESET);
 		return;
 	case SDP_FAULT_PEER_ABORT:
 	case SDP_FAULT_LLP_LOST:
@@ -83,19 +84,19 @@ static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)
 	struct sdp_pbuf *buf;
 
 	link->stats.tx_octets += len;
-	if (mem_of(cookie) == &link->zsend.mem) {
-		link->zsend.done = len;
-		link->zsend.is_busy = false;
+	if (mem_of(cookie) == &link->tx.zbuf.mem) {
+		link->tx.zbuf.done = len;
+		link->tx.zbuf.is_busy = false;
 		return;
 	}
 	buf = sdp_pbuf_of(mem_of(cookie));
-	link->queued -= buf->given;
-	if (buf != link->tail) {
+	link->tx.queued -= buf->given;
+	if (buf != link->tx.tail) {
 		sdp_pool_put(&link->dev->pool, buf);
 		return;
 	}
 	if (buf->filled == buf->given) {
-		link->tail = NULL;
+		link->tx.tail = NULL;
 		sdp_pool_put(&link->dev->pool, buf);
 		return;
 	}
@@ -108,10 +109,10 @@ static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)
 
 static void on_received(struct sdp_link *link, const struct sdp_event *ev)
 {
-	link->direct.done = ev->received.len;
-	link->direct.is_eof = ev->received.is_eof;
-	link->direct.is_oob = ev->received.is_oob;
-	link->direct.is_busy = false;
+	link->rx.zbuf.done = ev->received.len;
+	link->rx.zbuf.is_eof = ev->received.is_eof;
+	link->rx.zbuf.is_oob = ev->received.is_oob;
+	link->rx.zbuf.is_busy = false;
 	link->stats.rx_octets += ev->received.len;
 }
 
@@ -126,20 +127,20 @@ static void on_copy(struct sdp_link *link, const struct sdp_event *ev)
 /* No message is in flight, and nothing is advertised. */
 static void on_suspended(struct sdp_link *link, const struct sdp_event *ev)
 {
-	link->is_refused = false;
-	link->done_id = link->data_id + 1;
-	link->is_suspended = ev->suspended.is_initiator;
-	link->is_asked = !ev->suspended.is_initiator;
-	link->move_port = ev->suspended.port;
+	link->rx.is_refused = false;
+	link->post.done_id = link->post.data_id + 1;
+	link->moving.is_suspended = ev->suspended.is_initiator;
+	link->moving.is_asked = !ev->suspended.is_initiator;
+	link->moving.port = ev->suspended.port;
 }
 
 /* Drops gathered octets that the core was not told about. */
 static void drop_tail(struct sdp_link *link)
 {
-	if (link->tail)
-		sdp_pool_put(&link->dev->pool, link->tail);
-	link->tail = NULL;
-	link->queued = 0;
+	if (link->tx.tail)
+		sdp_pool_put(&link->dev->pool, link->tx.tail);
+	link->tx.tail = NULL;
+	link->tx.queued = 0;
 }
 
 static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
@@ -148,7 +149,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 	case SDP_EV_NONE:
 		break;
 	case SDP_EV_CONNECTED:
-		link->is_up = true;
+		link->moving.is_up = true;
 		return LINK_STANDS;
 	case SDP_EV_COPY:
 		on_copy(link, ev);
@@ -166,10 +167,10 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 	case SDP_EV_READABLE:
 		return SDP_LINK_IN;
 	case SDP_EV_OOB_PENDING:
-		link->oob.pend_cnt++;
+		link->rx.oob.pend_cnt++;
 		return SDP_LINK_URGENT;
 	case SDP_EV_PEER_CLOSED:
-		link->is_peer_closed = true;
+		link->rx.is_peer_closed = true;
 		break;
 	case SDP_EV_RESIZE:
 		(void)sdp_conn_resize(link->conn, ev->resize.size);
@@ -181,9 +182,9 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		on_failed(link, ev->failed.fault);
 		break;
 	case SDP_EV_CLOSED:
-		link->is_conn_down = true;
+		link->end.is_conn_down = true;
 		/* During a move the old carrier may still exist. */
-		link->is_llp_down |= link->qp != NULL;
+		link->end.is_llp_down |= link->qp != NULL;
 		drop_tail(link);
 		break;
 	}
@@ -238,17 +239,17 @@ static void fill_send(struct sdp_link *link, const struct sdp_work *work,
 	if (work->send.is_solicited)
 		wr->send_flags |= IBV_SEND_SOLICITED;
 	sge[0].length = work->send.header_len;
-	if (len <= link->inline_max) {
+	if (len <= link->post.inline_max) {
 		wr->send_flags |= IBV_SEND_INLINE;
 		sge[0].addr = (uintptr_t)work->send.header;
 	} else {
-		uint8_t *place =
-			link->headers->mem.base +
-			(size_t)(work->id % link->header_cnt) * SDP_HEADER_MAX;
+		uint8_t *place = link->post.headers->mem.base +
+				 (size_t)(work->id % link->post.header_cnt) *
+					 SDP_HEADER_MAX;
 
 		memcpy(place, work->send.header, work->send.header_len);
 		sge[0].addr = (uintptr_t)place;
-		sge[0].lkey = link->headers->mem.lkey;
+		sge[0].lkey = link->post.headers->mem.lkey;
 	}
 	len -= work->send.header_len;
 	link->stats.tx_msgs++;
@@ -259,7 +260,7 @@ static void fill_send(struct sdp_link *link, const struct sdp_work *work,
 	    work->send.mid == SDP_MID_SRC_AVAIL)
 		link->stats.tx_carried += len;
 	if (len)
-		link->data_id = work->id;
+		link->post.data_id = work->id;
 }
 
 static void fill_rdma(struct sdp_link *link, const struct sdp_work *work,
@@ -342,7 +343,7 @@ static void chain_post(struct sdp_link *link, struct chain *c)
 	c->cnt = 0;
 	if (!ret)
 		return;
-	if (link->qp && !link->is_llp_down)
+	if (link->qp && !link->end.is_llp_down)
 		util_warn("sdp", "qp 0x%06x: ibv_post_send: %s", link->qp_num,
 			  strerror(ret));
 	(void)sdp_conn_work_done(link->conn,
@@ -366,14 +367,14 @@ static bool post_work(struct sdp_link *link)
 		case SDP_WORK_POST: /* the SRQ has the receives already */
 			break;
 		case SDP_WORK_HELLO:
-			memcpy(link->hello, work->hello.octets,
+			memcpy(link->start.hello, work->hello.octets,
 			       work->hello.len);
-			link->hello_len = work->hello.len;
+			link->start.hello_len = work->hello.len;
 			break;
 		case SDP_WORK_DISCONNECT:
 		case SDP_WORK_TERMINATE:
 			chain_post(link, &c);
-			link->is_llp_down = true;
+			link->end.is_llp_down = true;
 			break;
 		case SDP_WORK_SEND:
 		case SDP_WORK_READ:
@@ -394,14 +395,15 @@ static bool post_work(struct sdp_link *link)
 static unsigned int look_for_oob(struct sdp_link *link, const uint8_t *octets,
 				 uint32_t len)
 {
-	if (len <= SDP_BSDH_SIZE || octets[link->mid_off] != SDP_MID_DATA ||
-	    !(octets[link->flags_off] & SDP_FLAG_OOB_PRES))
+	if (len <= SDP_BSDH_SIZE ||
+	    octets[link->start.mid_off] != SDP_MID_DATA ||
+	    !(octets[link->start.flags_off] & SDP_FLAG_OOB_PRES))
 		return 0;
 	sdp_inbox_pass_mark(link);
-	link->oob.pres_cnt++;
-	link->oob.left_cnt++;
-	link->oob.octet = octets[len - 1];
-	link->oob.has_octet = true;
+	link->rx.oob.pres_cnt++;
+	link->rx.oob.left_cnt++;
+	link->rx.oob.octet = octets[len - 1];
+	link->rx.oob.has_octet = true;
 	return SDP_LINK_PRI;
 }
 
@@ -424,20 +426,20 @@ static void count_carried(struct sdp_link *link, uint8_t mid, uint32_t len)
 static void keep_early(struct sdp_link *link, struct sdp_pbuf *buf,
 		       uint32_t len)
 {
-	if (link->early_cnt > sdp_conn_told_bufs(link->conn)) {
-		if (!link->is_llp_down)
+	if (link->start.early_cnt > sdp_conn_told_bufs(link->conn)) {
+		if (!link->end.is_llp_down)
 			util_warn("sdp",
 				  "qp 0x%06x: aborted: %u messages before the "
 				  "start has ended",
-				  link->qp_num, link->early_cnt + 1);
-		link->is_llp_down = true;
+				  link->qp_num, link->start.early_cnt + 1);
+		link->end.is_llp_down = true;
 		sdp_dev_recycle(link->dev, buf);
 		return;
 	}
-	link->early_cnt++;
+	link->start.early_cnt++;
 	buf->filled = len;
-	*link->early_end = buf;
-	link->early_end = &buf->next;
+	*link->start.early_end = buf;
+	link->start.early_end = &buf->next;
 }
 
 void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
@@ -447,7 +449,7 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 	unsigned int news = 0;
 	int ret;
 
-	if (!link->is_started) {
+	if (!link->start.is_over) {
 		keep_early(link, buf, len);
 		return;
 	}
@@ -457,9 +459,9 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		sdp_window_invalidated(link, *inv_stag);
 	if (ret >= 0 && len >= SDP_BSDH_SIZE) {
 		link->stats.rx_msgs++;
-		link->is_refused = false;
+		link->rx.is_refused = false;
 		news = look_for_oob(link, octets, len);
-		count_carried(link, octets[link->mid_off], len);
+		count_carried(link, octets[link->start.mid_off], len);
 	}
 	if (ret != 1)
 		sdp_dev_recycle(link->dev, buf);
@@ -470,22 +472,22 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 
 void sdp_drive_started(struct sdp_link *link)
 {
-	link->is_started = true;
-	while (link->early) {
-		struct sdp_pbuf *buf = link->early;
+	link->start.is_over = true;
+	while (link->start.early) {
+		struct sdp_pbuf *buf = link->start.early;
 
-		link->early = buf->next;
+		link->start.early = buf->next;
 		sdp_drive_message(link, buf, buf->filled, NULL);
 	}
-	link->early_end = &link->early;
-	link->early_cnt = 0;
+	link->start.early_end = &link->start.early;
+	link->start.early_cnt = 0;
 }
 
 /* ---- gathered octets ---- */
 
 void sdp_drive_push(struct sdp_link *link)
 {
-	struct sdp_pbuf *buf = link->tail;
+	struct sdp_pbuf *buf = link->tx.tail;
 	int ret;
 
 	if (!buf || buf->filled == buf->given)
@@ -502,31 +504,31 @@ void sdp_drive_push(struct sdp_link *link)
 	if (ret)
 		return; /* -EAGAIN: tried again with the next event */
 	buf->given = buf->filled;
-	link->cork_end = SDP_NEVER;
+	link->tx.cork_end = SDP_NEVER;
 }
 
 bool sdp_drive_is_sending(const struct sdp_link *link)
 {
-	return link->data_id + 1 != link->done_id &&
-	       (int32_t)(link->data_id + 1 - link->done_id) > 0;
+	return link->post.data_id + 1 != link->post.done_id &&
+	       (int32_t)(link->post.data_id + 1 - link->post.done_id) > 0;
 }
 
 static bool is_push_due(const struct sdp_link *link)
 {
-	if (!link->tail || link->tail->filled == link->tail->given)
+	if (!link->tx.tail || link->tx.tail->filled == link->tx.tail->given)
 		return false;
-	if (link->is_shut)
+	if (link->tx.is_shut)
 		return true;
-	if (link->is_corked || link->has_more)
-		return sdp_now_ns() >= link->cork_end;
+	if (link->tx.is_corked || link->tx.has_more)
+		return sdp_now_ns() >= link->tx.cork_end;
 	return link->opt.is_nodelay || !sdp_drive_is_sending(link) ||
-	       sdp_now_ns() >= link->cork_end;
+	       sdp_now_ns() >= link->tx.cork_end;
 }
 
 bool sdp_drive_is_to_move(const struct sdp_link *link)
 {
-	return link->is_asked && !link->qp && !link->is_moving &&
-	       !link->is_conn_down;
+	return link->moving.is_asked && !link->qp && !link->moving.is_running &&
+	       !link->end.is_conn_down;
 }
 
 /* ---- deadlines ---- */
@@ -535,16 +537,17 @@ static uint64_t first_deadline(const struct sdp_link *link)
 {
 	uint64_t ns;
 
-	if ((link->is_llp_down && link->qp) ||
-	    (link->is_conn_down && link->is_released && !link->is_moving))
+	if ((link->end.is_llp_down && link->qp) ||
+	    (link->end.is_conn_down && link->end.is_released &&
+	     !link->moving.is_running))
 		return 0;
 	if (sdp_drive_is_to_move(link))
 		return 0;
 	ns = sdp_conn_deadline(link->conn);
-	if (link->tail && link->cork_end < ns)
-		ns = link->cork_end;
-	if (link->is_released && link->close_end < ns)
-		ns = link->close_end;
+	if (link->tx.tail && link->tx.cork_end < ns)
+		ns = link->tx.cork_end;
+	if (link->end.is_released && link->end.close_end < ns)
+		ns = link->end.close_end;
 	return ns;
 }
 
@@ -553,9 +556,9 @@ static void arm(struct sdp_link *link, uint64_t ns)
 	struct sdp_dev *dev = link->dev;
 
 	util_lock(&dev->wait_lock);
-	if (!link->is_timed) {
-		link->is_timed = true;
-		link->timed_next = dev->timed;
+	if (!link->timer.is_on) {
+		link->timer.is_on = true;
+		link->timer.next = dev->timed;
 		dev->timed = link;
 	}
 	util_unlock(&dev->wait_lock);
@@ -566,16 +569,17 @@ void sdp_drive_arm(struct sdp_link *link)
 {
 	uint64_t ns = first_deadline(link);
 
-	if (ns == atomic_load_explicit(&link->deadline, memory_order_relaxed))
+	if (ns ==
+	    atomic_load_explicit(&link->timer.at_ns, memory_order_relaxed))
 		return;
-	atomic_store_explicit(&link->deadline, ns, memory_order_relaxed);
+	atomic_store_explicit(&link->timer.at_ns, ns, memory_order_relaxed);
 	if (ns != SDP_NEVER)
 		arm(link, ns);
 }
 
 void sdp_drive_hurry(struct sdp_link *link)
 {
-	atomic_store_explicit(&link->deadline, 0, memory_order_relaxed);
+	atomic_store_explicit(&link->timer.at_ns, 0, memory_order_relaxed);
 	arm(link, 0);
 }
 
@@ -587,10 +591,10 @@ void sdp_drive(struct sdp_link *link, unsigned int news)
 		if (is_push_due(link))
 			sdp_drive_push(link);
 	} while (post_work(link));
-	if (link->is_shut && !link->has_shut &&
-	    !(link->tail && link->tail->filled != link->tail->given)) {
-		link->has_shut = true;
-		if (link->is_deaf)
+	if (link->tx.is_shut && !link->tx.was_told &&
+	    !(link->tx.tail && link->tx.tail->filled != link->tx.tail->given)) {
+		link->tx.was_told = true;
+		if (link->rx.is_deaf)
 			(void)sdp_conn_close(link->conn, sdp_now_ns());
 		else
 			(void)sdp_conn_shutdown(link->conn, sdp_now_ns());
@@ -602,7 +606,7 @@ void sdp_drive(struct sdp_link *link, unsigned int news)
 			      memory_order_relaxed);
 	atomic_store_explicit(&link->is_sending, sdp_drive_is_sending(link),
 			      memory_order_relaxed);
-	atomic_store_explicit(&link->urgent_cnt, link->oob.left_cnt,
+	atomic_store_explicit(&link->urgent_cnt, link->rx.oob.left_cnt,
 			      memory_order_relaxed);
 	sdp_drive_arm(link);
 	sdp_notice_update(link, news);

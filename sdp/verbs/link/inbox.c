@@ -4,7 +4,7 @@
 
 bool sdp_inbox_is_mark(const struct sdp_link *link, bool is_oob)
 {
-	return is_oob && link->oob.left_cnt <= 1;
+	return is_oob && link->rx.oob.left_cnt <= 1;
 }
 
 bool sdp_inbox_peek(const struct sdp_link *link, uint64_t off,
@@ -12,9 +12,9 @@ bool sdp_inbox_peek(const struct sdp_link *link, uint64_t off,
 {
 	struct sdp_piece piece;
 
-	if (link->oob.has_kept) {
+	if (link->rx.oob.has_kept) {
 		if (!off) {
-			*ret_at = &link->oob.kept;
+			*ret_at = &link->rx.oob.kept;
 			*ret_len = 1;
 			*ret_is_oob = true;
 			return true;
@@ -40,13 +40,13 @@ bool sdp_inbox_is_at_mark(const struct sdp_link *link)
 
 void sdp_inbox_consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 {
-	if (is_oob_end && link->oob.left_cnt)
-		link->oob.left_cnt--;
+	if (is_oob_end && link->rx.oob.left_cnt)
+		link->rx.oob.left_cnt--;
 	/* A read beyond the mark discards the urgent octet. */
-	if (is_oob_end && !link->oob.left_cnt)
-		link->oob.has_octet = false;
-	if (link->oob.has_kept) {
-		link->oob.has_kept = false;
+	if (is_oob_end && !link->rx.oob.left_cnt)
+		link->rx.oob.has_octet = false;
+	if (link->rx.oob.has_kept) {
+		link->rx.oob.has_kept = false;
 		return;
 	}
 	(void)sdp_conn_consume(link->conn, len);
@@ -54,7 +54,7 @@ void sdp_inbox_consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 
 void sdp_inbox_pass_mark(struct sdp_link *link)
 {
-	if (link->oob.left_cnt == 1 && !link->opt.is_oobinline &&
-	    !link->direct.is_busy && sdp_inbox_is_at_mark(link))
+	if (link->rx.oob.left_cnt == 1 && !link->opt.is_oobinline &&
+	    !link->rx.zbuf.is_busy && sdp_inbox_is_at_mark(link))
 		sdp_inbox_consume(link, 1, true);
 }

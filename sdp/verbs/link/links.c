@@ -38,7 +38,7 @@ void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released)
 	util_lock(&lock);
 	for (struct sdp_link *link = all; link; link = link->all_next) {
 		++*ret_all;
-		*ret_released += atomic_load_explicit(&link->is_closing,
+		*ret_released += atomic_load_explicit(&link->end.is_closing,
 						      memory_order_relaxed);
 	}
 	util_unlock(&lock);
@@ -50,7 +50,8 @@ static bool is_owing(const struct sdp_link *link)
 	unsigned int state =
 		atomic_load_explicit(&link->state, memory_order_relaxed);
 
-	return atomic_load_explicit(&link->is_closing, memory_order_relaxed) &&
+	return atomic_load_explicit(&link->end.is_closing,
+				    memory_order_relaxed) &&
 	       !(state & SDP_LINK_CLOSED) && (state & gone) != gone;
 }
 
@@ -88,10 +89,10 @@ void sdp_links_orphan(void)
 		link->is_foreign = true;
 		atomic_store_explicit(&link->is_sending, false,
 				      memory_order_relaxed);
-		link->is_failed = true;
-		link->is_conn_down = true;
+		link->end.is_failed = true;
+		link->end.is_conn_down = true;
 		link->notify = NULL;
-		link->error = ECONNRESET;
+		link->end.error = ECONNRESET;
 		atomic_store_explicit(&link->is_zcopy_off, true,
 				      memory_order_relaxed);
 		atomic_store_explicit(&link->state,

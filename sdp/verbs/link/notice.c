@@ -171,63 +171,64 @@ static bool is_readable(const struct sdp_link *link)
 	bool is_oob;
 	struct sdp_piece piece;
 
-	if (link->is_peer_closed || link->is_conn_down || link->is_failed ||
-	    link->is_rd_shut)
+	if (link->rx.is_peer_closed || link->end.is_conn_down ||
+	    link->end.is_failed || link->rx.is_shut)
 		return true;
-	if (link->direct.is_busy)
+	if (link->rx.zbuf.is_busy)
 		return false;
 	octets = sdp_conn_readable(link->conn);
-	if (link->oob.has_kept && (link->opt.is_oobinline || octets > 0))
+	if (link->rx.oob.has_kept && (link->opt.is_oobinline || octets > 0))
 		return true;
 	if (octets == 0)
 		return false;
 	if (sdp_conn_peek(link->conn, 0, &piece, &is_oob) != 1)
-		return !link->is_refused;
+		return !link->rx.is_refused;
 	/* The urgent octet is not data for a reader that has not reached the
 	 * mark. */
 	return octets > 1 || !is_oob || link->opt.is_oobinline ||
-	       link->oob.left_cnt > 1;
+	       link->rx.oob.left_cnt > 1;
 }
 
 static bool is_writable(const struct sdp_link *link)
 {
-	if (link->is_conn_down || link->is_failed || link->is_shut)
+	if (link->end.is_conn_down || link->end.is_failed || link->tx.is_shut)
 		return true;
-	return link->queued < link->opt.send_bytes - link->opt.send_bytes / 4 &&
+	return link->tx.queued <
+		       link->opt.send_bytes - link->opt.send_bytes / 4 &&
 	       sdp_conn_send_room(link->conn) > 0;
 }
 
 static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 {
-	if (s || link->is_failed || link->is_conn_down) {
+	if (s || link->end.is_failed || link->end.is_conn_down) {
 		s |= is_readable(link) ? SDP_LINK_IN : 0;
 		s |= is_writable(link) ? SDP_LINK_OUT : 0;
 	}
-	if (link->oob.has_octet)
+	if (link->rx.oob.has_octet)
 		s |= SDP_LINK_PRI | SDP_LINK_URGENT;
-	if (link_oob_is_awaited(&link->oob))
+	if (link_oob_is_awaited(&link->rx.oob))
 		s |= SDP_LINK_URGENT;
-	if (link->is_peer_closed || link->is_failed || link->is_conn_down ||
-	    link->is_rd_shut)
+	if (link->rx.is_peer_closed || link->end.is_failed ||
+	    link->end.is_conn_down || link->rx.is_shut)
 		s |= SDP_LINK_RDHUP;
-	if (link->is_failed || link->is_conn_down ||
-	    (link->is_peer_closed && link->is_shut))
+	if (link->end.is_failed || link->end.is_conn_down ||
+	    (link->rx.is_peer_closed && link->tx.is_shut))
 		s |= SDP_LINK_HUP;
-	if (link->error)
+	if (link->end.error)
 		s |= SDP_LINK_ERR;
-	if (!link->queued && !link->zsend.is_busy)
+	if (!link->tx.queued && !link->tx.zbuf.is_busy)
 		s |= SDP_LINK_DRAINED;
-	if (link->is_conn_down)
+	if (link->end.is_conn_down)
 		s |= SDP_LINK_CLOSED;
 	if (sdp_conn_has_shut(link->conn))
 		s |= LINK_SHUT;
-	if (link->is_up)
+	if (link->moving.is_up)
 		s |= LINK_UP;
-	if (link->is_suspended && !link->qp)
+	if (link->moving.is_suspended && !link->qp)
 		s |= LINK_BARE;
-	if (!link->zsend.is_busy)
+	if (!link->tx.zbuf.is_busy)
 		s |= LINK_ZDONE;
-	if (!link->direct.is_busy)
+	if (!link->rx.zbuf.is_busy)
 		s |= LINK_RDONE;
 	return s;
 }

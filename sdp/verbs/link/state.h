@@ -77,31 +77,9 @@ static inline bool link_oob_is_awaited(const struct link_oob *oob)
 	return (int32_t)(oob->pend_cnt - oob->pres_cnt) > 0;
 }
 
-struct sdp_link {
-	struct util_lock lock; /* UTIL_RANK_SDP_LINK */
-	_Atomic unsigned int state;
-	_Atomic uint32_t change_cnt; /* counts changes of the state, and news */
-	_Atomic uint32_t waiter_cnt;
-	struct sdp_dev *dev;
-	struct sdp_conn *conn;
-	struct ibv_qp *qp;     /* NULL: destroyed */
-	struct rdma_cm_id *cm; /* for carriers by rdma_cm */
-	_Atomic bool is_cm_over;
-	/* Read without the lock. */
-	_Atomic bool is_zcopy_off;
-	_Atomic bool is_sending;     /* sdp_drive_is_sending() */
-	_Atomic uint8_t send_mode;   /* enum sdp_mode */
-	_Atomic uint32_t urgent_cnt; /* oob.left_cnt */
-	struct sdp_link_options opt;
-	sdp_notify_fn *notify;
-	void *notify_arg;
-	struct sockaddr_storage names[2]; /* ours, then the peer's */
-	/* Thread function that connects the next carrier; its argument is the
-	 * link. */
-	void *(*move)(void *link);
-
-	/* start */
-	bool is_started; /* a polling thread may end the carrier */
+/* Until Hello and HelloAck are exchanged. */
+struct link_start {
+	bool is_over; /* a polling thread may end the carrier */
 	/* Messages that arrived before the core was told about the carrier: the
 	 * private data of the answer must be handled before them. */
 	struct sdp_pbuf *early, **early_end;
@@ -109,56 +87,53 @@ struct sdp_link {
 	uint8_t mid_off, flags_off; /* offsets in a message */
 	uint8_t hello[SDP_HELLO_SIZE];
 	uint8_t hello_len;
+};
 
-	struct sdp_link *all_next, *all_prev; /* links.c */
-
-	/* Protected by poll_lock of the device. */
-	struct sdp_link *hash_next;
-	bool is_hashed;
-
-	/* Protected by wait_lock of the device. */
-	struct sdp_link *timed_next;
-	bool is_timed;
-	_Atomic uint64_t deadline;
-
-	/* The values of the core. */
-	uint32_t src_threshold, sink_threshold, read_min;
-
-	/* posting */
-	uint32_t qp_num;
+/* Work requests. */
+struct link_post {
 	uint32_t sq_depth, inline_max;
 	struct sdp_pbuf *headers; /* one entry per work request */
 	uint32_t header_cnt;
 	uint32_t done_id; /* Sends and Writes before this id are complete */
 	uint32_t data_id; /* id of the newest Send with payload */
+};
 
-	/* moving to another carrier */
+/* Moving to another carrier. */
+struct link_move {
+	/* Thread function that connects the next carrier; its argument is the
+	 * link. */
+	void *(*run)(void *link);
 	bool is_up;	   /* the newest carrier was established */
-	bool wants_move;   /* sdp_link_suspend() */
+	bool is_wanted;	   /* sdp_link_suspend() */
 	bool is_suspended; /* suspended by us; the peer has acknowledged */
-	bool is_asked;	   /* the peer requested a move: start @move */
-	bool is_moving;	   /* @move is running and uses the link */
-	uint16_t move_port;
+	bool is_asked;	   /* the peer requested a move: start @run */
+	bool is_running;   /* @run uses the link */
+	uint16_t port;
+};
 
-	/* sending */
+/* Octets of the program. */
+struct link_tx {
 	struct sdp_pbuf *tail; /* the newest buffer; octets may be added */
 	uint64_t queued;       /* octets accepted and not sent */
-	struct link_zbuf zsend;
+	struct link_zbuf zbuf;
 	uint64_t cork_end; /* gathered octets are sent then at the latest */
 	bool is_corked;
-	bool has_more;	 /* the last send had SDP_SEND_MORE */
-	bool is_shut;	 /* sending direction closed */
-	bool has_shut;	 /* the core was told */
-	bool is_deaf;	 /* receives no more either */
-	bool is_rd_shut; /* like SHUT_RD: receives do not wait */
+	bool has_more; /* the last send had SDP_SEND_MORE */
+	bool is_shut;  /* by the program */
+	bool was_told; /* the core knows that it is shut */
+};
 
-	/* receiving */
-	struct link_zbuf direct;
+struct link_rx {
+	struct link_zbuf zbuf;
 	struct link_oob oob;
 	bool is_refused; /* the advertised octets were requested as messages */
 	bool is_peer_closed;
+	bool is_deaf; /* octets are dropped */
+	bool is_shut; /* as by SHUT_RD: receives do not wait */
+};
 
-	/* end */
+struct link_end {
+	_Atomic bool is_cm_over;
 	int llp_error;		 /* from usiwdv_qp_error(); 0: none */
 	int error;		 /* SO_ERROR */
 	bool was_told;		 /* the error was reported */
@@ -168,9 +143,49 @@ struct sdp_link {
 	bool is_llp_down;	 /* the QP must be destroyed */
 	bool is_released;	 /* sdp_link_close() was called: to be freed */
 	_Atomic bool is_closing; /* the same, for counting */
-	bool is_foreign; /* belongs to the parent of this forked child */
 	uint64_t close_end;
+};
 
+/* Protected by wait_lock of the device, but for at_ns. */
+struct link_timer {
+	struct sdp_link *next;
+	bool is_on;
+	_Atomic uint64_t at_ns;
+};
+
+struct sdp_link {
+	struct util_lock lock; /* UTIL_RANK_SDP_LINK */
+	_Atomic unsigned int state;
+	_Atomic uint32_t change_cnt; /* counts changes of the state, and news */
+	_Atomic uint32_t waiter_cnt;
+	struct sdp_dev *dev;
+	struct sdp_conn *conn;
+	struct ibv_qp *qp; /* NULL: destroyed */
+	uint32_t qp_num;
+	struct rdma_cm_id *cm; /* for carriers by rdma_cm */
+	/* Read without the lock. */
+	_Atomic bool is_zcopy_off;
+	_Atomic bool is_sending;     /* sdp_drive_is_sending() */
+	_Atomic uint8_t send_mode;   /* enum sdp_mode */
+	_Atomic uint32_t urgent_cnt; /* rx.oob.left_cnt */
+	struct sdp_link_options opt; /* each has a value */
+	sdp_notify_fn *notify;
+	void *notify_arg;
+	struct sockaddr_storage names[2]; /* ours, then the peer's */
+	bool is_foreign; /* belongs to the parent of this forked child */
+
+	struct sdp_link *all_next, *all_prev; /* links.c */
+	/* Protected by poll_lock of the device. */
+	struct sdp_link *hash_next;
+	bool is_hashed;
+	struct link_timer timer;
+
+	struct link_start start;
+	struct link_post post;
+	struct link_move moving;
+	struct link_tx tx;
+	struct link_rx rx;
+	struct link_end end;
 	struct sdp_link_stats stats;
 };
 

@@ -47,9 +47,9 @@ static struct link_zbuf *advertised(struct sdp_link *link, uint8_t mid)
 {
 	switch (mid) {
 	case SDP_MID_SRC_AVAIL:
-		return &link->zsend;
+		return &link->tx.zbuf;
 	case SDP_MID_SINK_AVAIL:
-		return &link->direct;
+		return &link->rx.zbuf;
 	default:
 		return NULL;
 	}
@@ -69,8 +69,9 @@ bool sdp_window_bind(struct sdp_link *link, uint8_t mid,
 		.mr = z->mr,
 		.addr = (uintptr_t)z->mem.base,
 		.length = z->mem.len,
-		.mw_access_flags = z == &link->zsend ? IBV_ACCESS_REMOTE_READ
-						     : IBV_ACCESS_REMOTE_WRITE,
+		.mw_access_flags = z == &link->tx.zbuf
+					   ? IBV_ACCESS_REMOTE_READ
+					   : IBV_ACCESS_REMOTE_WRITE,
 	};
 	z->mw->rkey = z->stag;
 	z->is_bound = true;
@@ -87,7 +88,7 @@ static void change_stag(struct sdp_link *link, struct link_zbuf *z)
 
 void sdp_window_invalidated(struct sdp_link *link, uint32_t stag)
 {
-	struct link_zbuf *bufs[] = { &link->zsend, &link->direct };
+	struct link_zbuf *bufs[] = { &link->tx.zbuf, &link->rx.zbuf };
 
 	for (int i = 0; i < 2; i++) {
 		if (bufs[i]->is_bound && bufs[i]->stag == stag)
@@ -98,7 +99,7 @@ void sdp_window_invalidated(struct sdp_link *link, uint32_t stag)
 
 int sdp_window_renew(struct sdp_link *link)
 {
-	struct link_zbuf *bufs[] = { &link->zsend, &link->direct };
+	struct link_zbuf *bufs[] = { &link->tx.zbuf, &link->rx.zbuf };
 
 	for (int i = 0; i < 2; i++) {
 		struct link_zbuf *z = bufs[i];
@@ -117,7 +118,7 @@ int sdp_window_renew(struct sdp_link *link)
 
 void sdp_window_free(struct sdp_link *link)
 {
-	struct link_zbuf *bufs[] = { &link->zsend, &link->direct };
+	struct link_zbuf *bufs[] = { &link->tx.zbuf, &link->rx.zbuf };
 
 	for (int i = 0; i < 2; i++) {
 		if (bufs[i]->mw)

@@ -63,16 +63,15 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 		link->opt.send_bytes = SEND_BYTES;
 	if (!link->opt.hello_ms)
 		link->opt.hello_ms = HELLO_MS;
-	link->src_threshold = o->src_threshold	   ? o->src_threshold
-			      : link->dev->is_usiw ? THRESHOLD_USIW
-						   : THRESHOLD;
-	link->sink_threshold = o->sink_threshold ? o->sink_threshold : 65536;
-	link->read_min = o->read_min ? o->read_min : 4096;
-	o->src_threshold = link->src_threshold;
-	o->sink_threshold = link->sink_threshold;
-	o->read_min = link->read_min;
-	link->mid_off = o->layout == SDP_LAYOUT_MIRRORED ? 0 : 3;
-	link->flags_off = o->layout == SDP_LAYOUT_MIRRORED ? 1 : 2;
+	if (!o->src_threshold)
+		o->src_threshold = link->dev->is_usiw ? THRESHOLD_USIW
+						      : THRESHOLD;
+	if (!o->sink_threshold)
+		o->sink_threshold = 65536;
+	if (!o->read_min)
+		o->read_min = 4096;
+	link->start.mid_off = o->layout == SDP_LAYOUT_MIRRORED ? 0 : 3;
+	link->start.flags_off = o->layout == SDP_LAYOUT_MIRRORED ? 1 : 2;
 	atomic_init(&link->is_zcopy_off, link->opt.has_no_zcopy);
 	link->stats.role = role;
 	link->stats.carrier = carrier;
@@ -105,7 +104,7 @@ static int create_qp(struct sdp_link *link)
 			.send_cq = dev->cq,
 			.recv_cq = dev->cq,
 			.srq = dev->srq,
-			.cap = { .max_send_wr = link->sq_depth,
+			.cap = { .max_send_wr = link->post.sq_depth,
 				 .max_send_sge = LINK_SGE_MAX,
 				 .max_inline_data = dev->inline_max },
 			.qp_type = IBV_QPT_RC,
@@ -120,7 +119,7 @@ static int create_qp(struct sdp_link *link)
 	if (ret)
 		return ret;
 	link->qp_num = link->qp->qp_num;
-	link->inline_max = attr.cap.max_inline_data;
+	link->post.inline_max = attr.cap.max_inline_data;
 	return 0;
 }
 
@@ -159,12 +158,12 @@ static int enter_device(struct sdp_link *link)
 	int ret;
 
 	util_lock_assert_held(&dev->poll_lock);
-	ret = sdp_dev_grow(dev, link->sq_depth);
+	ret = sdp_dev_grow(dev, link->post.sq_depth);
 	if (ret)
 		return ret;
 	ret = make_qp(link);
 	if (ret)
-		sdp_dev_shrink(dev, link->sq_depth);
+		sdp_dev_shrink(dev, link->post.sq_depth);
 	else
 		sdp_poll_add(dev, link);
 	if (dev->link_cnt == 1)
@@ -186,23 +185,24 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 	link->cm = cm;
 	if (opt)
 		link->opt = *opt;
-	link->early_end = &link->early;
-	link->data_id = UINT32_MAX; /* none is in flight */
-	link->cork_end = SDP_NEVER;
-	link->close_end = SDP_NEVER;
-	atomic_init(&link->deadline, SDP_NEVER);
+	link->start.early_end = &link->start.early;
+	link->post.data_id = UINT32_MAX; /* none is in flight */
+	link->tx.cork_end = SDP_NEVER;
+	link->end.close_end = SDP_NEVER;
+	atomic_init(&link->timer.at_ns, SDP_NEVER);
 	fill_options(link, role, carrier);
 	snprintf(link->stats.device, sizeof(link->stats.device), "%s",
 		 dev->name);
 	ret = sdp_conn_new(&link->conn, &link->opt.conn);
 	if (ret)
 		goto free_link;
-	link->sq_depth = link->opt.conn.work_cap + LINK_SQ_EXTRA;
-	link->header_cnt = link->opt.conn.work_cap;
-	link->headers = sdp_pool_get(&dev->pool);
+	link->post.sq_depth = link->opt.conn.work_cap + LINK_SQ_EXTRA;
+	link->post.header_cnt = link->opt.conn.work_cap;
+	link->post.headers = sdp_pool_get(&dev->pool);
 	ret = -ENOMEM;
-	if (!link->headers ||
-	    (size_t)link->header_cnt * SDP_HEADER_MAX > link->headers->mem.len)
+	if (!link->post.headers ||
+	    (size_t)link->post.header_cnt * SDP_HEADER_MAX >
+		    link->post.headers->mem.len)
 		goto free_conn;
 	ret = sdp_progress_start();
 	if (!ret) {
@@ -220,8 +220,8 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 	*ret_link = link;
 	return 0;
 free_conn:
-	if (link->headers)
-		sdp_pool_put(&dev->pool, link->headers);
+	if (link->post.headers)
+		sdp_pool_put(&dev->pool, link->post.headers);
 	sdp_conn_free(link->conn);
 free_link:
 	free(link);
@@ -236,7 +236,7 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 
 	util_lock(&dev->poll_lock);
 	util_lock(&link->lock);
-	if (link->is_conn_down || link->qp)
+	if (link->end.is_conn_down || link->qp)
 		goto unlock;
 	link->cm = cm;
 	ret = sdp_window_renew(link);
@@ -246,10 +246,11 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 		link->cm = NULL;
 		goto unlock;
 	}
-	atomic_store_explicit(&link->is_cm_over, false, memory_order_relaxed);
-	link->is_llp_down = false;
-	link->is_started = false;
-	link->is_up = false;
+	atomic_store_explicit(&link->end.is_cm_over, false,
+			      memory_order_relaxed);
+	link->end.is_llp_down = false;
+	link->start.is_over = false;
+	link->moving.is_up = false;
 	link->stats.role = role;
 	link->stats.carrier = carrier;
 	(void)sdp_conn_move(link->conn, role, carrier, sdp_now_ns());
@@ -267,10 +268,11 @@ static void release(struct sdp_link *link, uint64_t deadline)
 	util_lock(&link->lock);
 	link->notify = NULL;
 	/* Not while another thread connects the next carrier. */
-	link->is_started |= !link->is_moving;
-	link->is_released = true;
-	atomic_store_explicit(&link->is_closing, true, memory_order_relaxed);
-	link->close_end = deadline;
+	link->start.is_over |= !link->moving.is_running;
+	link->end.is_released = true;
+	atomic_store_explicit(&link->end.is_closing, true,
+			      memory_order_relaxed);
+	link->end.close_end = deadline;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
 	/* This may free the link. */
@@ -280,7 +282,7 @@ static void release(struct sdp_link *link, uint64_t deadline)
 void sdp_link_discard(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	link->is_llp_down = true;
+	link->end.is_llp_down = true;
 	util_unlock(&link->lock);
 	release(link, 0);
 }
@@ -414,8 +416,8 @@ int sdp_link_shutdown(struct sdp_link *link)
 	util_lock(&link->lock);
 	if (link->is_foreign || !(link_state(link) & LINK_STANDS)) {
 		ret = -ENOTCONN;
-	} else if (!link->is_shut) {
-		link->is_shut = true;
+	} else if (!link->tx.is_shut) {
+		link->tx.is_shut = true;
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);
@@ -425,13 +427,13 @@ int sdp_link_shutdown(struct sdp_link *link)
 void sdp_link_shutdown_read(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	if (!link->is_foreign && !link->is_rd_shut) {
-		link->is_rd_shut = true;
+	if (!link->is_foreign && !link->rx.is_shut) {
+		link->rx.is_shut = true;
 		/* A receive that sleeps must get its memory back first. */
-		if (link->direct.is_busy)
-			(void)sdp_conn_cancel_recv(link->conn,
-						   (uintptr_t)&link->direct.mem,
-						   sdp_now_ns());
+		if (link->rx.zbuf.is_busy)
+			(void)sdp_conn_cancel_recv(
+				link->conn, (uintptr_t)&link->rx.zbuf.mem,
+				sdp_now_ns());
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);
@@ -451,12 +453,12 @@ void sdp_link_abort(struct sdp_link *link)
  * (C22). */
 static void close_in_order(struct sdp_link *link)
 {
-	link->is_deaf = true; /* the shutdown tells the core */
-	if (link->has_shut)
+	link->rx.is_deaf = true; /* the shutdown tells the core */
+	if (link->tx.was_told)
 		(void)sdp_conn_close(link->conn, sdp_now_ns());
 	else if (sdp_conn_readable(link->conn))
 		sdp_conn_abort(link->conn, sdp_now_ns()); /* C22 */
-	link->is_shut = true;
+	link->tx.is_shut = true;
 	sdp_drive(link, 0);
 }
 
@@ -498,9 +500,9 @@ static int set_locked(struct sdp_link *link, enum sdp_link_setting setting,
 		link->opt.is_nodelay = value;
 		return 0;
 	case SDP_LINK_CORK:
-		link->is_corked = value;
+		link->tx.is_corked = value;
 		if (!value)
-			link->has_more = false;
+			link->tx.has_more = false;
 		return 0;
 	case SDP_LINK_OOBINLINE:
 		link->opt.is_oobinline = value;
@@ -527,7 +529,7 @@ int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
 
 	util_lock(&link->lock);
 	ret = link->is_foreign ? -ENOTCONN : set_locked(link, setting, value);
-	if (!ret && setting == SDP_LINK_NODELAY && value && !link->is_corked)
+	if (!ret && setting == SDP_LINK_NODELAY && value && !link->tx.is_corked)
 		sdp_drive_push(link);
 	if (!ret)
 		sdp_drive(link, 0);
@@ -545,7 +547,7 @@ void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
 	ret->recv_mode = sdp_conn_recv_mode(link->conn);
 	ret->send_credit = (uint16_t)sdp_conn_credit(link->conn);
 	ret->recv_credit = sdp_conn_told_bufs(link->conn);
-	ret->is_failed = link->is_failed;
+	ret->is_failed = link->end.is_failed;
 	ret->peer_rcv_sz = sdp_conn_peer_size(link->conn);
 	/* The peer read the octets that neither a message nor a Write
 	 * carried. */

@@ -89,10 +89,10 @@ static size_t iov_len(const struct iovec *iov, int cnt)
 
 static int take_error(struct sdp_link *link)
 {
-	int error = link->error;
+	int error = link->end.error;
 
-	link->error = 0;
-	link->was_told |= error != 0;
+	link->end.error = 0;
+	link->end.was_told |= error != 0;
 	return error;
 }
 
@@ -100,11 +100,11 @@ static int check_send(struct sdp_link *link)
 {
 	if (link->is_foreign)
 		return -EPIPE;
-	if (link->is_shut)
+	if (link->tx.is_shut)
 		return -EPIPE;
-	if (link->error)
+	if (link->end.error)
 		return -take_error(link);
-	if (link->is_failed || link->is_conn_down)
+	if (link->end.is_failed || link->end.is_conn_down)
 		return -EPIPE;
 	return link_state(link) & LINK_STANDS ? 0 : -ENOTCONN;
 }
@@ -114,18 +114,18 @@ static int check_send(struct sdp_link *link)
 /* A buffer with space: the newest one or a new one. */
 static struct sdp_pbuf *tail_get(struct sdp_link *link)
 {
-	struct sdp_pbuf *buf = link->tail;
+	struct sdp_pbuf *buf = link->tx.tail;
 
 	if (buf && buf->filled < buf->mem.len)
 		return buf;
 	sdp_drive_push(link);
 	if (buf && buf->filled != buf->given)
 		return NULL; /* the core's queue is full */
-	link->tail = NULL;
+	link->tx.tail = NULL;
 	if (!sdp_conn_send_room(link->conn))
 		return NULL;
 	buf = sdp_pool_get(&link->dev->pool);
-	link->tail = buf;
+	link->tx.tail = buf;
 	return buf;
 }
 
@@ -134,7 +134,7 @@ static size_t gather(struct sdp_link *link, struct cursor *c, size_t len,
 {
 	size_t done = 0;
 
-	while (done < len && link->queued < link->opt.send_bytes) {
+	while (done < len && link->tx.queued < link->opt.send_bytes) {
 		struct sdp_pbuf *buf = tail_get(link);
 		size_t n = len - done, want;
 
@@ -146,7 +146,7 @@ static size_t gather(struct sdp_link *link, struct cursor *c, size_t len,
 		n = copy_out(c, buf->mem.base + buf->filled, n);
 		*ret_is_bad = n < want;
 		buf->filled += (uint32_t)n;
-		link->queued += n;
+		link->tx.queued += n;
 		done += n;
 		if (buf->filled == buf->mem.len)
 			sdp_drive_push(link);
@@ -163,7 +163,7 @@ static int send_urgent(struct sdp_link *link, struct cursor *c)
 	int ret;
 
 	sdp_drive_push(link);
-	if (link->tail && link->tail->filled != link->tail->given)
+	if (link->tx.tail && link->tx.tail->filled != link->tx.tail->given)
 		return -EAGAIN;
 	if (!sdp_conn_send_room(link->conn))
 		return -EAGAIN;
@@ -183,21 +183,21 @@ static int send_urgent(struct sdp_link *link, struct cursor *c)
 		sdp_pool_put(&link->dev->pool, buf);
 		return ret;
 	}
-	link->queued++;
-	link->tail = NULL;
+	link->tx.queued++;
+	link->tx.tail = NULL;
 	return 0;
 }
 
 /* Decides whether gathered octets are sent now or held for more. */
 static void hold_or_push(struct sdp_link *link)
 {
-	bool is_held = link->is_corked || link->has_more;
+	bool is_held = link->tx.is_corked || link->tx.has_more;
 
-	if (!link->tail || link->tail->filled == link->tail->given)
+	if (!link->tx.tail || link->tx.tail->filled == link->tx.tail->given)
 		return;
 	if (is_held || (!link->opt.is_nodelay && sdp_drive_is_sending(link))) {
-		if (link->cork_end == SDP_NEVER)
-			link->cork_end =
+		if (link->tx.cork_end == SDP_NEVER)
+			link->tx.cork_end =
 				sdp_now_ns() + (is_held ? CORK_NS : GATHER_NS);
 		return;
 	}
@@ -218,7 +218,7 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 		return 0;
 	normal -= is_oob;
 	done = gather(link, &c, normal, &is_bad);
-	link->has_more = flags & SDP_SEND_MORE;
+	link->tx.has_more = flags & SDP_SEND_MORE;
 	ret = is_bad ? -EFAULT : -EAGAIN;
 	if (done == normal && is_oob) {
 		ret = send_urgent(link, &c);
@@ -229,7 +229,8 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 	if (done)
 		return (ssize_t)done;
 	/* No buffer is free, and none will be returned. */
-	return link->queued || ret != -EAGAIN || !sdp_conn_send_room(link->conn)
+	return link->tx.queued || ret != -EAGAIN ||
+			       !sdp_conn_send_room(link->conn)
 		       ? ret
 		       : -ENOBUFS;
 }
@@ -297,12 +298,12 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 {
 	if (link->opt.is_oobinline)
 		return -EINVAL;
-	if (!link->oob.has_octet)
-		return link_oob_is_awaited(&link->oob) ? -EAGAIN : -EINVAL;
-	if (copy_in(c, &link->oob.octet, 1, flags) < 1)
+	if (!link->rx.oob.has_octet)
+		return link_oob_is_awaited(&link->rx.oob) ? -EAGAIN : -EINVAL;
+	if (copy_in(c, &link->rx.oob.octet, 1, flags) < 1)
 		return -EFAULT;
 	if (!(flags & SDP_RECV_PEEK))
-		link->oob.has_octet = false;
+		link->rx.oob.has_octet = false;
 	sdp_notice_update(link, 0);
 	return 1;
 }
@@ -311,12 +312,12 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
  * whatever happens afterwards. */
 static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
-	if (link->is_peer_closed)
+	if (link->rx.is_peer_closed)
 		return 0;
-	if (link->error)
+	if (link->end.error)
 		return flags & LINK_RECV_KEEP_ERROR ? 0 : -take_error(link);
-	if (link->is_failed || link->is_conn_down || link->is_foreign ||
-	    link->is_rd_shut)
+	if (link->end.is_failed || link->end.is_conn_down || link->is_foreign ||
+	    link->rx.is_shut)
 		return 0;
 	return link_state(link) & LINK_STANDS ? -EAGAIN : -ENOTCONN;
 }
@@ -328,13 +329,13 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 	size_t space = iov_len(iov, iovcnt);
 	ssize_t ret, done;
 
-	if (link->is_relayed && !(flags & SDP_RECV_RELAY))
+	if (link->end.is_relayed && !(flags & SDP_RECV_RELAY))
 		return -ESTALE;
 	if (flags & SDP_RECV_OOB)
 		return space ? recv_urgent(link, &c, flags) : 0;
 	if (!space)
 		return 0;
-	if (link->direct.is_busy)
+	if (link->rx.zbuf.is_busy)
 		return -EAGAIN;
 	/* A call that has octets ends before the mark. The mark may arrive
 	 * while the call waits for more. */
@@ -351,9 +352,9 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 	}
 	ret = nothing(link, flags);
 	if (ret == -EAGAIN && !(flags & LINK_RECV_KEEP_ADVERT) &&
-	    !link->is_refused && sdp_conn_readable(link->conn)) {
+	    !link->rx.is_refused && sdp_conn_readable(link->conn)) {
 		/* The octets are only advertised: ask the peer to send them. */
-		link->is_refused = !sdp_conn_refuse_advert(link->conn);
+		link->rx.is_refused = !sdp_conn_refuse_advert(link->conn);
 	}
 	sdp_drive(link, 0);
 	return ret;
@@ -433,7 +434,8 @@ size_t sdp_link_outq(struct sdp_link *link)
 	size_t n;
 
 	util_lock(&link->lock);
-	n = link->queued + (link->zsend.is_busy ? link->zsend.mem.len : 0);
+	n = link->tx.queued +
+	    (link->tx.zbuf.is_busy ? link->tx.zbuf.mem.len : 0);
 	util_unlock(&link->lock);
 	return n;
 }

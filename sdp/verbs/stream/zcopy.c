@@ -67,23 +67,23 @@ static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
 {
 	int ret = 0;
 
-	if (link->error) {
-		ret = -link->error;
-		link->error = 0;
-		link->was_told = true;
+	if (link->end.error) {
+		ret = -link->end.error;
+		link->end.error = 0;
+		link->end.was_told = true;
 		return ret;
 	}
-	if (link->is_shut || link->is_failed || link->is_conn_down)
+	if (link->tx.is_shut || link->end.is_failed || link->end.is_conn_down)
 		return -EPIPE;
 	/* Gathered octets are sent first, and nothing is added to them. */
 	sdp_drive_push(link);
-	if (link->tail && link->tail->filled != link->tail->given)
+	if (link->tx.tail && link->tx.tail->filled != link->tx.tail->given)
 		return -EAGAIN;
-	link->tail = NULL;
+	link->tx.tail = NULL;
 	ret = sdp_conn_send(link->conn, buf);
 	if (ret)
 		return ret;
-	link->zsend.is_busy = true;
+	link->tx.zbuf.is_busy = true;
 	sdp_drive(link, 0);
 	return 0;
 }
@@ -91,7 +91,7 @@ static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
 int sdp_link_send_zcopy_begin(struct sdp_link *link, const void *buf,
 			      size_t len)
 {
-	struct link_zbuf *z = &link->zsend;
+	struct link_zbuf *z = &link->tx.zbuf;
 	struct sdp_buf desc;
 	int ret = -EAGAIN;
 
@@ -118,9 +118,9 @@ ssize_t sdp_link_send_zcopy_done(struct sdp_link *link)
 	ssize_t ret = -EAGAIN;
 
 	util_lock(&link->lock);
-	if (!link->zsend.is_busy) {
-		ret = link->zsend.done;
-		zbuf_release(&link->zsend);
+	if (!link->tx.zbuf.is_busy) {
+		ret = link->tx.zbuf.done;
+		zbuf_release(&link->tx.zbuf);
 	}
 	util_unlock(&link->lock);
 	return ret;
@@ -129,9 +129,10 @@ ssize_t sdp_link_send_zcopy_done(struct sdp_link *link)
 void sdp_link_send_zcopy_cancel(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	if (link->zsend.is_busy) {
-		(void)sdp_conn_cancel_send(
-			link->conn, (uintptr_t)&link->zsend.mem, sdp_now_ns());
+	if (link->tx.zbuf.is_busy) {
+		(void)sdp_conn_cancel_send(link->conn,
+					   (uintptr_t)&link->tx.zbuf.mem,
+					   sdp_now_ns());
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);
@@ -206,7 +207,7 @@ static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 
 static bool wants_zcopy(struct sdp_link *link, size_t len)
 {
-	return !is_off(link) && len > link->src_threshold &&
+	return !is_off(link) && len > link->opt.conn.src_threshold &&
 	       atomic_load_explicit(&link->send_mode, memory_order_relaxed) !=
 		       SDP_MODE_BUFFERED;
 }
@@ -274,8 +275,8 @@ static ssize_t told(struct sdp_link *link, ssize_t done, ssize_t ret)
 		return ret == -ETIME ? -EAGAIN : ret;
 	if (sdp_drive_is_end((int)-ret)) {
 		util_lock(&link->lock);
-		if (!link->error)
-			link->error = (int)-ret;
+		if (!link->end.error)
+			link->end.error = (int)-ret;
 		sdp_notice_update(link, 0);
 		util_unlock(&link->lock);
 	}
@@ -327,15 +328,15 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 			     unsigned int flags)
 {
-	struct link_zbuf *z = &link->direct;
+	struct link_zbuf *z = &link->rx.zbuf;
 	struct sdp_buf desc;
 	int ret;
 
-	if (link->oob.has_kept ||
-	    (link->is_relayed && !(flags & SDP_RECV_RELAY)))
+	if (link->rx.oob.has_kept ||
+	    (link->end.is_relayed && !(flags & SDP_RECV_RELAY)))
 		return -EAGAIN;
-	if (link->is_rd_shut || link->is_failed || link->is_conn_down ||
-	    link->is_peer_closed)
+	if (link->rx.is_shut || link->end.is_failed || link->end.is_conn_down ||
+	    link->rx.is_peer_closed)
 		return -EPIPE;
 	ret = zbuf_register(link, z, buf, len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -349,8 +350,8 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 	}
 	z->is_busy = true;
 	/* A held request may go with the SinkAvail (Transaction). */
-	if (!link->is_corked) {
-		link->has_more = false;
+	if (!link->tx.is_corked) {
+		link->tx.has_more = false;
 		sdp_drive_push(link);
 	}
 	sdp_drive(link, 0);
@@ -365,7 +366,7 @@ int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 	if (is_off(link) || !len)
 		return -ENOTSUP;
 	util_lock(&link->lock);
-	if (!link->direct.is_busy && !link->direct.mr)
+	if (!link->rx.zbuf.is_busy && !link->rx.zbuf.mr)
 		ret = recv_begin_locked(link, buf, len, flags);
 	util_unlock(&link->lock);
 	return ret;
@@ -374,22 +375,22 @@ int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 /* The reader has not reached the urgent octet at the end yet. */
 static ssize_t keep_urgent(struct sdp_link *link, ssize_t len)
 {
-	struct link_zbuf *z = &link->direct;
+	struct link_zbuf *z = &link->rx.zbuf;
 
 	if (!z->is_oob || !len)
 		return len;
-	if (link->oob.left_cnt > 1) {
-		link->oob.left_cnt--; /* counts as ordinary data now */
+	if (link->rx.oob.left_cnt > 1) {
+		link->rx.oob.left_cnt--; /* counts as ordinary data now */
 		return len;
 	}
-	link->oob.kept = z->mem.base[len - 1];
-	link->oob.has_kept = true;
+	link->rx.oob.kept = z->mem.base[len - 1];
+	link->rx.oob.has_kept = true;
 	return len - 1;
 }
 
 ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
 {
-	struct link_zbuf *z = &link->direct;
+	struct link_zbuf *z = &link->rx.zbuf;
 	ssize_t ret = -EAGAIN;
 
 	util_lock(&link->lock);
@@ -405,9 +406,10 @@ ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
 void sdp_link_recv_direct_cancel(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	if (link->direct.is_busy) {
-		(void)sdp_conn_cancel_recv(
-			link->conn, (uintptr_t)&link->direct.mem, sdp_now_ns());
+	if (link->rx.zbuf.is_busy) {
+		(void)sdp_conn_cancel_recv(link->conn,
+					   (uintptr_t)&link->rx.zbuf.mem,
+					   sdp_now_ns());
 		sdp_drive(link, 0);
 	}
 	util_unlock(&link->lock);
@@ -416,7 +418,7 @@ void sdp_link_recv_direct_cancel(struct sdp_link *link)
 void sdp_link_relay(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	link->is_relayed = true;
+	link->end.is_relayed = true;
 	/* These bits hold, or will hold when the requested memory is back. */
 	sdp_notice_update(link, LINK_RDONE | LINK_ZDONE);
 	util_unlock(&link->lock);
@@ -432,17 +434,17 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 	bool is_wanted;
 
 	if (is_off(link) || flags & (SDP_RECV_PEEK | SDP_RECV_TRUNC) ||
-	    space < link->read_min)
+	    space < link->opt.conn.read_min)
 		return false;
 	util_lock(&link->lock);
 	there = sdp_conn_buffered(link->conn);
 	all = sdp_conn_readable(link->conn);
-	is_wanted = all > there && space > there && !link->is_refused;
+	is_wanted = all > there && space > there && !link->rx.is_refused;
 	if (sdp_conn_recv_mode(link->conn) == SDP_MODE_PIPELINED)
-		is_wanted |= !there && space > link->sink_threshold;
-	is_wanted &= !link->oob.has_kept && !link->oob.left_cnt &&
-		     !link->is_peer_closed && !link->is_conn_down &&
-		     !link->is_failed;
+		is_wanted |= !there && space > link->opt.conn.sink_threshold;
+	is_wanted &= !link->rx.oob.has_kept && !link->rx.oob.left_cnt &&
+		     !link->rx.is_peer_closed && !link->end.is_conn_down &&
+		     !link->end.is_failed;
 	util_unlock(&link->lock);
 	return is_wanted;
 }
@@ -487,8 +489,8 @@ static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
 static void push(struct sdp_link *link)
 {
 	util_lock(&link->lock);
-	if (link->tail && !link->is_corked) {
-		link->has_more = false;
+	if (link->tx.tail && !link->tx.is_corked) {
+		link->tx.has_more = false;
 		sdp_drive_push(link);
 		sdp_drive(link, 0);
 	}

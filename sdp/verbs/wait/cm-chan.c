@@ -72,7 +72,7 @@ void sdp_cm_chan_serve(struct sdp_dev *dev)
 			      ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 
 		if (is_end) {
-			atomic_store_explicit(&link->is_cm_over, true,
+			atomic_store_explicit(&link->end.is_cm_over, true,
 					      memory_order_relaxed);
 			sdp_drive_hurry(link);
 		}

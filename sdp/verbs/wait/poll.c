@@ -71,7 +71,7 @@ static void stop(struct sdp_link *link)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	if (link->dev->qp_error)
-		link->llp_error = link->dev->qp_error(link->qp);
+		link->end.llp_error = link->dev->qp_error(link->qp);
 	if (link->cm)
 		rdma_disconnect(link->cm);
 	(void)ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
@@ -88,7 +88,7 @@ static void take_down(struct sdp_link *link)
 		ibv_destroy_qp(link->qp);
 	}
 	link->qp = NULL;
-	sdp_dev_shrink(link->dev, link->sq_depth);
+	sdp_dev_shrink(link->dev, link->post.sq_depth);
 	sdp_poll_remove(link->dev, link);
 	sdp_conn_llp_down(link->conn, sdp_now_ns());
 }
@@ -99,9 +99,9 @@ static void untime(struct sdp_dev *dev, struct sdp_link *link)
 
 	util_lock(&dev->wait_lock);
 	while (*at && *at != link)
-		at = &(*at)->timed_next;
+		at = &(*at)->timer.next;
 	if (*at)
-		*at = link->timed_next;
+		*at = link->timer.next;
 	util_unlock(&dev->wait_lock);
 }
 
@@ -110,10 +110,10 @@ static void drop_unread(struct sdp_link *link)
 {
 	struct sdp_event ev;
 
-	while (link->early) {
-		struct sdp_pbuf *buf = link->early;
+	while (link->start.early) {
+		struct sdp_pbuf *buf = link->start.early;
 
-		link->early = buf->next;
+		link->start.early = buf->next;
 		sdp_dev_recycle(link->dev, buf);
 	}
 	(void)sdp_conn_consume(link->conn, sdp_conn_readable(link->conn));
@@ -132,8 +132,8 @@ void sdp_poll_free(struct sdp_link *link)
 		untime(dev, link);
 		drop_unread(link);
 		sdp_window_free(link);
-		if (link->headers)
-			sdp_pool_put(&dev->pool, link->headers);
+		if (link->post.headers)
+			sdp_pool_put(&dev->pool, link->post.headers);
 	}
 	sdp_links_remove(link);
 	/* Other threads of the program may be inside a call and stay there. */
@@ -190,7 +190,7 @@ static void take_receive(struct sdp_dev *dev, struct pass *p,
 	}
 	sdp_dev_recycle(dev, buf);
 	if (link)
-		link->is_llp_down = true;
+		link->end.is_llp_down = true;
 }
 
 static void take_send(struct sdp_dev *dev, struct pass *p,
@@ -203,7 +203,7 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 	if (!link)
 		return;
 	if (!is_ok)
-		link->is_llp_down = true;
+		link->end.is_llp_down = true;
 	/* The end of the carrier decides what flushed work means: it depends on
 	 * whether the peer sent DisConn. Work without an answer is followed by
 	 * that end, too. */
@@ -212,8 +212,8 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 		return;
 	/* A Read may complete after a Send that was posted later. */
 	if (!sdp_conn_work_done(link->conn, id, is_ok, p->now) &&
-	    (int32_t)(id + 1 - link->done_id) > 0)
-		link->done_id = id + 1;
+	    (int32_t)(id + 1 - link->post.done_id) > 0)
+		link->post.done_id = id + 1;
 }
 
 /* Return: whether the CQ may have more. */
@@ -258,15 +258,15 @@ static void start_move(struct sdp_link *link)
 {
 	int ret;
 
-	link->is_asked = false;
-	link->is_moving = true;
-	ret = util_thread_run(link->move, link, UTIL_THREAD_STACK);
+	link->moving.is_asked = false;
+	link->moving.is_running = true;
+	ret = util_thread_run(link->moving.run, link, UTIL_THREAD_STACK);
 	if (!ret)
 		return;
 	util_warn("sdp",
 		  "qp 0x%06x: cannot start a thread to move the connection: %s",
 		  link->qp_num, strerror(-ret));
-	link->is_moving = false;
+	link->moving.is_running = false;
 	sdp_conn_give_up_move(link->conn, sdp_now_ns());
 }
 
@@ -287,24 +287,26 @@ static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 	bool is_over;
 
 	util_lock(&link->lock);
-	atomic_store_explicit(&link->deadline, SDP_NEVER, memory_order_relaxed);
-	if (atomic_load_explicit(&link->is_cm_over, memory_order_relaxed))
-		link->is_llp_down = true;
+	atomic_store_explicit(&link->timer.at_ns, SDP_NEVER,
+			      memory_order_relaxed);
+	if (atomic_load_explicit(&link->end.is_cm_over, memory_order_relaxed))
+		link->end.is_llp_down = true;
 	if (sdp_conn_deadline(link->conn) <= now)
 		sdp_conn_tick(link->conn, now);
-	if (link->is_released && link->close_end <= now) {
-		link->close_end = SDP_NEVER;
+	if (link->end.is_released && link->end.close_end <= now) {
+		link->end.close_end = SDP_NEVER;
 		sdp_conn_abort(link->conn, now);
 	}
-	if (!link->is_llp_down || !link->qp)
+	if (!link->end.is_llp_down || !link->qp)
 		sdp_drive(link, 0);
-	if (link->is_llp_down && link->qp && link->is_started)
+	if (link->end.is_llp_down && link->qp && link->start.is_over)
 		end_carrier(dev, link, now);
 	if (sdp_drive_is_to_move(link)) {
 		start_move(link);
 		sdp_drive(link, 0);
 	}
-	is_over = link->is_released && link->is_conn_down && !link->is_moving;
+	is_over = link->end.is_released && link->end.is_conn_down &&
+		  !link->moving.is_running;
 	util_unlock(&link->lock);
 	if (is_over)
 		sdp_poll_free(link);
@@ -320,7 +322,7 @@ static struct sdp_link *next_due(struct sdp_dev *dev, uint64_t now,
 	*ret_next = SDP_NEVER;
 	while (*at && !due) {
 		struct sdp_link *link = *at;
-		uint64_t ns = atomic_load_explicit(&link->deadline,
+		uint64_t ns = atomic_load_explicit(&link->timer.at_ns,
 						   memory_order_relaxed);
 
 		if (ns <= now)
@@ -328,10 +330,10 @@ static struct sdp_link *next_due(struct sdp_dev *dev, uint64_t now,
 		else if (ns < *ret_next)
 			*ret_next = ns;
 		if (ns <= now || ns == SDP_NEVER) {
-			link->is_timed = false;
-			*at = link->timed_next;
+			link->timer.is_on = false;
+			*at = link->timer.next;
 		} else {
-			at = &link->timed_next;
+			at = &link->timer.next;
 		}
 	}
 	return due;
@@ -441,7 +443,7 @@ static void qp_ended(struct sdp_dev *dev, uint32_t qp_num)
 	if (!link)
 		return;
 	util_lock(&link->lock);
-	link->is_llp_down = true;
+	link->end.is_llp_down = true;
 	sdp_drive(link, 0);
 	util_unlock(&link->lock);
 }

@@ -357,7 +357,7 @@ static bool is_refused(struct sdp_link *link)
 	bool is_down;
 
 	util_lock(&link->lock);
-	is_down = link->is_llp_down;
+	is_down = link->end.is_llp_down;
 	util_unlock(&link->lock);
 	return is_down;
 }
@@ -372,7 +372,7 @@ static void send_before_start(struct sdp_link *bad, struct sdp_link *good,
 
 	(void)arg;
 	util_lock(&good->lock);
-	good->is_started = false;
+	good->start.is_over = false;
 	util_unlock(&good->lock);
 	for (uint32_t i = 0; i < 60; i++) {
 		struct octets o = message(
@@ -382,7 +382,7 @@ static void send_before_start(struct sdp_link *bad, struct sdp_link *good,
 	}
 	wait_until(is_refused(good));
 	util_lock(&good->lock);
-	for (buf = good->early; buf; buf = buf->next)
+	for (buf = good->start.early; buf; buf = buf->next)
 		cnt++;
 	must(cnt == sdp_conn_told_bufs(good->conn) + 1u);
 	sdp_drive_started(good);
