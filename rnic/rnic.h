@@ -768,9 +768,9 @@ enum rnic_cm_option {
 	RNIC_CM_OPT_TOS,       /* value: 0..255 */
 	RNIC_CM_OPT_REUSEADDR, /* value: 0, 1 */
 	RNIC_CM_OPT_AFONLY,    /* value: 0, 1 */
-	/* 0..31: the longest time that an octet may be unacknowledged before
-	 * the stream ends: 8 times 4.096 us * 2^value, but at least a second;
-	 * 0: as long as TCP tries. */
+	/* 0..31: the stream ends if octets are outstanding and the peer's TCP
+	 * acknowledges none for 8 times 4.096 us * 2^value, but for at least a
+	 * second; 0: for USIW_RETRY_MS. */
 	RNIC_CM_OPT_ACK_TIMEOUT
 };
 RNIC_EXPORT int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t id,

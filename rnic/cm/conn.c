@@ -20,6 +20,10 @@
 #define REPLY_FACTOR 6
 /* rnr_retry_count without limit; a kernel takes larger ones for the same. */
 #define RNR_FOR_EVER 7
+/* InfiniBand's: the first try and seven more. */
+#define ACK_TRIES 8
+#define ACK_UNIT_NS 4096ull
+#define ACK_MIN_NS (1000 * NS_PER_MS)
 
 /* Others have no time limit. */
 static const enum rnic_timer_list phase_timers[] = {
@@ -124,16 +128,23 @@ static void conn_set_rnr_time(const struct cm_conn *conn,
 					 conn->param.rnr_retry >= RNR_FOR_EVER);
 }
 
+/* The peer's TCP may acknowledge nothing for so long.  At least a second: after
+ * a loss TCP waits for 200 ms, then for twice as long each time. */
+static uint64_t conn_retry_ns(const struct cm_id *id)
+{
+	uint64_t ns = ACK_TRIES * (ACK_UNIT_NS << id->ack_timeout);
+
+	if (!id->ack_timeout)
+		return util_settings()->retry_ms * NS_PER_MS;
+	return ns < ACK_MIN_NS ? ACK_MIN_NS : ns;
+}
+
 int cm_conn_attach(struct cm_conn *conn, struct cm_id *id, struct rnic_qp *qp)
 {
 	int ret;
 
-	if (id->ack_timeout)
-		rnic_sock_set_ack_timeout(rnic_start_fd(&conn->start),
-					  id->ack_timeout);
 	conn_set_rnr_time(conn, id, qp);
-	rnic_qp_set_timeout(qp, id->ack_timeout,
-			    util_settings()->retry_ms * NS_PER_MS);
+	rnic_qp_set_timeout(qp, id->ack_timeout, conn_retry_ns(id));
 	ret = rnic_start_attach(&conn->start, qp, id->ref);
 	if (ret < 0)
 		return ret;

@@ -65,7 +65,7 @@ struct cm_id {
 	struct sockaddr_storage local, peer;
 	int fd; /* bound or listening TCP socket; -1 */
 	uint8_t tos;
-	uint8_t ack_timeout; /* 0: TCP's own */
+	uint8_t ack_timeout; /* 0: USIW_RETRY_MS */
 	bool is_reuseaddr, has_afonly, is_afonly;
 	bool is_moved;	   /* its socket is on the port beside (port.c) */
 	bool has_qp;	   /* made by librdmacm, not by the application */

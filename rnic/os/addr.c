@@ -3,13 +3,11 @@
 #define _GNU_SOURCE /* struct ucred */
 #include "addr.h"
 
-#include "clock.h"
 #include "fd.h"
 #include "tcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
@@ -190,21 +188,6 @@ void rnic_sock_set_tos(int fd, int family, uint8_t tos)
 	rnic_sock_set_flag(fd, IPPROTO_IP, IP_TOS, tos);
 	if (family == AF_INET6)
 		rnic_sock_set_flag(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
-}
-
-/*
- * InfiniBand gives up after 8 tries, each of 4.096 us * 2^timeout.  TCP needs
- * a second for a handful of them, whatever the application thinks.
- */
-void rnic_sock_set_ack_timeout(int fd, uint8_t timeout)
-{
-	uint64_t ms = 8 * (4096ull << timeout) / NS_PER_MS;
-
-	if (ms < 1000)
-		ms = 1000;
-	if (ms > INT_MAX)
-		ms = INT_MAX;
-	rnic_sock_set_flag(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)ms);
 }
 
 /* A connected UDP socket sends nothing, but makes the kernel choose. */

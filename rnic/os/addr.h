@@ -36,7 +36,6 @@ int rnic_sock_open(int family, int type);
 pid_t rnic_sock_peer(int fd, uid_t *ret_uid);
 void rnic_sock_set_flag(int fd, int level, int name, int value);
 void rnic_sock_set_tos(int fd, int family, uint8_t tos);
-void rnic_sock_set_ack_timeout(int fd, uint8_t timeout);
 /*
  * The address from which the kernel would reach @dst. @src: NULL or any: the
  * kernel chooses.

@@ -314,7 +314,7 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout, uint64_t retry_ns)
 {
 	rnic_engine_lead(qp->engine);
 	qp->timeout = timeout;
-	qp->retry_ns = timeout ? 0 : retry_ns;
+	qp->retry_ns = retry_ns;
 	rnic_engine_unlead(qp->engine);
 }
 

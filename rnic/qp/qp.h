@@ -38,8 +38,8 @@ int rnic_qp_reset(struct rnic_qp *qp);
 /* Another number after each reset; never 0. */
 uint32_t rnic_qp_life(const struct rnic_qp *qp);
 
-/* What rnic_qp_query() answers; the connection manager sets the socket's.
- * @retry_ns: without that (0), for a peer that is silent. */
+/* @timeout: what rnic_qp_query() answers. @retry_ns: the time for a peer that
+ * is silent; 0: TCP's own. */
 void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout,
 			 uint64_t retry_ns);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A peer that stops answering: timeout and retry_cnt of a QP that connected
- * without rdma_cm; USIW_RETRY_MS with it.
+ * without rdma_cm; USIW_RETRY_MS or RDMA_OPTION_ID_ACK_TIMEOUT with it.
  *
  * TCP itself gives up after a quarter of an hour.  TCP_USER_TIMEOUT ends the
- * connection sooner, but also when the peer's window stays closed: and a peer
+ * connection sooner, but also when the peer's window stays closed.  A peer
  * without a posted receive keeps its window closed while rnr_retry says for
- * ever.  So while work is under way, the engine looks now and then whether TCP
- * has octets outstanding, and whether the peer's TCP acknowledges any.
+ * ever, and so does a process that gets no processor: an adapter would
+ * acknowledge on its own.  So while octets are under way, the engine looks now
+ * and then whether TCP has any outstanding, and whether the peer's TCP
+ * acknowledges any.
  */
 #include "retry.h"
 
@@ -36,14 +38,34 @@ static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 	rnic_engine_deadline(stream->engine, &stream->source.due, look_ns);
 }
 
+/*
+ * With rdma_cm a Send is complete when TCP has it, and an answer is no work,
+ * but their octets are outstanding.  Where the peer acknowledges messages, its
+ * own work is all that a QP waits for, as on InfiniBand.
+ */
+static bool retry_ends_with_work(const struct rnic_qp *qp)
+{
+	return qp->sq.ack.is_on;
+}
+
 void rnic_retry_start(struct rnic_stream *stream)
 {
-	if (stream->look.next_ns || rnic_sq_is_empty(stream->qp))
+	const struct rnic_qp *qp = stream->qp;
+
+	if (stream->look.next_ns ||
+	    (rnic_sq_is_empty(qp) && retry_ends_with_work(qp)))
 		return;
 	stream->look.same_cnt = 0;
 	stream->look.acked = UINT64_MAX;
 	retry_set(stream, rnic_now_ns());
 }
+
+enum look {
+	LOOK_EMPTY,  /* TCP has no octets */
+	LOOK_CLOSED, /* the peer's window is closed */
+	LOOK_MOVES,
+	LOOK_SAME, /* none was acknowledged since the last look */
+};
 
 /* Octets are outstanding, or could be sent if there were a route to the peer.
  */
@@ -53,27 +75,34 @@ static bool look_is_due(const struct tcp_info *info)
 				      info->tcpi_snd_wnd >= info->tcpi_snd_mss);
 }
 
-/* Return: octets are due, and none was acknowledged since the last look. */
-static bool look_is_same(struct rnic_stream *stream)
+static enum look look_take(struct rnic_stream *stream)
 {
 	struct tcp_info info;
 	bool is_same;
 
-	if (!rnic_stream_tcp_info(stream, &info) || !look_is_due(&info))
-		return false;
+	if (!rnic_stream_tcp_info(stream, &info) ||
+	    (!info.tcpi_unacked && !info.tcpi_notsent_bytes))
+		return LOOK_EMPTY;
+	if (!look_is_due(&info))
+		return LOOK_CLOSED;
 	is_same = stream->look.acked == info.tcpi_bytes_acked;
 	stream->look.acked = info.tcpi_bytes_acked;
-	return is_same;
+	return is_same ? LOOK_SAME : LOOK_MOVES;
 }
 
 bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 {
 	struct rnic_qp *qp = stream->qp;
+	enum look look;
 
 	stream->look.next_ns = 0;
-	if (!qp || !qp->retry_ns || rnic_sq_is_empty(qp))
+	if (!qp || !qp->retry_ns)
+		return false;
+	look = look_take(stream);
+	if (rnic_sq_is_empty(qp) &&
+	    (look == LOOK_EMPTY || retry_ends_with_work(qp)))
 		return false; /* the next work begins again */
-	if (look_is_same(stream))
+	if (look == LOOK_SAME)
 		stream->look.same_cnt++;
 	else
 		stream->look.same_cnt = 0;

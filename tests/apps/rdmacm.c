@@ -406,6 +406,7 @@ static const struct {
 	{ "path", rdmacm_path },
 	{ "tos", rdmacm_tos },
 	{ "ack-timeout", rdmacm_ack_timeout },
+	{ "ack-stopped", rdmacm_ack_stopped },
 	{ "reuseaddr", rdmacm_reuseaddr },
 	{ "afonly", rdmacm_afonly },
 	{ "no-option", rdmacm_no_option },

@@ -22,11 +22,14 @@ event_within(struct rdma_event_channel *chan, int ms)
 {
 	struct epoll_event ready, want = { .events = EPOLLIN };
 	struct rdma_cm_event *event = NULL;
-	int epfd = epoll_create1(0);
+	int epfd = epoll_create1(0), cnt;
 
 	MUST(epfd >= 0);
 	MUST(epoll_ctl(epfd, EPOLL_CTL_ADD, chan->fd, &want) == 0);
-	if (epoll_wait(epfd, &ready, 1, ms) == 1)
+	do { /* a process that was stopped comes back with EINTR */
+		cnt = epoll_wait(epfd, &ready, 1, ms);
+	} while (cnt < 0 && errno == EINTR);
+	if (cnt == 1)
 		MUST(rdma_get_cm_event(chan, &event) == 0);
 	else
 		MUST(rdma_get_cm_event(chan, &event) < 0 && errno == EAGAIN);

@@ -57,6 +57,7 @@ void rdmacm_path(void);
 void rdmacm_ports_shared(void);
 void rdmacm_tos(void);
 void rdmacm_ack_timeout(void);
+void rdmacm_ack_stopped(void);
 void rdmacm_reuseaddr(void);
 void rdmacm_afonly(void);
 void rdmacm_no_option(void);

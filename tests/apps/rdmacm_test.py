@@ -73,6 +73,7 @@ harness.main([
         "USIW_PORT_SPACE": "shared"})),
     ("unreachable", functools.partial(inside, "unreachable", "now",
                                       env={"USIW_START_MS": "700"})),
+    ("ack-stopped", functools.partial(call, "ack-stopped", env=harness.WIRE)),
     # Shared memory does not depend on the address.
     ("ack-gone", functools.partial(
         inside, "ack-gone", "192.0.2.1", "ip addr del 192.0.2.1/24 dev d0",

@@ -2,9 +2,12 @@
 /* The start exchange with unexpected peers that abort it. */
 #include "fixture.h"
 
+#include "engine/engine.h"
 #include "lists.h"
+#include "qp/object.h"
 
 #define START_MS 400
+#define RETRY_MS 1234ull
 
 static uint64_t now_ms(void)
 {
@@ -107,6 +110,42 @@ static void ack_timeout_is_the_queue_pairs(void **state)
 	assert_int_equal(attr.timeout, 14);
 }
 
+static uint64_t retry_ns_of(const struct cm_qp *q)
+{
+	uint64_t ns;
+
+	rnic_engine_lead(q->qp->engine);
+	ns = q->qp->retry_ns;
+	rnic_engine_unlead(q->qp->engine);
+	return ns;
+}
+
+/* 8 tries of 4.096 us * 2^value, and at least one second. */
+static void ack_timeout_is_the_time_of_a_silent_peer(void **state)
+{
+	static const struct {
+		uint8_t timeout;
+		uint64_t ns;
+	} rows[] = { { 0, RETRY_MS * NS_PER_MS }, { 1, 1000 * NS_PER_MS },
+		     { 14, 1000 * NS_PER_MS },	  { 15, 1073741824 },
+		     { 21, 68719476736 },	  { 31, 70368744177664 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cm_pair p;
+
+		cm_pair_open(&p, AF_INET);
+		assert_int_equal(rnic_cm_set_option(p.listener.chan, p.child,
+						    RNIC_CM_OPT_ACK_TIMEOUT,
+						    rows[i].timeout),
+				 0);
+		cm_pair_accept(&p);
+		assert_int_equal(retry_ns_of(&p.passive_qp), rows[i].ns);
+		assert_int_equal(retry_ns_of(&p.active_qp),
+				 RETRY_MS * NS_PER_MS);
+		cm_pair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,10 +153,12 @@ int main(void)
 		cmocka_unit_test(half_a_request_times_out),
 		cmocka_unit_test(rst_at_each_octet_leaves_nothing),
 		CM_PAIR_TEST(ack_timeout_is_the_queue_pairs),
+		cmocka_unit_test(ack_timeout_is_the_time_of_a_silent_peer),
 	};
 
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
+	setenv("USIW_RETRY_MS", "1234", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

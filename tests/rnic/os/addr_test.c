@@ -3,8 +3,6 @@
  * would choose. */
 #include "../cm/fixture.h"
 
-#include <netinet/tcp.h>
-
 #include "os/addr.h"
 #include "os/fd.h"
 
@@ -122,33 +120,6 @@ static void source_is_the_kernels_choice(void **state)
 			 -EADDRNOTAVAIL);
 }
 
-/* 8 tries of 4.096 us * 2^value, and at least one second. */
-static void ack_timeout_bounds_tcp(void **state)
-{
-	static const struct {
-		uint8_t timeout;
-		int ms;
-	} rows[] = { { 1, 1000 },
-		     { 14, 1000 },
-		     { 15, 1073 },
-		     { 21, 68719 },
-		     { 31, 70368744 } };
-	int fd = rnic_sock_open(AF_INET, SOCK_STREAM);
-
-	assert_true(fd >= 0);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		socklen_t len = sizeof(int);
-		int ms = 0;
-
-		rnic_sock_set_ack_timeout(fd, rows[i].timeout);
-		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
-					    &ms, &len),
-				 0);
-		assert_int_equal(ms, rows[i].ms);
-	}
-	rnic_fd_close(fd);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,7 +128,6 @@ int main(void)
 		cmocka_unit_test(any_is_any_in_each_family),
 		cmocka_unit_test(own_addresses_are_known),
 		cmocka_unit_test(source_is_the_kernels_choice),
-		cmocka_unit_test(ack_timeout_bounds_tcp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

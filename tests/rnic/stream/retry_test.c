@@ -17,6 +17,7 @@
 #include "os/clock.h"
 #include "os/tcp.h"
 #include "qp/cq.h"
+#include "qp/qp.h"
 #include "rnicpair.h"
 #include "stream/object.h"
 #include "stream/retry.h"
@@ -32,7 +33,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 /* ---- a simulated TCP ---- */
 
-enum kind { SILENT, NO_ROUTE, CLOSED_WINDOW, SLOW };
+enum kind { SILENT, NO_ROUTE, CLOSED_WINDOW, SLOW, EMPTY };
 
 static _Atomic int kind;
 static _Atomic uint32_t look_cnt;
@@ -44,7 +45,7 @@ static int fake_getsockopt(int fd, int level, int name, void *val,
 {
 	struct tcp_info info = {
 		.tcpi_unacked = kind == SILENT || kind == SLOW,
-		.tcpi_notsent_bytes = 4711,
+		.tcpi_notsent_bytes = kind == EMPTY ? 0 : 4711,
 		.tcpi_snd_mss = 1448,
 		.tcpi_snd_wnd = kind == CLOSED_WINDOW ? 1447 : 65536,
 	};
@@ -197,6 +198,70 @@ static void others_are_waited_for(void **state)
 		assert_row(rows[i].name, !rnicpair_poll(s, s->scq, &cqe));
 		rnic_tcp_replace(real);
 		rnicpair_close(&p[i]);
+	}
+}
+
+/* ---- connected by rdma_cm ---- */
+
+/* A Send is complete when TCP has it, and what the peer reads is no work of
+ * this side: their octets are waited for as well. */
+static void octets_without_work_time_out_too(void **state)
+{
+	for (int is_answer = 0; is_answer < 2; is_answer++) {
+		struct rnicpair p;
+		struct rnicpair_side *s = &p.side[0];
+
+		rnicpair_open(&p, &defaults);
+		rnic_qp_set_timeout(s->qp, 0, LIMIT_MS * NS_PER_MS);
+		assert_int_equal(rnicpair_post_recv(s, 3, NULL, 0), 0);
+		network_breaks(SILENT);
+		if (is_answer) {
+			fake.sendmsg = real->sendmsg;
+			rnicpair_post_read(&p, 1, 0, 64);
+			assert_int_equal(
+				rnicpair_take(&p.side[1], p.side[1].scq).status,
+				USIW_WC_SUCCESS);
+		} else {
+			send_one(s);
+			assert_int_equal(rnicpair_take(s, s->scq).status,
+					 USIW_WC_SUCCESS);
+		}
+		assert_int_equal(rnicpair_take(s, s->rcq).status,
+				 USIW_WC_WR_FLUSH_ERR);
+		assert_int_equal(rnic_qp_error(s->qp), ETIMEDOUT);
+		rnic_tcp_replace(real);
+		rnicpair_close(&p);
+	}
+}
+
+/* They have been acknowledged, or the peer takes none at present. */
+static void without_octets_there_is_no_further_look(void **state)
+{
+	static const struct {
+		enum kind kind;
+		bool goes_on;
+	} ways[] = { { EMPTY, false }, { CLOSED_WINDOW, true } };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct rnicpair p;
+		struct rnicpair_side *s = &p.side[0];
+		struct rnic_stream *stream;
+
+		rnicpair_open(&p, &defaults);
+		rnic_qp_set_timeout(s->qp, 0, FAR_MS * NS_PER_MS);
+		network_breaks(ways[i].kind);
+		send_one(s);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+		rnic_engine_lead(s->ctx->engine);
+		stream = s->qp->stream;
+		assert_true(stream->look.next_ns);
+		for (int j = 0; j < 10; j++)
+			assert_false(rnic_retry_is_over(stream, rnic_now_ns()));
+		assert_true((stream->look.next_ns != 0) == ways[i].goes_on);
+		rnic_engine_unlead(s->ctx->engine);
+		rnic_tcp_replace(real);
+		rnicpair_close(&p);
 	}
 }
 
@@ -502,6 +567,8 @@ int main(void)
 		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
 		cmocka_unit_test(it_takes_four_looks),
 		cmocka_unit_test(others_are_waited_for),
+		cmocka_unit_test(octets_without_work_time_out_too),
+		cmocka_unit_test(without_octets_there_is_no_further_look),
 		cmocka_unit_test(work_fails_some_time_after_its_peer_went),
 		cmocka_unit_test(without_a_time_it_fails_at_once),
 		cmocka_unit_test(a_peer_that_has_gone_leaves_rts),
