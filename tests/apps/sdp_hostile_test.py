@@ -27,6 +27,9 @@ ROUNDS_BESIDE = 300
 # holds a message that finds no receive.
 STEP_S = 2 * SLOW
 TIMEOUT = 20 * SLOW
+THOUSAND = 1000
+# Memory that the library and the allocator keep for the next connections.
+MEMORY_MIB = 16
 
 SERVER = """
 import resource, socket, threading
@@ -161,6 +164,25 @@ def demand_steps(name, client):
     check(worst < STEP_S, f"a step {client.name} it took {worst:.1f} s")
 
 
+# ---- what a process has -------------------------------------------------------
+
+def holdings(server):
+    """Descriptors, threads, and private memory in MiB."""
+    with open(f"/proc/{server.pid}/status", encoding="ascii") as f:
+        status = dict(re.findall(r"^(\w+):\s+(\d+)", f.read(), re.M))
+    return (len(os.listdir(f"/proc/{server.pid}/fd")), int(status["Threads"]),
+            int(status["RssAnon"]) // 1024)
+
+
+def demand_holdings(server, before):
+    """What the hostile peers had is given back."""
+    allowed = before[:2] + (before[2] + MEMORY_MIB,)
+    wait_until(lambda: all(now <= most for now, most in
+                           zip(holdings(server), allowed)), TIMEOUT,
+               f"descriptors, threads and memory as before, {before}")
+    print(f"thousand: before {before}, after {holdings(server)}")
+
+
 # ---- the cases -----------------------------------------------------------------
 
 def case(name, octets, count=PEERS, stay=False, is_early=False):
@@ -177,12 +199,10 @@ def case(name, octets, count=PEERS, stay=False, is_early=False):
             beside.wait_text(re.compile("first"))
             peers = []
             for _ in range(count):
-                peer = attack(sdp, octets, is_early)
                 if stay:
-                    peers.append(peer)
-                    continue
-                check(ended(peer), "the connection did not end")
-                peer.close()
+                    peers.append(attack(sdp, octets, is_early))
+                else:
+                    attack_to_the_end(sdp, octets, is_early)
             after = test.start("after", client + [ROUNDS, 0])
             for honest in (beside, after):
                 demand_steps(name, honest)
@@ -190,6 +210,38 @@ def case(name, octets, count=PEERS, stay=False, is_early=False):
             for peer in peers:
                 peer.close()
     return name, run
+
+
+KINDS = ((invalid, False), (beyond_credit, False), (invalid, True),
+         (beyond_credit, True))
+
+
+def attack_to_the_end(sdp, octets, is_early):
+    peer = attack(sdp, octets, is_early)
+    check(ended(peer), "the connection did not end")
+    peer.close()
+
+
+def thousand():
+    """All that connections share is there for the next one, each time."""
+    with SdpTest("thousand") as test:
+        server = test.start("server", [sys.executable, "-c", SERVER],
+                            env={"USIW_LOG": "error"})
+        port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
+        sdp = wait_until(lambda: sdp_port(server, port), 20,
+                         "the announcement")
+        before = None
+        for i in range(THOUSAND):
+            kind, is_early = KINDS[i % len(KINDS)]
+            attack_to_the_end(sdp, kind(), is_early)
+            if i % 250 == 9 or i == THOUSAND - 1:
+                client = test.start("honest", [sys.executable, "-c", CLIENT,
+                                               port, ROUNDS, 0])
+                demand_steps(f"behind {i + 1}", client)
+            if i == 9:
+                before = holdings(server)
+        demand_holdings(server, before)
+        check(not test.fallbacks(), f"TCP: {test.fallbacks()}")
 
 
 def ended(peer):
@@ -211,4 +263,5 @@ if __name__ == "__main__":
         case("invalid-early", invalid(), is_early=True),
         case("beyond-credit-early", beyond_credit(), is_early=True),
         case("halves", half(), count=HALVES, stay=True),
+        ("thousand", thousand),
     ])
