@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,11 +92,38 @@ ssize_t sdp_message_writev(struct sdp_sock *sock, int fd,
 			       rwf_to_msg(rwf_flags));
 }
 
+/* TCP_INQ: one control message.  A buffer that is too short gets a part. */
+static int inq_put(struct msghdr *answer, int inq)
+{
+	union {
+		struct cmsghdr head;
+		char octets[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_TCP,
+				.cmsg_type = TCP_CM_INQ,
+				.cmsg_len = CMSG_LEN(sizeof(int)) } };
+	size_t space = answer->msg_control ? answer->msg_controllen : 0;
+
+	answer->msg_controllen = 0;
+	if (space < CMSG_LEN(sizeof(int)))
+		answer->msg_flags |= MSG_CTRUNC;
+	if (space < sizeof(struct cmsghdr))
+		return 0;
+	if (space < control.head.cmsg_len)
+		control.head.cmsg_len = space;
+	if (space > sizeof(control))
+		space = sizeof(control);
+	memcpy(CMSG_DATA(&control.head), &inq, sizeof(inq));
+	answer->msg_controllen = space;
+	return util_user_put(answer->msg_control, &control,
+			     control.head.cmsg_len);
+}
+
 ssize_t sdp_message_recv(struct sdp_sock *sock, int fd, struct msghdr *msg,
 			 int flags)
 {
 	ssize_t ret = message_check(msg);
 	struct msghdr answer;
+	int inq;
 
 	if (ret < 0)
 		return ret;
@@ -104,8 +133,12 @@ ssize_t sdp_message_recv(struct sdp_sock *sock, int fd, struct msghdr *msg,
 		return ret;
 	if (answer.msg_name)
 		answer.msg_namelen = 0;
-	answer.msg_controllen = 0;
 	answer.msg_flags = flags & MSG_OOB ? MSG_OOB : 0;
+	inq = sdp_stream_inq(sock, fd);
+	if (inq < 0 || flags & MSG_OOB)
+		answer.msg_controllen = 0;
+	else if (inq_put(&answer, inq) < 0)
+		return -EFAULT;
 	return util_user_put(msg, &answer, sizeof(answer)) < 0 ? -EFAULT : ret;
 }
 

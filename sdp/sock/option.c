@@ -175,6 +175,7 @@ void sdp_options_take(struct sdp_sock *sock)
 	opt->has_cork = int_get(fd, IPPROTO_TCP, TCP_CORK);
 	if (opt->has_cork)
 		int_set(fd, IPPROTO_TCP, TCP_CORK, 0);
+	opt->has_inq = int_get(fd, IPPROTO_TCP, TCP_INQ);
 	linger_take(sock);
 }
 
@@ -247,6 +248,8 @@ void sdp_options_renew(const struct sdp_sock *sock, int fd)
 	int_set(fd, SOL_SOCKET, SO_REUSEADDR, opt->has_reuseaddr);
 	int_set(fd, IPPROTO_TCP, TCP_NODELAY, opt->has_nodelay);
 	int_set(fd, IPPROTO_TCP, TCP_CORK, opt->has_cork);
+	if (opt->has_inq)
+		int_set(fd, IPPROTO_TCP, TCP_INQ, 1);
 }
 
 /* ---- setsockopt ---- */
@@ -329,6 +332,11 @@ static int number_set(struct sdp_sock *sock, int level, int name,
 			opt->has_cork = number != 0;
 			link_set(sock, SDP_LINK_CORK, number != 0);
 		}
+	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
+		if (ret == 0 && number != !!number)
+			ret = -EINVAL;
+		if (ret == 0)
+			opt->has_inq = number;
 	} else {
 		return 1;
 	}
@@ -516,6 +524,8 @@ int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		return int_put(sock->options.has_nodelay, value, len);
 	if (level == IPPROTO_TCP && name == TCP_CORK)
 		return int_put(sock->options.has_cork, value, len);
+	if (level == IPPROTO_TCP && name == TCP_INQ)
+		return int_put(sock->options.has_inq, value, len);
 	if (level == IPPROTO_TCP && name == TCP_INFO && sock->tcp_fd >= 0)
 		return info_get(sock, value, len);
 	return below_get(sock, level, name, value, len);

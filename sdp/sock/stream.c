@@ -7,7 +7,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../../util/cancel.h"
 #include "../../util/unwind.h"
@@ -516,4 +519,21 @@ void sdp_stream_look(int fd)
 		sdp_start(sock, fd, SDP_START_WAIT);
 	sdp_share_use(sock);
 	sdp_sock_put(sock);
+}
+
+int sdp_stream_inq(const struct sdp_sock *sock, int fd)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+	int inq = 0;
+
+	if (!sock->options.has_inq)
+		return -1;
+	if (link)
+		inq = (int)sdp_link_inq(link);
+	else
+		(void)syscall(SYS_ioctl, fd, FIONREAD, &inq);
+	if (link && !sdp_sock_is_rd_shut(sock) &&
+	    sdp_link_state(link) & SDP_LINK_RDHUP)
+		inq++;
+	return inq;
 }

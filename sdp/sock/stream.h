@@ -38,4 +38,8 @@ int sdp_stream_wait_out(struct sdp_sock *sock);
 /* STARTING, STREAM: as shutdown(2). Return: 0; -errno. */
 int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how);
 
+/* TCP_INQ. Return: octets that can be received, and 1 for the peer's end, as
+ * with TCP; -1: the option is off. */
+int sdp_stream_inq(const struct sdp_sock *sock, int fd);
+
 #endif

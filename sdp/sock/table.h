@@ -51,6 +51,7 @@ struct sdp_sock_options {
 	bool has_cork;
 	bool has_oobinline;
 	bool has_reuseaddr;
+	bool has_inq; /* TCP_INQ */
 };
 
 /* See shadow.h. */

@@ -474,6 +474,60 @@ static void low_water(void)
 	show_recv("the end", pair.server, 10, 0);
 }
 
+static void show_inq(const char *what, int fd, size_t len, size_t space)
+{
+	char octets[16], control[128];
+	struct iovec iov = { octets, len };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = space ? control : NULL,
+			      .msg_controllen = space };
+	const struct cmsghdr *head = (void *)control;
+	ssize_t ret;
+	int inq = -1;
+
+	memset(control, 0x55, sizeof(control));
+	ret = recvmsg(fd, &msg, 0);
+	if (ret >= 0 && msg.msg_controllen >= CMSG_LEN(sizeof(int)))
+		memcpy(&inq, CMSG_DATA(head), sizeof(inq));
+	say("%s: %zd, %s, %zu octets of control data", what, ret,
+	    msg.msg_flags & MSG_CTRUNC ? "cut" : "whole", msg.msg_controllen);
+	if (msg.msg_controllen >= sizeof(*head))
+		say("level %d type %d length %zu: %d", head->cmsg_level,
+		    head->cmsg_type, (size_t)head->cmsg_len, inq);
+}
+
+static void show_set(const char *what, int fd, int value)
+{
+	SHOW(what, setsockopt(fd, SOL_TCP, TCP_INQ, &value, sizeof(value)));
+}
+
+static void inq(void)
+{
+	struct pair pair = pair_used();
+	size_t head = sizeof(struct cmsghdr);
+
+	show_set("2", pair.server, 2);
+	show_set("-1", pair.server, -1);
+	show_set("1", pair.server, 1);
+	show_option("TCP_INQ", pair.server, SOL_TCP, TCP_INQ);
+	send_text(pair.client, "abcdefghijkl");
+	wait_octets(pair.server, 12);
+	show_inq("2 of 12", pair.server, 2, 128);
+	show_inq("without a buffer", pair.server, 1, 0);
+	show_inq("no space", pair.server, 1, head - 1);
+	show_inq("a part", pair.server, 1, head);
+	show_inq("a larger part", pair.server, 1, head + 2);
+	show_inq("exactly", pair.server, 1, CMSG_LEN(sizeof(int)));
+	close(pair.client);
+	wait_poll(pair.server, POLLRDHUP);
+	show_inq("more is left", pair.server, 1, 128);
+	show_inq("the last ones", pair.server, 16, 128);
+	show_inq("the end", pair.server, 16, 128);
+	show_set("0", pair.server, 0);
+	show_inq("off", pair.server, 16, 128);
+}
+
 static void so_error(void)
 {
 	struct pair pair = pair_used();
@@ -518,6 +572,7 @@ const struct sock_case options_cases[] = {
 	{ "options.lengths", lengths },
 	{ "options.unknown", unknown },
 	{ "options.info", info },
+	{ "options.inq", inq },
 	{ "options.cork", cork },
 	{ "options.no-delay", no_delay },
 	{ "options.peer-credentials", peer_credentials },

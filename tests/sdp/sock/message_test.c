@@ -50,9 +50,19 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	return answer(true, iov, cnt, flags);
 }
 
+static int inq;
+
+int sdp_stream_inq(const struct sdp_sock *sock, int fd)
+{
+	assert_null(sock);
+	assert_int_equal(fd, 7);
+	return inq;
+}
+
 static int begin(void **state)
 {
 	call_cnt = 0;
+	inq = -1;
 	memset(answers, 0, sizeof(answers));
 	return 0;
 }

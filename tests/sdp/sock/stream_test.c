@@ -92,6 +92,11 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 	return link_take(iov, iovcnt, flags, true);
 }
 
+size_t sdp_link_inq(struct sdp_link *link)
+{
+	return 0;
+}
+
 unsigned int sdp_link_state(const struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
