@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../util/user.h"
+#include "mark.h"
 #include "ready.h"
 #include "verbs/sdp-link.h"
 
@@ -512,9 +513,20 @@ static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
 	return value_put(&all, size, value, len);
 }
 
+/* The program has not set what the library put there. */
+static bool is_mark(const struct sdp_sock *sock, int level, int name)
+{
+	struct sdp_mark mark;
+
+	return level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT &&
+	       sock->tcp_fd >= 0 && sdp_mark_get(sock->tcp_fd, &mark);
+}
+
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		   socklen_t *len)
 {
+	if (is_mark(sock, level, name))
+		return int_put(0, value, len);
 	if (sdp_sock_is_asking(sock) &&
 	    (level != SOL_SOCKET || name != SO_ERROR))
 		return kernel_get(sock->tcp_fd, level, name, value, len);
