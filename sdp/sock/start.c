@@ -367,8 +367,9 @@ static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
  * has sent go by TCP too. */
 static bool may_fall_back(const struct sdp_sock *sock, int err, bool has_reset)
 {
-	bool is_refused = !has_reset || (sock->is_request &&
-					 (err == -ECONNRESET || err == -EPIPE));
+	bool is_refused =
+		!has_reset || err == -EPROTO || /* refused here */
+		(sock->is_request && (err == -ECONNRESET || err == -EPIPE));
 
 	return is_refused && !sock->is_accepting && !sock->is_undone;
 }

@@ -214,9 +214,7 @@ static int make_link(struct start *s, enum sdp_role role,
 	s->step = "device";
 	if (!find_attach())
 		return -EOPNOTSUPP;
-	ret = take_names(s->fd, s->names);
-	if (!ret)
-		ret = sdp_dev_by_addr((struct sockaddr *)&s->names[0], &dev);
+	ret = sdp_dev_by_addr((struct sockaddr *)&s->names[0], &dev);
 	if (ret)
 		return ret;
 	s->step = "queue pair";
@@ -280,8 +278,11 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 	bool is_request = opt && opt->conn.carrier == SDP_CM_PRIV;
 	int ret, one = 1;
 
-	ret = make_link(s, SDP_CONNECTING,
-			is_request ? SDP_CM_SEND : SDP_STREAM, opt);
+	s->step = "address";
+	ret = take_names(s->fd, s->names);
+	if (!ret)
+		ret = make_link(s, SDP_CONNECTING,
+				is_request ? SDP_CM_SEND : SDP_STREAM, opt);
 	if (ret)
 		return ret;
 	s->link->moving.run = move_fd;
@@ -422,7 +423,7 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	if (hello_end > s->deadline)
 		hello_end = s->deadline;
 	s->step = "address";
-	ret = s->from ? take_names(s->fd, s->names) : 0;
+	ret = take_names(s->fd, s->names);
 	if (!ret && s->from)
 		ret = sdp_handover_admits(s->from, s->names);
 	if (ret)

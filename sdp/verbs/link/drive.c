@@ -11,6 +11,7 @@
 
 #include "inbox.h"
 #include "log.h"
+#include "name.h"
 #include "notice.h"
 #include "window.h"
 
@@ -56,25 +57,29 @@ static int carrier_error(const struct sdp_link *link)
 
 static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 {
+	char buf[LINK_NAME_MAX];
+	const char *peer =
+		link_name_str((struct sockaddr *)&link->names[1], buf);
+
 	switch (fault) {
 	case SDP_FAULT_NONE:
 	case SDP_FAULT_LOCAL_ABORT:
 		link->end.is_failed = true;
 		return;
 	case SDP_FAULT_TIMEOUT:
-		util_warn("sdp", "qp 0x%06x: %s", link->qp_num,
+		util_warn("sdp", "qp 0x%06x to %s: %s", link->qp_num, peer,
 			  sdp_fault_str(fault));
 		sdp_drive_error(link,
 				link->moving.is_up ? ETIMEDOUT : ECONNRESET);
 		return;
 	case SDP_FAULT_PEER_ABORT:
 	case SDP_FAULT_LLP_LOST:
-		util_info("sdp", "qp 0x%06x: %s", link->qp_num,
+		util_info("sdp", "qp 0x%06x to %s: %s", link->qp_num, peer,
 			  sdp_fault_str(fault));
 		break;
 	default:
-		util_warn("sdp", "qp 0x%06x: aborted: %s", link->qp_num,
-			  sdp_fault_str(fault));
+		util_warn("sdp", "qp 0x%06x to %s: aborted: %s", link->qp_num,
+			  peer, sdp_fault_str(fault));
 	}
 	sdp_drive_error(link, carrier_error(link));
 }

@@ -4,9 +4,7 @@
  */
 #include "life.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,27 +370,10 @@ static enum sdp_reason reason_of(int err)
 	}
 }
 
-static void addr_str(const struct sockaddr *addr, char *buf, size_t size)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-	char ip[INET6_ADDRSTRLEN] = "?";
-
-	if (addr && addr->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof(ip));
-		snprintf(buf, size, "[%s]:%u", ip, ntohs(in6->sin6_port));
-	} else if (addr && addr->sa_family == AF_INET) {
-		inet_ntop(AF_INET, &in->sin_addr, ip, sizeof(ip));
-		snprintf(buf, size, "%s:%u", ip, ntohs(in->sin_port));
-	} else {
-		snprintf(buf, size, "?");
-	}
-}
-
 int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
 		  const struct sockaddr *peer, const char *what)
 {
-	char name[INET6_ADDRSTRLEN + 10];
+	char name[LINK_NAME_MAX];
 
 	if (!ret_outcome)
 		return err;
@@ -401,9 +382,8 @@ int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
 	ret_outcome->text[0] = '\0';
 	if (!err)
 		return 0;
-	addr_str(peer, name, sizeof(name));
 	snprintf(ret_outcome->text, sizeof(ret_outcome->text), "%s: %s: %s",
-		 name, what, strerror(-err));
+		 link_name_str(peer, name), what, strerror(-err));
 	return err;
 }
 

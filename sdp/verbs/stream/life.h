@@ -3,25 +3,8 @@
 #ifndef SDP_LINK_OBJECT_H
 #define SDP_LINK_OBJECT_H
 
-#include <netinet/in.h>
-
+#include "verbs/link/name.h"
 #include "verbs/link/state.h"
-
-/* A name is an address of IPv4 or IPv6, with a port. */
-static inline socklen_t link_name_len(const struct sockaddr *name)
-{
-	return name->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in);
-}
-
-static inline void link_name_set_port(struct sockaddr_storage *name,
-				      uint16_t port)
-{
-	if (name->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)name)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)name)->sin_port = htons(port);
-}
 
 /* @cm: identity for a carrier by rdma_cm, or NULL. The new link has a QP in
  *   INIT and a started core. On the Connecting Peer the octets of the Hello are

@@ -32,6 +32,7 @@
 #include "sock/ready.h"
 #include "sock/shadow.h"
 #include "sock/start.h"
+#include "sock/tcp-state.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
@@ -666,6 +667,33 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 	}
 }
 
+/* A peer whose answer is refused may also have reset the connection by then. A
+ * reset alone comes from the peer's program. */
+static void a_refused_answer_counts_more_than_a_reset(void **state)
+{
+	for (int is_alone = 0; is_alone < 2; is_alone++) {
+		int other[2];
+
+		begin(state);
+		test_tcp_pair(other);
+		other_tcp = other[0];
+		link_rets[0] = is_alone ? -ECONNRESET : -EPROTO;
+		start_now();
+		wait_until(make_cnt == 1);
+		setsockopt(peer, SOL_SOCKET, SO_LINGER,
+			   &(struct linger){ 1, 0 }, sizeof(struct linger));
+		close(peer);
+		wait_until(sdp_tcp_state(sock->tcp_fd) == TCP_CLOSE);
+		gate_open();
+		assert_int_equal(sdp_sock_state(sock),
+				 is_alone ? SDP_SOCK_STREAM : SDP_SOCK_TCP);
+		if (is_alone)
+			close(other[0]);
+		peer = other[1];
+		end(state);
+	}
+}
+
 /* The fallback may take long. The program's calls do not wait for it, and the
  * program may have closed the socket by its end. */
 static void returning_to_tcp_delays_no_call(void **state)
@@ -856,6 +884,7 @@ int main(void)
 		CASE(waits_until_its_deadline),
 		cmocka_unit_test(
 			a_start_that_fails_goes_on_by_tcp_where_it_can),
+		cmocka_unit_test(a_refused_answer_counts_more_than_a_reset),
 		cmocka_unit_test(returning_to_tcp_delays_no_call),
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),

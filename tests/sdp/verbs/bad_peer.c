@@ -276,7 +276,8 @@ static int log_begin(int *ret_stderr)
 	return fd;
 }
 
-/* Demands a line like "qp 0x001234: aborted: V3: MSeq is not the next one". */
+/* Demands a line like "qp 0x001234 to 127.0.0.1:5: aborted: V3: MSeq is not the
+ * next one". */
 static void log_end(int fd, int old_stderr)
 {
 	char text[4096];
