@@ -210,7 +210,8 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	util_lock_init(&dev->poll_lock, UTIL_RANK_SDP_POLL);
 	util_lock_init(&dev->wait_lock, UTIL_RANK_SDP_POOL);
 	sdp_pool_init(&dev->pool, dev->pd,
-		      dev->is_usiw ? SDP_DEV_BUF_SIZE_USIW : SDP_DEV_BUF_SIZE);
+		      dev->is_usiw ? SDP_DEV_BUF_SIZE_USIW : SDP_DEV_BUF_SIZE,
+		      dev->is_usiw);
 	dev->srq_target = srq_want(dev, 0);
 	dev->inline_max = INLINE_WANTED;
 	atomic_init(&dev->deadline, UINT64_MAX);

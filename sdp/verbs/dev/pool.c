@@ -2,8 +2,8 @@
 /*
  * Slabs of Private Buffers.
  *
- * A slab is one mapping and one memory region. On a device that does not pin
- * memory, pages that were never used take no memory. A few empty slabs are
+ * A slab is one mapping and one memory region. Where memory is registered on
+ * demand, pages that were never used take no memory. A few empty slabs are
  * kept. Without them a stream that fills and empties its windows in turn would
  * map, register and fault in its memory each time.
  */
@@ -28,12 +28,15 @@ struct sdp_slab {
 	struct sdp_pbuf bufs[SLAB_BUFS];
 };
 
-void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size)
+void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size,
+		   bool is_on_demand)
 {
 	memset(pool, 0, sizeof(*pool));
 	util_lock_init(&pool->lock, UTIL_RANK_SDP_POOL);
 	pool->pd = pd;
 	pool->buf_size = buf_size;
+	pool->access = IBV_ACCESS_LOCAL_WRITE |
+		       (is_on_demand ? IBV_ACCESS_ON_DEMAND : 0);
 }
 
 static void slab_link(struct sdp_pool *pool, struct sdp_slab *slab)
@@ -87,8 +90,7 @@ static struct sdp_slab *slab_new(struct sdp_pool *pool)
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (slab->mem == MAP_FAILED)
 		goto free_slab;
-	slab->mr = ibv_reg_mr(pool->pd, slab->mem, slab->len,
-			      IBV_ACCESS_LOCAL_WRITE);
+	slab->mr = ibv_reg_mr(pool->pd, slab->mem, slab->len, pool->access);
 	if (!slab->mr)
 		goto unmap;
 	for (uint32_t i = SLAB_BUFS; i-- > 0;)
@@ -158,14 +160,4 @@ void sdp_pool_put(struct sdp_pool *pool, struct sdp_pbuf *buf)
 	util_unlock(&pool->lock);
 	if (slab)
 		slab_free(slab);
-}
-
-void sdp_pool_fini(struct sdp_pool *pool)
-{
-	while (pool->slabs) {
-		struct sdp_slab *slab = pool->slabs;
-
-		slab_unlink(pool, slab);
-		slab_free(slab);
-	}
 }

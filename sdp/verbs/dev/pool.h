@@ -7,6 +7,7 @@
 #define SDP_POOL_H
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lock.h"
@@ -36,16 +37,16 @@ struct sdp_pool {
 	struct util_lock lock; /* UTIL_RANK_SDP_POOL */
 	struct ibv_pd *pd;
 	uint32_t buf_size;
+	int access;		/* of ibv_reg_mr() */
 	struct sdp_slab *slabs; /* slabs with free buffers first */
 	uint64_t bytes,
 		used;	    /* octets registered; octets in allocated buffers */
 	uint32_t empty_cnt; /* slabs without allocated buffers */
 };
 
-void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size);
-
-/* All buffers have been returned, or are no longer needed. */
-void sdp_pool_fini(struct sdp_pool *pool);
+/* @is_on_demand: register memory that need not exist before it is used. */
+void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size,
+		   bool is_on_demand);
 
 /* Return: NULL: out of memory, or registration failed; see errno. */
 struct sdp_pbuf *sdp_pool_get(struct sdp_pool *pool);

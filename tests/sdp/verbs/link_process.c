@@ -391,8 +391,7 @@ static void case_stopped(void)
 
 /* ---- memory that cannot be registered ---- */
 
-/* Which regions are refused. Those of the program have more rights than local
- * write. */
+/* Which regions are refused. The library's are registered on demand. */
 static _Atomic enum { REFUSE_NONE, REFUSE_PROGRAMS, REFUSE_ALL } refused;
 
 static bool is_refused(int access)
@@ -400,7 +399,7 @@ static bool is_refused(int access)
 	errno = ENOMEM;
 	return atomic_load(&refused) == REFUSE_ALL ||
 	       (atomic_load(&refused) == REFUSE_PROGRAMS &&
-		access != IBV_ACCESS_LOCAL_WRITE);
+		!(access & IBV_ACCESS_ON_DEMAND));
 }
 
 #undef ibv_reg_mr
@@ -637,6 +636,44 @@ static struct amounts look_closed(unsigned int fds)
 	return a;
 }
 
+/* ---- memory of connections that have little to say ---- */
+
+#define IDLE_CNT 200
+#define IDLE_KIB 100 /* both ends */
+
+static unsigned long anon_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	unsigned long kib = 0;
+	char line[128];
+
+	must(f);
+	while (!kib && fgets(line, sizeof(line), f))
+		(void)sscanf(line, "RssAnon: %lu kB", &kib);
+	fclose(f);
+	must(kib);
+	return kib;
+}
+
+/* A buffer that no octet came into takes no memory. */
+static void case_memory(void)
+{
+	static struct sdp_link *links[IDLE_CNT + 1][2];
+	unsigned long before = 0, after;
+
+	for (int i = 0; i <= IDLE_CNT; i++) {
+		make(links[i]);
+		exchange(links[i]);
+		if (i == 0)
+			before = anon_kib();
+	}
+	after = anon_kib();
+	printf("%lu KiB for each connection\n", (after - before) / IDLE_CNT);
+	must(after - before < (unsigned long)IDLE_CNT * IDLE_KIB);
+	for (int i = 0; i <= IDLE_CNT; i++)
+		unmake(links[i]);
+}
+
 /* T110: nothing of a connection is left. */
 static void case_cycles(void)
 {
@@ -727,6 +764,7 @@ static const struct {
 	{ "unregistered", case_unregistered },
 	{ "descriptors", case_descriptors },
 	{ "numbers", case_numbers },
+	{ "memory", case_memory },
 	{ "cycles", case_cycles },
 };
 
