@@ -20,6 +20,7 @@
 #include "local/memory.h"
 #include "local/ring.h"
 #include "os/fd.h"
+#include "os/guard.h"
 
 /* Two ends of one path: 0 is the active side. */
 struct ends {
@@ -165,6 +166,25 @@ static void begins_and_leaves_where_the_reader_leaves(void **state)
 	assert_true(e->end[0]->has_left_tx);
 	assert_int_equal(rnic_local_rx_begin(e->end[1], &tcp_octets), 1);
 	assert_int_equal(rnic_local_recv(e->end[1], NULL, 0), -EPIPE);
+}
+
+/* The caller goes on with TCP, and with its CRC. */
+static void does_not_begin_what_cannot_be_written(void **state)
+{
+	struct ends *e = *state;
+	struct rnic_ring *tx = &e->end[0]->tx;
+	uint64_t tcp_octets;
+
+	assert_int_equal(rnic_guard_install(), 0);
+	rnic_guard_thread();
+	assert_int_equal(mprotect(tx->data, RNIC_RING_SIZE, PROT_READ), 0);
+	assert_true(rnic_local_tx_begin(e->end[0], 20) < 0);
+	assert_false(rnic_local_sends(e->end[0]));
+	assert_int_equal(rnic_local_rx_begin(e->end[1], &tcp_octets), 0);
+	assert_int_equal(
+		mprotect(tx->data, RNIC_RING_SIZE, PROT_READ | PROT_WRITE), 0);
+	assert_int_equal(rnic_local_tx_begin(e->end[0], 20), 0);
+	assert_true(rnic_local_sends(e->end[0]));
 }
 
 /* Less than its start, or more than the ring: the other end is hostile. */
@@ -492,6 +512,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FRESH_TEST(says_where_the_ring_begins),
 		FRESH_TEST(begins_and_leaves_where_the_reader_leaves),
+		FRESH_TEST(does_not_begin_what_cannot_be_written),
 		FRESH_TEST(refuses_a_wrong_start),
 		ENDS_TEST(wakes_only_a_sleeper),
 		ENDS_TEST(a_short_message_wakes_later),
