@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "sock/real.h"
-#include "sock/share.h"
+#include "sock/base/real.h"
+#include "sock/share/share.h"
 #include "stubs.h"
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sock/exit.h"
-#include "sock/proxy.h"
-#include "sock/real.h"
-#include "sock/share.h"
-#include "sock/table.h"
+#include "sock/process/exit.h"
+#include "sock/process/proxy.h"
+#include "sock/base/real.h"
+#include "sock/share/share.h"
+#include "sock/base/table.h"
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 

@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "../util/user.h"
-#include "sock/exit.h"
-#include "sock/real.h"
-#include "sock/table.h"
-#include "sock/wait.h"
+#include "sock/process/exit.h"
+#include "sock/base/real.h"
+#include "sock/base/table.h"
+#include "sock/io/wait.h"
 #include "stubs.h"
 
 #define FD(n) ((int)a[n])

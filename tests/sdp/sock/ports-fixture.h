@@ -4,7 +4,7 @@
 #ifndef PORTS_FIXTURE_H
 #define PORTS_FIXTURE_H
 
-#include "sock/addr.h"
+#include "sock/base/addr.h"
 #include "loopback.h"
 
 enum port { TCP_PORT, SDP_PORT, CLOSED_PORT, PORT_CNT };

@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-#include "sock/table.h"
+#include "sock/base/table.h"
 
 /* For a group of tests. */
 static inline int table_start(void **state)

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See stream.h. */
+#include "stream.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "unwind.h"
+#include "sock/base/count.h"
+#include "sock/base/option.h"
+#include "sock/show/ready.h"
+#include "sock/base/real.h"
+#include "sock/share/share.h"
+#include "sock/base/signals.h"
+#include "sock/show/sleeper.h"
+#include "sock/start/start.h"
+#include "verbs/sdp-link.h"
+
+/* Number of pieces of a vector that are sent at once. */
+#define SLICE ((size_t)64)
+/* The amount that a link accepts without the peer reading. */
+#define BUFFERED_MAX (256u * 1024)
+
+static bool is_patient(const struct sdp_sock *sock, int flags)
+{
+	return !(flags & MSG_DONTWAIT) &&
+	       !atomic_load_explicit(&sock->is_nonblock, memory_order_relaxed);
+}
+
+/* ---- first step of a call ---- */
+
+/* A thread that sleeps before SDP starts. */
+struct pending_sleep {
+	struct sdp_sock *sock;
+	struct sdp_sleeper sleeper;
+	struct sdp_poller poller;
+	struct pollfd pfd[2]; /* the connection, the thread's descriptor */
+};
+
+static void pending_sleep_end(void *arg)
+{
+	struct pending_sleep *sleep = arg;
+
+	sdp_sleeper_end(&sleep->sleeper, sleep->pfd[1].revents);
+	if (sleep->poller.sleeper)
+		sdp_sock_sleep_end(sleep->sock, &sleep->poller);
+}
+
+/*
+ * Sleeps in the kernel until the peer's Hello arrives or the TCP connection is
+ * established. Until then the socket may still be passed to another process.
+ * Another thread that starts SDP wakes this one, because the kernel does not
+ * see what the RNIC receives. A cancellation point.
+ * Return: 0; -EAGAIN: SO_RCVTIMEO or SO_SNDTIMEO; -EINTR.
+ */
+static int pending_wait(struct sdp_sock *sock, int fd,
+			enum sdp_sock_state state, bool is_send)
+{
+	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
+	struct pending_sleep sleep = { .sock = sock };
+	struct util_unwind unwind;
+	int ms = sdp_option_time_ms(fd, is_send ? SO_SNDTIMEO : SO_RCVTIMEO);
+	int ret = 1;
+
+	sdp_sleeper_init(&sleep.sleeper);
+	sleep.pfd[0] = (struct pollfd){ .fd = fd, .events = events };
+	sleep.pfd[1] =
+		(struct pollfd){ .fd = sleep.sleeper.fd, .events = POLLIN };
+	util_unwind_push(&unwind, pending_sleep_end, &sleep);
+	sdp_sock_sleep_begin(sock, &sleep.poller, events, &sleep.sleeper);
+	sdp_sleeper_begin(&sleep.sleeper);
+	if (sdp_sock_state(sock) == state) {
+		sdp_point_leave();
+		do {
+			ret = sdp_real()->poll(sleep.pfd, 2, ms);
+		} while (ret < 0 && errno == EINTR && ms < 0 &&
+			 sdp_signals_restart());
+		ret = ret < 0 ? -errno : ret;
+		sdp_point_enter();
+	}
+	util_unwind_pop(&unwind);
+	pending_sleep_end(&sleep);
+	return ret == 0 ? -EAGAIN : ret < 0 ? ret : 0;
+}
+
+int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
+	int ret = 0;
+
+	if (sock->is_relay) {
+		sdp_share_use(sock);
+		return 0;
+	}
+	while (sdp_state_is_pending(state)) {
+		state = sdp_start(sock, fd, why);
+		if (!sdp_state_is_pending(state))
+			break;
+		if (!sdp_sock_has_fd(sock, fd))
+			return -EBADF;
+		/* What arrives next on the TCP connection is not for libc. */
+		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
+			return -EAGAIN;
+		ret = pending_wait(sock, fd, state, is_send);
+		if (ret < 0)
+			return ret;
+	}
+	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM;
+}
+
+static int error_take(struct sdp_sock *sock)
+{
+	return atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+}
+
+/* Whether to repeat a call of a link that returned -EINTR. */
+static bool is_restarted(void)
+{
+	return !sdp_point_is_cancelled() && sdp_signals_restart();
+}
+
+/* ---- send ---- */
+
+static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
+			     size_t cnt, int flags, uint64_t deadline)
+{
+	ssize_t ret = sdp_start_send(sock, iov, cnt);
+
+	if (ret != -EAGAIN)
+		return ret;
+	if (!is_patient(sock, flags))
+		return -EAGAIN;
+	return sdp_start_wait(sock, deadline);
+}
+
+static ssize_t tcp_send(int fd, const struct iovec *iov, size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret = sdp_real()->sendmsg(fd, &msg, flags | MSG_NOSIGNAL);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static size_t iov_size(const struct iovec *iov, size_t cnt)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		size += iov[i].iov_len;
+	return size;
+}
+
+/* *ret_is_short: the rest must be tried again. */
+static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline,
+			 bool *ret_is_short)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+	unsigned int how = 0;
+	ssize_t ret;
+
+	*ret_is_short = false;
+	if (flags & MSG_OOB)
+		how |= SDP_SEND_OOB;
+	if (flags & MSG_MORE)
+		how |= SDP_SEND_MORE;
+	if (!link)
+		return -EPIPE;
+	if (!is_patient(sock, flags))
+		return sdp_link_send(link, iov, (int)cnt, how);
+	/* A program that sends less than a socket's buffer may rely on not
+	 * having to wait until the peer reads. */
+	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
+		ret = sdp_link_send(link, iov, (int)cnt, how);
+		*ret_is_short = ret > 0;
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return sdp_link_send_wait(link, iov, (int)cnt, how, deadline);
+}
+
+/* Handles the current state: the socket starts, its octets go by SDP, or the
+ * start has fallen back to TCP. */
+static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline,
+			 bool *ret_is_short)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+	ssize_t ret;
+
+	/* The start counts the octets that it stores. */
+	if (state == SDP_SOCK_STARTING)
+		return starting_send(sock, iov, cnt, flags, deadline);
+	if (state == SDP_SOCK_TCP) {
+		*ret_is_short = false;
+		return tcp_send(fd, iov, cnt, flags);
+	}
+	ret = link_send(sock, iov, cnt, flags, deadline, ret_is_short);
+	if (ret >= 0)
+		sdp_count_send(sock, (size_t)ret);
+	return ret;
+}
+
+/* Skips the first @len octets of @iov. Changes *iov and *cnt; *first receives a
+ * piece that was cut. */
+static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
+			struct iovec *copy)
+{
+	if (*iov != copy)
+		memcpy(copy, *iov, *cnt * sizeof(*copy));
+	while (*cnt > 0 && len >= copy->iov_len) {
+		len -= copy->iov_len;
+		(*cnt)--;
+		memmove(copy, copy + 1, *cnt * sizeof(*copy));
+	}
+	if (*cnt > 0) {
+		copy->iov_base = (char *)copy->iov_base + len;
+		copy->iov_len -= len;
+	}
+	*iov = copy;
+}
+
+/* Sends all of it, or until an error: a blocking send is complete, as with TCP.
+ * @cnt is at most SLICE. */
+static ssize_t send_slice(struct sdp_sock *sock, int fd,
+			  const struct iovec *iov, size_t cnt, int flags,
+			  uint64_t deadline)
+{
+	size_t left = iov_size(iov, cnt), sent = 0;
+	struct iovec copy[64];
+	bool is_short = true;
+	ssize_t ret;
+
+	while (left > 0) {
+		ret = send_once(sock, fd, iov, cnt, flags, deadline, &is_short);
+		if (ret == -EINTR && sent == 0 && deadline == SDP_NEVER &&
+		    is_restarted())
+			continue;
+		if (ret < 0)
+			return sent > 0 ? (ssize_t)sent : ret;
+		sent += (size_t)ret;
+		left -= (size_t)ret;
+		if (left == 0 ||
+		    (ret > 0 && (!is_short || !is_patient(sock, flags))))
+			break;
+		if (ret > 0)
+			iov_advance(&iov, &cnt, (size_t)ret, copy);
+	}
+	return (ssize_t)sent;
+}
+
+static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	uint64_t deadline = sdp_option_deadline(sock, SO_SNDTIMEO);
+	size_t sent = 0, n;
+	ssize_t ret;
+
+	for (; cnt > 0; iov += n, cnt -= n) {
+		n = cnt < SLICE ? cnt : SLICE;
+		/* Only the very last octet is urgent. */
+		ret = send_slice(sock, fd, iov, n,
+				 n < cnt ? (flags & ~MSG_OOB) | MSG_MORE
+					 : flags,
+				 deadline);
+		if (ret < 0)
+			return sent > 0 ? (ssize_t)sent : ret;
+		sent += (size_t)ret;
+		if ((size_t)ret < iov_size(iov, n))
+			break;
+	}
+	return (ssize_t)sent;
+}
+
+ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	int err;
+	ssize_t ret;
+
+	if (sdp_sock_is_wr_shut(sock))
+		ret = -EPIPE;
+	/* In this order: the link exists when the state says so. */
+	else if (sdp_sock_state(sock) == SDP_SOCK_STREAM &&
+		 !sdp_sock_link(sock))
+		ret = -EPIPE;
+	else
+		ret = send_all(sock, fd, iov, cnt, flags);
+	if (ret == -EPIPE) {
+		err = error_take(sock);
+		if (err)
+			ret = -err;
+	}
+	if (ret == -EPIPE && !(flags & MSG_NOSIGNAL))
+		sdp_signals_pipe();
+	sdp_sock_settle(sock, fd);
+	return ret;
+}
+
+/* ---- receive ---- */
+
+static unsigned int recv_flags(int flags)
+{
+	unsigned int how = 0;
+
+	if (flags & MSG_PEEK)
+		how |= SDP_RECV_PEEK;
+	if (flags & MSG_OOB)
+		how |= SDP_RECV_OOB;
+	if (flags & MSG_WAITALL)
+		how |= SDP_RECV_WAITALL;
+	if (flags & MSG_TRUNC)
+		how |= SDP_RECV_TRUNC;
+	return how;
+}
+
+static ssize_t dead_recv(struct sdp_sock *sock)
+{
+	int err = error_take(sock);
+
+	return err ? -err : 0;
+}
+
+/* recv() with length 0 waits, as with TCP, which has received none of no octets
+ * when SO_RCVTIMEO is over. */
+static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
+			  int flags, uint64_t deadline)
+{
+	unsigned int what = SDP_LINK_IN | SDP_LINK_RDHUP | SDP_LINK_HUP |
+			    SDP_LINK_ERR;
+	int ret;
+
+	if ((sdp_link_state(link) & what) || sdp_sock_is_rd_shut(sock))
+		return 0;
+	if (!is_patient(sock, flags))
+		return -EAGAIN;
+	ret = sdp_link_wait(link, what, deadline);
+	return ret < 0 && ret != -ETIMEDOUT ? ret : 0;
+}
+
+/* The start has fallen back to TCP, or the shadow carries the data. */
+static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret = sdp_real()->recvmsg(fd, &msg, flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/*
+ * The socket became a relay after the link gave the first @done octets. The
+ * rest of a call with MSG_WAITALL comes through the pair. The relay counts it.
+ * Return: total number of octets.
+ */
+static ssize_t relay_recv(struct sdp_sock *sock, int fd,
+			  const struct iovec *iov, size_t cnt, int flags,
+			  size_t done)
+{
+	size_t skip = done;
+	struct iovec piece;
+	ssize_t ret;
+
+	sdp_count_recv(sock, done);
+	/* Another thread may have closed the number meanwhile. */
+	for (; cnt > 0 && sdp_sock_has_fd(sock, fd); iov++, cnt--) {
+		if (skip >= iov->iov_len) {
+			skip -= iov->iov_len;
+			continue;
+		}
+		piece.iov_base = (char *)iov->iov_base + skip;
+		piece.iov_len = iov->iov_len - skip;
+		skip = 0;
+		ret = tcp_recv(fd, &piece, 1, flags);
+		done += ret > 0 ? (size_t)ret : 0;
+		if (ret < (ssize_t)piece.iov_len)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t link_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
+			 const struct iovec *iov, size_t cnt, int flags,
+			 uint64_t deadline)
+{
+	unsigned int how = recv_flags(flags);
+	bool is_stale = false;
+	ssize_t ret;
+
+	if (is_patient(sock, flags) && !(flags & MSG_OOB))
+		ret = sdp_link_recv_until_relay(link, iov, (int)cnt, how,
+						(size_t)sock->options.rcvlowat,
+						deadline, &is_stale);
+	else
+		ret = sdp_link_recv(link, iov, (int)cnt,
+				    how & ~SDP_RECV_WAITALL);
+	if (ret == -ESTALE)
+		return sdp_sock_has_fd(sock, fd) ? tcp_recv(fd, iov, cnt, flags)
+						 : -EBADF;
+	if (is_stale && (flags & MSG_WAITALL) && !(flags & MSG_PEEK))
+		return relay_recv(sock, fd, iov, cnt, flags, (size_t)ret);
+	if (ret > 0 && !(flags & MSG_PEEK))
+		sdp_count_recv(sock, (size_t)ret);
+	return ret;
+}
+
+static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			 size_t cnt, int flags, uint64_t deadline)
+{
+	struct sdp_link *link;
+	ssize_t ret;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		if (!is_patient(sock, flags))
+			return sdp_sock_is_rd_shut(sock) ? 0 : -EAGAIN;
+		ret = sdp_start_wait(sock, deadline);
+		if (ret < 0)
+			return ret;
+	}
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->is_relay)
+		return tcp_recv(fd, iov, cnt, flags);
+	link = sdp_sock_link(sock);
+	if (!link)
+		return dead_recv(sock);
+	if (iov_size(iov, cnt) == 0)
+		return empty_recv(sock, link, flags, deadline);
+	return link_recv(sock, link, fd, iov, cnt, flags, deadline);
+}
+
+ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	uint64_t deadline = sdp_option_deadline(sock, SO_RCVTIMEO);
+	ssize_t ret;
+
+	if (flags & MSG_ERRQUEUE)
+		return -EAGAIN;
+	do {
+		ret = recv_once(sock, fd, iov, cnt, flags, deadline);
+	} while (ret == -EINTR && deadline == SDP_NEVER && is_restarted());
+	sdp_sock_settle(sock, fd);
+	return ret;
+}
+
+/* ---- shutdown ---- */
+
+int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
+{
+	struct sdp_link *link;
+
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		return -EINVAL;
+	if (sdp_sock_is_over(sock))
+		return -ENOTCONN;
+	util_lock(&sock->lock);
+	link = sdp_sock_link(sock);
+	/* If both directions end, the reading side goes last. It wakes a poll()
+	 * for data, which then sees that both have ended. */
+	if (how != SHUT_RD) {
+		if (!sdp_sock_is_wr_shut(sock) && link)
+			(void)sdp_link_shutdown(link);
+		/* release: pairs with sdp_sock_is_wr_shut() */
+		atomic_store_explicit(&sock->is_wr_shut, true,
+				      memory_order_release);
+	}
+	if (how != SHUT_WR) {
+		/* release: with the other; pairs with sdp_sock_is_rd_shut() */
+		atomic_store_explicit(&sock->is_rd_shut, true,
+				      memory_order_release);
+		if (link)
+			sdp_link_shutdown_read(link);
+	}
+	util_unlock(&sock->lock);
+	sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
+	return 0;
+}
+
+bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
+{
+	enum sdp_sock_state state = sdp_sock_state(sock);
+
+	/* SDP must report the end. A FIN of TCP would break the start off. */
+	if (sdp_state_is_pending(state))
+		state = sdp_start(sock, fd, SDP_START_WRITE);
+	sdp_share_use(sock);
+	return !sock->is_relay &&
+	       (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM);
+}
+
+int sdp_stream_wait_out(struct sdp_sock *sock)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+	int ret = 0;
+
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+		ret = sdp_start_wait(sock, SDP_NEVER);
+	else if (link)
+		ret = sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
+	return ret < 0 ? ret : 0;
+}
+
+void sdp_stream_look(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	if (sdp_state_is_pending(sdp_sock_state(sock)))
+		sdp_start(sock, fd, SDP_START_WAIT);
+	sdp_share_use(sock);
+	sdp_sock_put(sock);
+}
+
+int sdp_stream_inq(const struct sdp_sock *sock, int fd)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+	int inq = 0;
+
+	if (!sock->options.has_inq)
+		return -1;
+	if (link)
+		inq = (int)sdp_link_inq(link);
+	else
+		(void)syscall(SYS_ioctl, fd, FIONREAD, &inq);
+	if (link && !sdp_sock_is_rd_shut(sock) &&
+	    sdp_link_state(link) & SDP_LINK_RDHUP)
+		inq++;
+	return inq;
+}

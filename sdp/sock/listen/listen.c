@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See listen.h. */
+#include "listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "log.h"
+#include "acceptor.h"
+#include "sock/show/epoll.h"
+#include "sock/base/limit.h"
+#include "sock/base/mark.h"
+#include "sock/base/option.h"
+#include "pm/registry.h"
+#include "sock/base/policy.h"
+#include "sock/base/real.h"
+#include "sock/base/signals.h"
+#include "stat/sdp-stat.h"
+
+static void v6only_copy(int from_fd, int to_fd)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	if (syscall(SYS_getsockopt, from_fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
+		    &len) == 0)
+		syscall(SYS_setsockopt, to_fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			&value, len);
+}
+
+/*
+ * Makes a listener on an SDP port, with the address @addr of @fd.
+ * Return: descriptor, *ret_port; -errno.
+ */
+static int twin_make(int fd, const union sdp_addr *addr, int backlog,
+		     uint16_t *ret_port)
+{
+	union sdp_addr name = *addr;
+	int twin, ret;
+
+	twin = (int)syscall(SYS_socket, addr->sa.sa_family,
+			    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (twin < 0)
+		return -errno;
+	sdp_addr_set_port(&name, 0);
+	sdp_mark_put(twin, &(struct sdp_mark){ .port = sdp_addr_port(addr),
+					       .is_accepting = true });
+	if (addr->sa.sa_family == AF_INET6)
+		v6only_copy(fd, twin);
+	sdp_options_copy(fd, twin);
+	if (syscall(SYS_bind, twin, &name, sizeof(name)) < 0 ||
+	    syscall(SYS_listen, twin, backlog) < 0)
+		goto err;
+	ret = sdp_addr_get(twin, false, &name);
+	if (ret == 0)
+		ret = sdp_private_add(twin);
+	if (ret < 0) {
+		errno = -ret;
+		goto err;
+	}
+	*ret_port = sdp_addr_port(&name);
+	return ret;
+err:
+	ret = -errno;
+	util_sys_close(twin);
+	return ret;
+}
+
+static bool is_dual(int fd, const union sdp_addr *addr)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return addr->sa.sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_UNSPECIFIED(&addr->in6.sin6_addr) &&
+	       syscall(SYS_getsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
+		       &len) == 0 &&
+	       !value;
+}
+
+/* The same by rdma_cm.  Return: descriptor, *ret_port; -errno. */
+static int acceptor_make(struct sdp_sock *sock, int fd,
+			 const union sdp_addr *addr, int backlog,
+			 uint16_t *ret_port)
+{
+	union sdp_addr name = *addr;
+	bool old = sdp_inside_enter();
+	int twin, ret;
+
+	sdp_addr_set_port(&name, 0);
+	sdp_addr_unmap(&name);
+	ret = sdp_acceptor_new(&sock->acceptor, &name, is_dual(fd, &name),
+			       backlog, ret_port, &twin);
+	sdp_inside_leave(old);
+	return ret < 0 ? ret : twin;
+}
+
+static void twin_end(struct sdp_sock *sock, int twin)
+{
+	if (sock->acceptor)
+		sdp_acceptor_free(sock->acceptor);
+	else
+		sdp_private_close(twin);
+	sock->acceptor = NULL;
+}
+
+/* A thread that sleeps in accept() continues when another thread closes the
+ * number, so it gets a descriptor of its own. */
+static int own_listener(struct sdp_sock *sock, int fd)
+{
+	int ret = sdp_private_take(
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+
+	if (ret < 0) {
+		sdp_listen_end(sock);
+		return ret;
+	}
+	sock->listen_fd = ret;
+	return 0;
+}
+
+/* A program that names AF_INET_SDP gets SDP, whatever the rules say. */
+static enum sdp_policy policy_of(const struct sdp_sock *sock,
+				 const union sdp_addr *name)
+{
+	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
+					       : sdp_policy_server(&name->sa);
+}
+
+/* The twin and the announcement must exist before the TCP port listens. */
+static int twin_start(struct sdp_sock *sock, int fd, int backlog)
+{
+	union sdp_addr name;
+	uint16_t sdp_port = 0;
+	int twin, note, ret = sdp_addr_get(fd, false, &name);
+	enum sdp_policy policy;
+	enum sdp_way way;
+
+	if (ret < 0)
+		return ret;
+	policy = policy_of(sock, &name);
+	if (policy == SDP_POLICY_TCP)
+		return -EPERM;
+	sock->is_sdp_only = policy == SDP_POLICY_SDP;
+	way = sdp_policy_way();
+	if (way == SDP_WAY_NONE)
+		return -ENODEV;
+	if (!sdp_limit_is_enough(fd))
+		return -EMFILE;
+	twin = way == SDP_WAY_CM
+		       ? acceptor_make(sock, fd, &name, backlog, &sdp_port)
+		       : twin_make(fd, &name, backlog, &sdp_port);
+	if (twin < 0)
+		return twin;
+	note = sdp_registry_announce(fd, sdp_port, way == SDP_WAY_CM);
+	ret = note < 0 ? note : sdp_private_take(note);
+	if (ret < 0) {
+		twin_end(sock, twin);
+		return ret;
+	}
+	sock->twin_fd = twin;
+	sock->note_fd = ret;
+	sock->port = sdp_addr_port(&name);
+	return own_listener(sock, fd);
+}
+
+static int kernel_listen(int fd, int backlog)
+{
+	return sdp_real()->listen(fd, backlog) < 0 ? -errno : 0;
+}
+
+static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
+{
+	bool was_bound = sdp_addr_is_bound(fd);
+	int ret = 0, twin_ret;
+
+	/* listen() binds a socket that was not bound. */
+	if (!was_bound)
+		ret = kernel_listen(fd, backlog);
+	if (ret < 0)
+		return ret;
+	twin_ret = twin_start(sock, fd, backlog);
+	if (was_bound && (twin_ret == 0 || !sock->is_sdp_only))
+		ret = kernel_listen(fd, backlog);
+	if (ret < 0) {
+		sdp_listen_end(sock);
+		return ret;
+	}
+	if (twin_ret < 0 && sock->is_sdp_only) {
+		util_warn("sdp", "no SDP port for descriptor %d: %s", fd,
+			  strerror(-twin_ret));
+		return twin_ret;
+	}
+	if (twin_ret < 0) {
+		if (twin_ret != -EPERM)
+			util_info("sdp", "no SDP port for descriptor %d: %s",
+				  fd, strerror(-twin_ret));
+		return 0;
+	}
+	sdp_stat_count(SDP_STAT_listens);
+	sdp_watch_twin(sock, EPOLL_CTL_ADD, sock->twin_fd);
+	sdp_sock_become(sock, SDP_SOCK_LISTENING);
+	return 0;
+}
+
+int sdp_listen(struct sdp_sock *sock, int fd, int backlog)
+{
+	int ret;
+
+	util_lock(&sock->lock);
+	switch (sdp_sock_state(sock)) {
+	case SDP_SOCK_TCP:
+		ret = listen_fresh(sock, fd, backlog);
+		break;
+	case SDP_SOCK_LISTENING:
+		ret = kernel_listen(fd, backlog);
+		if (ret == 0 && sock->acceptor)
+			sdp_acceptor_set_backlog(sock->acceptor, backlog);
+		else if (ret == 0)
+			syscall(SYS_listen, sock->twin_fd, backlog);
+		break;
+	default:
+		ret = -EINVAL;
+		break;
+	}
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+/* ---- accept ---- */
+
+/* Calls libc's function, because it is a cancellation point. */
+static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
+			 int flags)
+{
+	int ret = sdp_real()->accept4(fd, addr, len, flags);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/*
+ * The TCP port has a connection, or had one. Another process may accept it
+ * first. The call must not sleep then, because the twin may have more.
+ */
+static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
+			       int flags)
+{
+	long old = syscall(SYS_fcntl, fd, F_GETFL);
+	int ret;
+
+	if (!(old & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, old | O_NONBLOCK);
+	ret = kernel_accept(fd, addr, len, flags);
+	if (!(old & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, old);
+	return ret;
+}
+
+/* Return: 0: a connection may be there; -errno. */
+static int accept_wait(struct sdp_sock *sock, int fd)
+{
+	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
+				{ .fd = sock->twin_fd, .events = POLLIN } };
+	/* For a listener this is the time limit of accept(). */
+	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO), ret;
+
+	do {
+		ret = sdp_real()->poll(pfd, 2, ms);
+	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
+	if (ret < 0)
+		return -errno;
+	/* SHUT_RD wakes accept() with EINVAL. */
+	return ret == 0 ? -EAGAIN : 0;
+}
+
+/* Resets a connection that the kernel has accepted. Return: whether there was
+ * one. */
+static bool tcp_refuse(int fd)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+	int tcp_fd = accept_without_wait(fd, NULL, NULL, SOCK_CLOEXEC);
+
+	if (tcp_fd < 0)
+		return false;
+	util_info("sdp",
+		  "descriptor %d accepts only SDP: a TCP connection was "
+		  "reset",
+		  fd);
+	syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
+		sizeof(at_once));
+	util_sys_close(tcp_fd);
+	return true;
+}
+
+/* Makes the TCP socket below a link. It is not connected, and has the options
+ * of the listener. Return: descriptor; -EAGAIN: no link waits; -errno. */
+static int link_accept(struct sdp_sock *sock, int flags,
+		       struct sdp_link **ret_link)
+{
+	struct sdp_link *link = sdp_acceptor_take(sock->acceptor);
+	int fd, ret;
+
+	if (!link)
+		return -EAGAIN;
+	fd = (int)syscall(
+		SYS_socket, sdp_addr_family(sock->listen_fd),
+		SOCK_STREAM | (flags & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
+	ret = fd < 0 ? -errno : fd;
+	if (ret < 0) {
+		sdp_acceptor_put_back(sock->acceptor, link);
+		return ret;
+	}
+	sdp_options_copy(sock->listen_fd, fd);
+	*ret_link = link;
+	return fd;
+}
+
+static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
+		       socklen_t *len, int flags, struct sdp_came *ret_came)
+{
+	*ret_came = (struct sdp_came){ .is_sdp = true };
+	if (!sock->acceptor)
+		return kernel_accept(sock->twin_fd, addr, len, flags);
+	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	return link_accept(sock, flags, &ret_came->link);
+}
+
+int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
+		      socklen_t *len, int flags, struct sdp_came *ret_came)
+{
+	int fd = sock->listen_fd, ret;
+
+	for (;;) {
+		ret = twin_accept(sock, addr, len, flags, ret_came);
+		if (ret != -EAGAIN)
+			return ret;
+		while (sock->is_sdp_only && tcp_refuse(fd))
+			;
+		ret_came->is_sdp = false;
+		ret = accept_without_wait(fd, addr, len, flags);
+		if (ret != -EAGAIN || sock->is_nonblock)
+			return ret;
+		ret = accept_wait(sock, fd);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+void sdp_listen_end(struct sdp_sock *sock)
+{
+	sdp_private_close(sock->note_fd);
+	twin_end(sock, sock->twin_fd);
+	sdp_private_close(sock->listen_fd);
+	sock->listen_fd = -1;
+	sock->note_fd = -1;
+	sock->twin_fd = -1;
+}
+
+void sdp_listen_fork(struct sdp_sock *sock)
+{
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING && sock->acceptor) {
+		sdp_private_close(sock->note_fd);
+		sock->note_fd = -1;
+		sdp_acceptor_stop(sock->acceptor);
+	}
+	util_unlock(&sock->lock);
+}
+
+void sdp_listen_fork_child(struct sdp_sock *sock)
+{
+	if (sdp_sock_state(sock) != SDP_SOCK_LISTENING || !sock->acceptor)
+		return;
+	sdp_acceptor_forget(sock->acceptor);
+	sock->acceptor = NULL;
+	sock->twin_fd = -1;
+	sdp_listen_end(sock);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See relay.h. */
+#include "relay.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "log.h"
+#include "sock/start/ask.h"
+#include "sock/base/count.h"
+#include "sock/show/epoll.h"
+#include "sock/base/option.h"
+#include "sock/show/ready.h"
+#include "relay-name.h"
+#include "sock/show/shadow.h"
+#include "sock/start/start.h"
+#include "verbs/sdp-link.h"
+
+#define RELAY_SIZE (128 * 1024)
+#define SNDBUF (256 * 1024)
+#define SETTLE_NS (100 * 1000000ull)
+/* As for close() of a socket that is not a relay. */
+#define CLOSE_NS (60 * 1000000000ull)
+
+/* ---- the two directions ---- */
+
+static void futex_wait(_Atomic uint32_t *word)
+{
+	/* acquire: pairs with futex_set() */
+	while (!atomic_load_explicit(word, memory_order_acquire))
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+static void futex_set(_Atomic uint32_t *word)
+{
+	/* release: pairs with futex_wait() */
+	atomic_store_explicit(word, 1, memory_order_release);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The last thread of a relay ends the relay, if no descriptor refers to it. */
+static void relay_leave(struct sdp_sock *sock)
+{
+	bool is_last, is_closed;
+
+	util_lock(&sock->lock);
+	is_last = --sock->relay_cnt == 0;
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	if (is_last && is_closed)
+		sock->end(sock);
+	if (is_last)
+		futex_set(&sock->relay_is_over);
+	sdp_sock_drop(sock);
+}
+
+void sdp_relay_wait(struct sdp_sock *sock)
+{
+	futex_wait(&sock->relay_is_over);
+}
+
+/* sdp_relay_enter() holds the lock until the relay is set up. Return: whether
+ * it is; otherwise the thread has nothing to do and nothing to release. */
+static bool relay_begin(struct sdp_sock *sock)
+{
+	bool is_relay;
+
+	sdp_inside_enter();
+	util_lock(&sock->lock);
+	is_relay = sock->is_relay;
+	if (!is_relay)
+		sock->relay_cnt--;
+	util_unlock(&sock->lock);
+	if (!is_relay) {
+		sdp_sock_drop(sock);
+		return false;
+	}
+	sdp_verbs_own_thread();
+	(void)sdp_start_wait(sock, SDP_NEVER);
+	return true;
+}
+
+static void pair_shutdown(struct sdp_sock *sock, int how)
+{
+	syscall(SYS_shutdown, sock->shadow.lib_fd, how);
+}
+
+/*
+ * All holders have closed the pair. A thread of this process may still be
+ * inside a send that began before the relay did. As with TCP, the connection
+ * lasts until that call has ended.
+ */
+static void callers_wait(struct sdp_sock *sock)
+{
+	if (sdp_sock_any_fd(sock) < 0)
+		futex_wait(&sock->relay_is_left);
+}
+
+/* The holders have ended their stream. If all have closed it, ends the
+ * connection. */
+static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
+{
+	struct pollfd pfd = { .fd = sock->shadow.lib_fd, .events = POLLIN };
+	bool is_closed;
+
+	util_lock(&sock->lock);
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	if (!is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
+	    !(pfd.revents & POLLHUP)) {
+		(void)sdp_link_shutdown(link);
+		return;
+	}
+	if (sock->options.linger_s == 0 ||
+	    sdp_link_linger(link, sdp_now_ns() + CLOSE_NS) < 0)
+		sdp_link_abort(link);
+}
+
+/* Copies from the holders to the peer. */
+static void *up_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link;
+	struct iovec iov;
+	char *buf;
+	long got;
+
+	if (!relay_begin(sock))
+		return NULL;
+	link = sdp_sock_link(sock);
+	buf = malloc(RELAY_SIZE);
+	while (link && buf) {
+		got = syscall(SYS_read, sock->shadow.lib_fd, buf, RELAY_SIZE);
+		if (got <= 0)
+			break;
+		iov = (struct iovec){ .iov_base = buf, .iov_len = (size_t)got };
+		if (sdp_link_send_wait(link, &iov, 1, 0, SDP_NEVER) < got)
+			break;
+		sdp_count_relay(sock, (size_t)got, true);
+	}
+	if (link) {
+		callers_wait(sock);
+		link_finish(sock, link);
+	}
+	pair_shutdown(sock, SHUT_RD);
+	free(buf);
+	/* release: pairs with relay_end() */
+	atomic_store_explicit(&sock->relay_has_sent, true,
+			      memory_order_release);
+	relay_leave(sock);
+	return NULL;
+}
+
+static bool pair_write(struct sdp_sock *sock, const char *buf, size_t len)
+{
+	long ret;
+
+	while (len > 0) {
+		ret = syscall(SYS_sendto, sock->shadow.lib_fd, buf, len,
+			      MSG_NOSIGNAL, NULL, 0);
+		if (ret < 0)
+			return false;
+		buf += ret;
+		len -= (size_t)ret;
+	}
+	return true;
+}
+
+/* Copies from the peer to the holders. */
+static void *down_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link;
+	struct iovec iov;
+	ssize_t got = -1;
+	char *buf;
+
+	if (!relay_begin(sock))
+		return NULL;
+	link = sdp_sock_link(sock);
+	buf = malloc(RELAY_SIZE);
+	iov = (struct iovec){ .iov_base = buf, .iov_len = RELAY_SIZE };
+	if (link)
+		sdp_link_relay(link);
+	if (link && buf) {
+		got = sdp_link_recv(link, &iov, 1, SDP_RECV_RELAY);
+		if (got > 0 && pair_write(sock, buf, (size_t)got))
+			sdp_count_relay(sock, (size_t)got, false);
+	}
+	/* release: pairs with sdp_relay_settle() */
+	atomic_store_explicit(&sock->relay_is_primed, true,
+			      memory_order_release);
+	while (link && buf) {
+		got = sdp_link_recv_wait(link, &iov, 1, SDP_RECV_RELAY, 1,
+					 SDP_NEVER);
+		if (got <= 0 || !pair_write(sock, buf, (size_t)got))
+			break;
+		sdp_count_relay(sock, (size_t)got, false);
+	}
+	pair_shutdown(sock, got < 0 ? SHUT_RDWR : SHUT_WR);
+	/* No holder reads any more. */
+	if (got > 0) {
+		callers_wait(sock);
+		sdp_link_abort(link);
+	}
+	free(buf);
+	relay_leave(sock);
+	return NULL;
+}
+
+/* ---- entering and leaving ---- */
+
+/* Empties the pair of the octets that it showed. Return: 0; -errno. */
+static int pair_clear(struct sdp_sock *sock)
+{
+	int fd = sdp_sock_any_fd(sock), size = SNDBUF, ret = 0;
+	char buf[4096];
+
+	util_lock(&sock->shadow.lock);
+	if (fd < 0 || sock->shadow.lib_fd < 0) {
+		ret = -ENOTCONN;
+		goto out;
+	}
+	sdp_shadow_show(&sock->shadow, fd, POLLOUT, false);
+	while (syscall(SYS_recvfrom, sock->shadow.lib_fd, buf, sizeof(buf),
+		       MSG_DONTWAIT, NULL, NULL) > 0)
+		;
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	sock->is_relay = true;
+out:
+	util_unlock(&sock->shadow.lock);
+	return ret;
+}
+
+/* Starts both threads or none. Return: 0; -errno. */
+static int threads_start(struct sdp_sock *sock)
+{
+	static void *(*const fns[])(void *arg) = { up_thread, down_thread };
+	/* A thread of an attempt that has just failed. */
+	int ret = sock->relay_cnt > 0 ? -EAGAIN : 0;
+
+	for (size_t i = 0; i < 2 && ret == 0; i++) {
+		ret = sdp_sock_thread(sock, fns[i]);
+		sock->relay_cnt += ret == 0;
+	}
+	return ret;
+}
+
+int sdp_relay_enter(struct sdp_sock *sock)
+{
+	int ret = 0;
+
+	if (sdp_sock_is_asking(sock))
+		sdp_ask_cancel(sock);
+	util_lock(&sock->lock);
+	if (!sdp_sock_is_stream(sock))
+		goto out;
+	ret = threads_start(sock);
+	if (ret == 0)
+		ret = pair_clear(sock);
+	if (ret < 0) {
+		util_warn("sdp",
+			  "cannot relay a socket that other processes hold: %s",
+			  strerror(-ret));
+		goto out;
+	}
+	if (sdp_sock_link(sock))
+		sdp_link_set_notify(sdp_sock_link(sock), NULL, NULL);
+	sdp_watch_give(sock);
+	sdp_sock_wake(sock);
+	sdp_options_relay(sock);
+	sdp_relay_name_put(sock->shadow.lib_fd, &sock->local, &sock->peer);
+	util_debug("sdp", "relaying a socket that other processes hold");
+out:
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+void sdp_relay_settle(struct sdp_sock *sock)
+{
+	static const struct timespec nap = { .tv_nsec = 200000 };
+	uint64_t deadline = sdp_now_ns() + SETTLE_NS;
+
+	/* acquire: pairs with down_thread() */
+	while (sdp_sock_link(sock) && sock->is_relay &&
+	       !atomic_load_explicit(&sock->relay_is_primed,
+				     memory_order_acquire) &&
+	       sdp_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
+bool sdp_relay_keeps(struct sdp_sock *sock)
+{
+	bool is_kept;
+
+	util_lock(&sock->lock);
+	is_kept = sock->is_relay && sock->relay_cnt > 0;
+	sock->is_closed |= is_kept;
+	util_unlock(&sock->lock);
+	if (is_kept)
+		futex_set(&sock->relay_is_left);
+	return is_kept;
+}
+
+/* ---- the end of the process ---- */
+
+static uint64_t end_deadline;
+
+/*
+ * The connection ends with the process, for all holders. So their stream ends
+ * after what they have written so far.
+ */
+static void relay_end(struct sdp_sock *sock)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t now = sdp_now_ns();
+
+	if (!sock->is_relay || sdp_sock_state(sock) == SDP_SOCK_RELAY)
+		return;
+	pair_shutdown(sock, SHUT_RD);
+	/* acquire: pairs with up_thread() */
+	for (;
+	     now < end_deadline &&
+	     !atomic_load_explicit(&sock->relay_has_sent, memory_order_acquire);
+	     now = sdp_now_ns())
+		nanosleep(&nap, NULL);
+	if (sdp_sock_link(sock) && now < end_deadline)
+		(void)sdp_link_wait(sdp_sock_link(sock),
+				    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+				    end_deadline);
+}
+
+void sdp_relay_end(uint64_t deadline)
+{
+	end_deadline = deadline;
+	sdp_table_each_sock(relay_end);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See share.h. */
+#include "share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "thread.h"
+#include "sock/start/ask.h"
+#include "sock/show/epoll.h"
+#include "sock/base/limit.h"
+#include "sock/listen/listen.h"
+#include "relay.h"
+#include "sock/base/rights.h"
+
+/* How often a child asks. The parent may raise its limit of descriptors in
+ * between, or may have no thread for a relay at the moment. */
+#define ASK_TRIES 5
+
+/* Number of children that may hold sockets of this process, and number of
+ * sockets of this process that belong to its parent and were not used. */
+static _Atomic uint32_t child_cnt;
+static _Atomic uint32_t unasked_cnt;
+
+/* ---- the parent ---- */
+
+struct wanted {
+	const struct sdp_sock *sock; /* an address in another process */
+	struct sdp_sock *found;	     /* with a reference */
+};
+
+static void wanted_look(int fd, void *arg)
+{
+	struct wanted *wanted = arg;
+	struct sdp_sock *sock = wanted->found ? NULL : sdp_sock_get(fd);
+
+	if (sock && sock == wanted->sock)
+		wanted->found = sock;
+	else if (sock)
+		sdp_sock_put(sock);
+}
+
+/* Handles a child's request for @asked. The address of the socket is the same
+ * in both processes. A socket that this process has closed is a relay
+ * already. */
+static void answer(const struct sdp_sock *asked, int reply_fd)
+{
+	struct wanted wanted = { .sock = asked };
+	int ret = 0;
+
+	sdp_table_each_fd(wanted_look, &wanted);
+	if (wanted.found) {
+		ret = sdp_relay_enter(wanted.found);
+		sdp_relay_settle(wanted.found);
+		sdp_sock_put(wanted.found);
+	}
+	if (ret == 0)
+		util_sys_write(reply_fd, "r", 1);
+	util_sys_close(reply_fd);
+}
+
+static void *share_thread(void *arg)
+{
+	int way = (int)(intptr_t)arg, reply_fd;
+	bool is_raised = false;
+	struct sdp_sock *asked;
+
+	sdp_inside_enter();
+	/* Until no child holds the other end. */
+	for (;;) {
+		reply_fd = sdp_rights_receive(way, &asked, sizeof(asked));
+		sdp_limit_end(is_raised);
+		is_raised = false;
+		if (reply_fd >= 0)
+			answer(asked, reply_fd);
+		else if (reply_fd == -EMFILE)
+			is_raised =
+				sdp_limit_begin(way); /* the child asks again */
+		else
+			break;
+	}
+	sdp_private_close(way);
+	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
+	return NULL;
+}
+
+static void count_fd(int fd, void *arg)
+{
+	(void)fd;
+	++*(int *)arg;
+}
+
+void sdp_share_close(int fd)
+{
+	struct sdp_sock *sock;
+	int cnt = 0;
+
+	if (!atomic_load_explicit(&child_cnt, memory_order_relaxed))
+		return;
+	sock = sdp_sock_get(fd);
+	if (!sock)
+		return;
+	if (sock->is_shared && sdp_sock_is_stream(sock)) {
+		sdp_sock_each_fd(sock, count_fd, &cnt);
+		if (cnt == 1)
+			(void)sdp_relay_enter(sock);
+	}
+	sdp_sock_put(sock);
+}
+
+/* ---- the child ---- */
+
+/* Return: false: the parent could not be asked, or has no relay. A later
+ *   request may succeed. */
+static bool parent_ask(struct sdp_sock *sock)
+{
+	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
+	bool is_sent, is_answered = true;
+	int ways[2];
+	char octet;
+
+	if (sock->share_fd < 0 ||
+	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		return false;
+	pfd[0].fd = ways[0];
+	/* If the parent has exited, the number shows it. */
+	pfd[1].fd = sdp_sock_any_fd(sock);
+	is_sent = sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1]);
+	util_sys_close(ways[1]);
+	if (is_sent) {
+		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
+			;
+		is_answered = !pfd[0].revents ||
+			      util_sys_read(ways[0], &octet, 1) == 1;
+	}
+	util_sys_close(ways[0]);
+	return is_answered;
+}
+
+/* No data will come through the number. It shows a reset, because nothing else
+ * would end the calls that wait for data. */
+static void number_end(struct sdp_sock *sock)
+{
+	int pair[2];
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    pair) < 0)
+		return;
+	/* Stays unread in an end that is closed. */
+	syscall(SYS_sendto, pair[0], "", 1, MSG_NOSIGNAL, NULL, 0);
+	util_sys_close(pair[1]);
+	sdp_watch_leave(sock);
+	sdp_sock_cover(sock, pair[0]);
+	sdp_watch_return(sock);
+	util_sys_close(pair[0]);
+}
+
+void sdp_share_ask(struct sdp_sock *sock)
+{
+	/* The thread sleeps with the lock held. */
+	UTIL_SIGNALS_OFF();
+	bool is_answered = false;
+	int err = errno;
+
+	util_lock(&sock->lock);
+	if (sock->is_unasked) {
+		for (int i = 0; i < ASK_TRIES && !is_answered; i++)
+			is_answered = parent_ask(sock);
+		if (!is_answered)
+			number_end(sock);
+		/* release: pairs with sdp_share_use() */
+		atomic_store_explicit(&sock->is_unasked, false,
+				      memory_order_release);
+		atomic_fetch_sub_explicit(&unasked_cnt, 1,
+					  memory_order_relaxed);
+	}
+	util_unlock(&sock->lock);
+	errno = err;
+}
+
+void sdp_share_use_all(void)
+{
+	if (atomic_load_explicit(&unasked_cnt, memory_order_relaxed))
+		sdp_table_each_sock(sdp_share_use);
+}
+
+/* ---- messages, and programs that are run ---- */
+
+static void fd_pass(int fd)
+{
+	struct sdp_sock *sock = sdp_sock_get(fd);
+
+	if (!sock)
+		return;
+	(void)sdp_relay_enter(sock);
+	sdp_share_use(sock);
+	sdp_sock_put(sock);
+}
+
+void sdp_share_message(const struct msghdr *msg)
+{
+	sdp_rights_each(msg, fd_pass);
+}
+
+static void fd_is_inheritable(int fd, void *arg)
+{
+	bool *is_any = arg;
+	long flags = syscall(SYS_fcntl, fd, F_GETFD);
+
+	*is_any |= flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+static bool is_inheritable(struct sdp_sock *sock)
+{
+	bool is_any = false;
+
+	sdp_sock_each_fd(sock, fd_is_inheritable, &is_any);
+	return is_any;
+}
+
+static void exec_share(struct sdp_sock *sock)
+{
+	if (sock->is_unasked && is_inheritable(sock))
+		sdp_share_ask(sock);
+}
+
+static void spawn_share(struct sdp_sock *sock)
+{
+	if (is_inheritable(sock))
+		(void)sdp_relay_enter(sock);
+	exec_share(sock);
+}
+
+void sdp_share_spawn(void)
+{
+	/* relaxed: this thread sees what it started itself */
+	if (sdp_is_owner() &&
+	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		sdp_table_each_sock(spawn_share);
+}
+
+void sdp_share_exec(void)
+{
+	if (sdp_is_owner() &&
+	    atomic_load_explicit(&unasked_cnt, memory_order_relaxed))
+		sdp_table_each_sock(exec_share);
+}
+
+/* ---- fork ---- */
+
+/* All handlers of a fork run in the thread that forks. */
+static _Thread_local struct {
+	bool is_apart;
+	bool has_any;
+	int ways[2]; /* the parent's end, the child's end */
+} forking = { .ways = { -1, -1 } };
+
+static void fork_share(struct sdp_sock *sock)
+{
+	/* Not connected yet: it will be soon, or uses TCP. */
+	if (sdp_sock_is_asking(sock))
+		sdp_ask_settle(sock);
+	sdp_listen_fork(sock);
+	if (!sdp_sock_is_stream(sock))
+		return;
+	sock->is_shared = true;
+	forking.has_any = true;
+}
+
+static void fork_relay(struct sdp_sock *sock)
+{
+	(void)sdp_relay_enter(sock);
+}
+
+static bool ways_open(void)
+{
+	int ways[2];
+
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+		    ways) < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		forking.ways[i] = sdp_private_add(ways[i]);
+		if (forking.ways[i] < 0)
+			util_sys_close(ways[i]);
+	}
+	return forking.ways[0] >= 0 && forking.ways[1] >= 0;
+}
+
+static void ways_close(void)
+{
+	sdp_private_close(forking.ways[0]);
+	sdp_private_close(forking.ways[1]);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+void sdp_share_fork_prepare(void)
+{
+	forking.has_any = false;
+	if (forking.is_apart)
+		return;
+	sdp_table_each_sock(fork_share);
+	if (!forking.has_any)
+		return;
+	atomic_fetch_add_explicit(&child_cnt, 1, memory_order_relaxed);
+	if (ways_open() &&
+	    util_thread_run(share_thread, (void *)(intptr_t)forking.ways[0],
+			    UTIL_THREAD_STACK) == 0)
+		return;
+	/* The child could not ask the parent. */
+	atomic_fetch_sub_explicit(&child_cnt, 1, memory_order_relaxed);
+	ways_close();
+	sdp_table_each_sock(fork_relay);
+}
+
+void sdp_share_fork_parent(void)
+{
+	sdp_private_close(forking.ways[1]);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+/* The link and the descriptors below the socket belong to the parent. */
+static void fork_child(struct sdp_sock *sock)
+{
+	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock->pollers = NULL;
+	sock->connect_cnt = 0;
+	/* Calls of other threads belong to the parent. One reference belongs to
+	 * the walk. */
+	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,
+			      memory_order_relaxed);
+	sock->is_shared = false;
+	if (sock->is_left) /* to this child */
+		return;
+	sdp_listen_fork_child(sock);
+	if (sdp_sock_is_stream(sock)) {
+		sock->is_relay = true;
+		sock->share_fd = forking.ways[1];
+		sock->is_unasked = true;
+		atomic_fetch_add_explicit(&unasked_cnt, 1,
+					  memory_order_relaxed);
+	}
+	if (!sock->is_relay)
+		return;
+	sdp_sock_link_put(sock, NULL);
+	sock->relay_cnt = 0;
+	sdp_private_close(sock->shadow.lib_fd);
+	sock->shadow.lib_fd = -1;
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+}
+
+void sdp_share_fork_child(void)
+{
+	atomic_store_explicit(&child_cnt, 0, memory_order_relaxed);
+	sdp_private_close(forking.ways[0]);
+	sdp_table_each_sock(fork_child);
+	forking.ways[0] = forking.ways[1] = -1;
+}
+
+void sdp_share_fork_apart(bool is_apart)
+{
+	forking.is_apart = is_apart;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See connect.h. */
+#include "connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "log.h"
+#include "thread.h"
+#include "unwind.h"
+#include "user.h"
+#include "sock/base/limit.h"
+#include "sock/base/mark.h"
+#include "sock/base/option.h"
+#include "sock/base/policy.h"
+#include "sock/base/real.h"
+#include "stat/sdp-stat.h"
+#include "sock/base/tcp-state.h"
+#include "verbs/sdp-link.h"
+
+/* Time limit for a TCP connection that replaces a refused one, if the program
+ * already considers the connection established. */
+#define FALLBACK_MS 5000
+
+/* A cancellation point, like connect(). */
+static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return sdp_real()->connect(fd, addr, len) < 0 ? -errno : 0;
+}
+
+enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
+				   const struct sockaddr *dst)
+{
+	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
+					       : sdp_policy_client(dst);
+}
+
+/* The kernel reports an invalid pointer. */
+static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
+		      socklen_t len)
+{
+	*ret_addr = (union sdp_addr){ .sa.sa_family = AF_UNSPEC };
+	if (len < sizeof(sa_family_t) || len > sizeof(struct sockaddr_storage))
+		return false;
+	if (len > sizeof(*ret_addr))
+		len = sizeof(*ret_addr);
+	if (util_user_get(ret_addr, addr, len) < 0)
+		return false;
+	return (ret_addr->sa.sa_family == AF_INET &&
+		len >= sizeof(struct sockaddr_in)) ||
+	       (ret_addr->sa.sa_family == AF_INET6 &&
+		len >= sizeof(struct sockaddr_in6));
+}
+
+/* The connection is established as soon as the peer's kernel has accepted
+ * it. */
+static short poll_now(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	return util_sys_poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
+}
+
+/* As connect(2) on a non-blocking socket. */
+static int connect_at_once(int fd, const union sdp_addr *addr)
+{
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+	int ret;
+
+	if (!(flags & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK);
+	ret = (int)syscall(SYS_connect, fd, addr, sdp_addr_len(addr));
+	ret = ret < 0 ? -errno : 0;
+	if (!(flags & O_NONBLOCK))
+		syscall(SYS_fcntl, fd, F_SETFL, flags);
+	return ret;
+}
+
+void sdp_connect_look(struct sdp_sock *sock, int fd)
+{
+	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	short ready = poll_now(fd);
+	int err = 0, ret;
+	socklen_t len = sizeof(err);
+
+	if (!ready)
+		return;
+	if (!(ready & (POLLERR | POLLHUP))) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+		return;
+	}
+	/* The error belongs to the connect() that another thread is inside. */
+	if (sock->connect_cnt > 0)
+		return;
+	/* The SDP port refused: the socket connects again. */
+	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	sdp_mark_remove(fd);
+	sdp_policy_avoid(&sock->peer.sa);
+	util_info("sdp", "the SDP port refused the connection: %s: using TCP",
+		  strerror(err));
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	/* Otherwise the next connect() returns ECONNABORTED for the failed
+	 * attempt and does nothing else. */
+	syscall(SYS_connect, fd, &none, sizeof(none));
+	ret = connect_at_once(fd, &sock->peer);
+	if (ret == 0 || ret == -EINPROGRESS)
+		sdp_stat_fell_back(NULL, SDP_STAT_FALLBACK_refused);
+}
+
+/* Signals are blocked, because with TCP this call never sleeps and no handler
+ * could interrupt it. */
+static void settle(struct sdp_sock *sock, int fd)
+{
+	UTIL_SIGNALS_OFF();
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	util_unlock(&sock->lock);
+	/* TCP replaces it: the program has seen POLLOUT, and checks SO_ERROR
+	 * once. */
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
+		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
+}
+
+void sdp_connect_settle(struct sdp_sock *sock, int fd)
+{
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		settle(sock, fd);
+}
+
+static bool is_for_tcp(int err)
+{
+	return err == -ECONNREFUSED || err == -ECONNRESET ||
+	       err == -EHOSTUNREACH || err == -ENETUNREACH || err == -ETIMEDOUT;
+}
+
+/* Maps an answer of the registry or of the Port Mapper. */
+enum sdp_stat_fallback sdp_connect_fallback_of(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return SDP_STAT_FALLBACK_no_listener;
+	case -EPERM:
+		return SDP_STAT_FALLBACK_foreign;
+	case -ECONNREFUSED: /* no TCP listener either, or a port to avoid */
+		return SDP_STAT_FALLBACK_refused;
+	case -EADDRNOTAVAIL:
+	case -ECANCELED: /* the program could not wait for the answer */
+		return SDP_STAT_FALLBACK_no_answer;
+	case -EACCES:
+		return SDP_STAT_FALLBACK_denied;
+	case -ENODEV:
+		return SDP_STAT_FALLBACK_no_device;
+	case -EADDRINUSE: /* rdma_cm cannot use the socket's own port */
+		return SDP_STAT_FALLBACK_unsupported;
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+		return SDP_STAT_FALLBACK_no_memory;
+	default:
+		return SDP_STAT_FALLBACK_error;
+	}
+}
+
+static int connect_tcp(int fd, const union sdp_addr *dst,
+		       enum sdp_stat_fallback why)
+{
+	int ret = kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
+
+	/* A connection that TCP refuses too did not fall back. */
+	if (ret == 0 || ret == -EINPROGRESS)
+		sdp_stat_fell_back(NULL, why);
+	return ret;
+}
+
+/* connect() with AF_UNSPEC dissolves the association. */
+static bool is_to_none(const struct sockaddr *addr, socklen_t len)
+{
+	sa_family_t family;
+
+	return len >= sizeof(family) &&
+	       util_user_get(&family, addr, sizeof(family)) == 0 &&
+	       family == AF_UNSPEC;
+}
+
+/* The thread leaves connect() without returning from it. */
+static void attempt_left(void *arg)
+{
+	struct sdp_sock *sock = arg;
+
+	util_lock(&sock->lock);
+	sock->connect_cnt--;
+	util_unlock(&sock->lock);
+}
+
+static bool is_under_way(int ret)
+{
+	return ret == -EINPROGRESS || ret == -EALREADY || ret == -EINTR ||
+	       ret == -EISCONN;
+}
+
+/* CONNECTING, with the lock held: connect() has returned @ret. Some errors, for
+ * example EFAULT, do not end the attempt. */
+static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
+{
+	if ((ret == 0 && !is_to_none) ||
+	    (is_under_way(ret) && poll_now(fd) == POLLOUT)) {
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+	} else if (!is_under_way(ret) && sdp_tcp_state(fd) == TCP_CLOSE) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
+}
+
+/*
+ * CONNECTING, and counted in connect_cnt. Other threads that use the socket
+ * wait for the connection. One of them may find it established and start SDP,
+ * or shut it down.
+ * Return: as connect(2).
+ */
+static int attempt(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		   socklen_t len)
+{
+	struct util_unwind unwind;
+	bool is_refused;
+	int ret;
+
+	util_unwind_push(&unwind, attempt_left, sock);
+	ret = kernel_connect(fd, addr, len);
+	util_unwind_pop(&unwind);
+	util_lock(&sock->lock);
+	sock->connect_cnt--;
+	is_refused = sdp_sock_state(sock) == SDP_SOCK_CONNECTING &&
+		     is_for_tcp(ret);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		attempt_end(sock, fd, ret, is_to_none(addr, len));
+	util_unlock(&sock->lock);
+	if (!is_refused ||
+	    sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+		return ret;
+	sdp_policy_avoid(&sock->peer.sa);
+	return connect_tcp(fd, &sock->peer, SDP_STAT_FALLBACK_refused);
+}
+
+static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
+		       const struct sdp_target *to)
+{
+	bool is_first;
+
+	util_lock(&sock->lock);
+	is_first = sdp_sock_state(sock) == SDP_SOCK_TCP;
+	if (is_first) {
+		sock->peer = *dst;
+		sock->is_request = to->is_request;
+		sock->connect_cnt++;
+		sdp_mark_put(
+			fd, &(struct sdp_mark){ .port = sdp_addr_port(dst),
+						.is_request = to->is_request });
+		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
+	}
+	util_unlock(&sock->lock);
+	if (!is_first)
+		return kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
+	return attempt(sock, fd, &to->addr.sa, sdp_addr_len(&to->addr));
+}
+
+static bool is_blocking(int fd)
+{
+	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
+}
+
+/*
+ * Where rdma_cm makes the connection, a thread does so for all destinations
+ * with a port, because the steps of rdma_cm can neither be cancelled nor waited
+ * for in the kernel.
+ * Return: 0, *ret_target; -EINPROGRESS: a thread must ask; other -errno: use
+ *   TCP.
+ */
+static int target_find(int fd, const union sdp_addr *dst,
+		       struct sdp_target *ret_target)
+{
+	int ret = sdp_policy_find(dst, ret_target);
+	enum sdp_way way;
+
+	if (ret != 0 && ret != -EINPROGRESS)
+		return ret;
+	if (!sdp_limit_is_enough(fd))
+		return -EMFILE;
+	way = sdp_policy_way();
+	if (way == SDP_WAY_NONE)
+		return -ENODEV;
+	if (way == SDP_WAY_CM)
+		return sdp_addr_is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
+	if (ret == -EINPROGRESS && is_blocking(fd))
+		ret = sdp_policy_ask(fd, dst, -1, ret_target);
+	return ret;
+}
+
+static int connect_fresh(struct sdp_sock *sock, int fd,
+			 const struct sockaddr *addr, socklen_t len)
+{
+	enum sdp_policy policy;
+	struct sdp_target sdp;
+	union sdp_addr dst;
+	int ret;
+
+	/* A socket that the kernel has connected, or is connecting, stays
+	 * TCP. */
+	if (!addr_copy(&dst, addr, len) || sdp_tcp_state(fd) != TCP_CLOSE)
+		return kernel_connect(fd, addr, len);
+	policy = sdp_connect_policy(sock, &dst.sa);
+	if (policy == SDP_POLICY_TCP)
+		return kernel_connect(fd, addr, len);
+	ret = target_find(fd, &dst, &sdp);
+	if (ret == -EINPROGRESS) {
+		util_lock(&sock->lock);
+		sock->peer = dst;
+		util_unlock(&sock->lock);
+		return SDP_CONNECT_ASK;
+	}
+	if (ret == 0)
+		return connect_sdp(sock, fd, &dst, &sdp);
+	if (policy == SDP_POLICY_SDP)
+		return -ECONNREFUSED;
+	return connect_tcp(fd, &dst, sdp_connect_fallback_of(ret));
+}
+
+int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
+{
+	int ret;
+
+	/* With the lock held: otherwise the thread in connect() would take the
+	 * error for a refusal by the SDP port, and fall back to TCP. */
+	util_lock(&sock->lock);
+	ret = syscall(SYS_shutdown, fd, how) < 0 ? -errno : 0;
+	if (ret == 0 && sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
+{
+	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+		return -ECONNREFUSED;
+	return connect_tcp(fd, &sock->peer, sdp_connect_fallback_of(why));
+}
+
+int sdp_connect_finish(struct sdp_sock *sock, int fd)
+{
+	return kernel_connect(fd, &sock->peer.sa, sdp_addr_len(&sock->peer));
+}
+
+static int connect_pending(struct sdp_sock *sock, int fd,
+			   const struct sockaddr *addr, socklen_t len)
+{
+	int ret = kernel_connect(fd, addr, len);
+
+	if (ret == 0 && is_to_none(addr, len)) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
+	return ret;
+}
+
+static int connect_again(struct sdp_sock *sock, int fd,
+			 const struct sockaddr *addr, socklen_t len)
+{
+	bool is_attempt;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	is_attempt = sdp_sock_state(sock) == SDP_SOCK_CONNECTING;
+	sock->connect_cnt += is_attempt;
+	util_unlock(&sock->lock);
+	if (is_attempt)
+		return attempt(sock, fd, addr, len);
+	return kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd, addr, len);
+}
+
+bool sdp_connect_is_undone(const struct sdp_sock *sock,
+			   const struct sockaddr *addr, socklen_t len)
+{
+	return sdp_sock_is_stream(sock) && is_to_none(addr, len);
+}
+
+int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		socklen_t len)
+{
+	switch (sdp_sock_state(sock)) {
+	case SDP_SOCK_TCP:
+		return connect_fresh(sock, fd, addr, len);
+	case SDP_SOCK_CONNECTING:
+		return connect_again(sock, fd, addr, len);
+	case SDP_SOCK_PENDING:
+		return connect_pending(sock, fd, addr, len);
+	case SDP_SOCK_LISTENING:
+		return kernel_connect(fd, addr, len);
+	case SDP_SOCK_STARTING:
+	case SDP_SOCK_STREAM:
+	case SDP_SOCK_RELAY:
+		break;
+	}
+	if (sdp_sock_is_asking(sock))
+		return -EALREADY;
+	/* Reported once, as by the kernel. */
+	if (sock->is_by_cm && !util_user_is_readable(addr, len))
+		return -EFAULT;
+	if (sock->is_by_cm)
+		return atomic_exchange_explicit(&sock->is_told, true,
+						memory_order_relaxed)
+			       ? -EISCONN
+			       : 0;
+	/* The kernel records whether connect() has reported success. */
+	return kernel_connect(sock->tcp_fd, addr, len);
+}
+
+int sdp_connect_tcp(const struct sdp_sock *sock)
+{
+	int fd, ret;
+
+	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+		return -EPERM;
+	fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
+			  SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	sdp_options_renew(sock, fd);
+	if (syscall(SYS_connect, fd, &sock->peer, sdp_addr_len(&sock->peer)) ==
+	    0)
+		return fd;
+	ret = -errno;
+	util_sys_close(fd);
+	return ret;
+}
+
+void sdp_connect_refused(struct sdp_sock *sock,
+			 const struct sdp_outcome *outcome)
+{
+	if (outcome->reason != SDP_REASON_RESOURCE)
+		sdp_policy_avoid(&sock->peer.sa);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * connect(). It goes to the SDP port if the peer has one. It uses the program's
+ * own TCP socket, so its bound address and its options apply.
+ */
+#ifndef SDP_SOCK_CONNECT_H
+#define SDP_SOCK_CONNECT_H
+
+#include "sock/base/policy.h"
+#include "stat/sdp-stat.h"
+#include "sock/base/table.h"
+
+struct sdp_outcome;
+
+/* The Port Mapper must be asked, and the call must not wait. sock->peer is
+ * set. */
+#define SDP_CONNECT_ASK 1
+
+/* As connect(2).  Return: 0; -errno; SDP_CONNECT_ASK. */
+int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
+		socklen_t len);
+
+/* The policy for the destination. A program that names AF_INET_SDP gets SDP or
+ * an error. */
+enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
+				   const struct sockaddr *dst);
+
+/* After SDP_CONNECT_ASK, if no thread can ask: connects by TCP, for the reason
+ * @why.
+ * Return: 0; -errno. */
+int sdp_connect_plain(struct sdp_sock *sock, int fd, int why);
+
+/* The TCP socket @fd is connecting to the program's destination. Waits like
+ * connect(2). */
+int sdp_connect_finish(struct sdp_sock *sock, int fd);
+
+/* connect() with AF_UNSPEC on an SDP connection, for sdp_start_undo(). */
+bool sdp_connect_is_undone(const struct sdp_sock *sock,
+			   const struct sockaddr *addr, socklen_t len);
+
+/* CONNECTING: checks the result. The socket's lock is held. */
+void sdp_connect_look(struct sdp_sock *sock, int fd);
+
+/* shutdown() of a socket that uses TCP. It ends an attempt of connect(), if
+ * there is one.
+ * Return: 0; -errno. */
+int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how);
+
+/* The program reads SO_ERROR: a refusal by the SDP port must not be
+ * reported. */
+void sdp_connect_settle(struct sdp_sock *sock, int fd);
+
+/* Makes a new TCP connection to the program's destination, with the options of
+ * the old socket, and waits for it. Return: descriptor, CLOEXEC; -errno. */
+int sdp_connect_tcp(const struct sdp_sock *sock);
+
+/* Why there is no SDP port, in the terms of policy.h. */
+enum sdp_stat_fallback sdp_connect_fallback_of(int err);
+
+/* The start failed. */
+void sdp_connect_refused(struct sdp_sock *sock,
+			 const struct sdp_outcome *outcome);
+
+#endif

@@ -1,0 +1,856 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See start.h. */
+#include "start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "env.h"
+#include "log.h"
+#include "thread.h"
+#include "user.h"
+#include "connect.h"
+#include "sock/base/count.h"
+#include "sock/show/epoll.h"
+#include "sock/base/limit.h"
+#include "sock/base/mark.h"
+#include "sock/base/option.h"
+#include "owed.h"
+#include "sock/show/ready.h"
+#include "sock/show/shadow.h"
+#include "sock/base/signals.h"
+#include "sock/base/tcp-state.h"
+#include "verbs/sdp-link.h"
+
+/* A program may wait long between accept() and its first I/O. */
+#define START_MS 3600000
+/* After its Hello the peer is in the middle of the start. The call waits this
+ * long for what the peer sent. */
+#define SOON_NS 20000000ull
+/* The end of a query may leave the state unchanged, so check at this
+ * interval. */
+#define ASKED_NS 1000000ull
+#define NS_PER_MS 1000000ull
+/* Time for a peer to notice a refusal. */
+#define REFUSE_MS 1000
+
+/* ---- when to start ---- */
+
+/* The Connecting Peer has ended its stream after the Hello. So it has closed
+ * the socket, and its program has sent nothing: data would have come first. */
+static bool has_peer_closed(int fd)
+{
+	return sdp_tcp_state(fd) == TCP_CLOSE_WAIT;
+}
+
+static size_t unread_len(int fd)
+{
+	int len = 0;
+
+	return syscall(SYS_ioctl, fd, FIONREAD, &len) == 0 && len > 0
+		       ? (size_t)len
+		       : 0;
+}
+
+/* The program must not read the Hello. An error after it would be reported by a
+ * call that finds nothing else. */
+static void hello_drop(int fd)
+{
+	char buf[512];
+	size_t len;
+
+	while ((len = unread_len(fd)) > 0 &&
+	       syscall(SYS_recvfrom, fd, buf,
+		       len < sizeof(buf) ? len : sizeof(buf), MSG_DONTWAIT,
+		       NULL, NULL) > 0)
+		;
+}
+
+/*
+ * PENDING on the accepting side: whether the peer has begun. To the program, a
+ * peer that closes before SDP is established used TCP: the program reads EOF or
+ * an error from TCP, and may send until the peer's kernel resets the
+ * connection.
+ * Return: whether the Hello, or anything else, was received.
+ */
+static bool hello_has_come(struct sdp_sock *sock, int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	if (util_sys_poll(&pfd, 1, 0) != 1)
+		return false;
+	if (!(pfd.revents & (POLLERR | POLLHUP)) && !has_peer_closed(fd) &&
+	    unread_len(fd) > 0)
+		return true;
+	hello_drop(fd);
+	sdp_mark_remove(fd);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	return false;
+}
+
+/* ---- replacing descriptors ---- */
+
+/* The new file sends signals (SIGIO, SIGURG) to the same owner and keeps
+ * O_ASYNC. */
+static void owner_cover(struct sdp_sock *sock, int fd)
+{
+	struct f_owner_ex owner = { 0 };
+	long sig = syscall(SYS_fcntl, sock->tcp_fd, F_GETSIG);
+	long flags = syscall(SYS_fcntl, sock->tcp_fd, F_GETFL);
+
+	if (syscall(SYS_fcntl, sock->tcp_fd, F_GETOWN_EX, &owner) == 0 &&
+	    owner.pid > 0)
+		syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+	if (sig > 0)
+		syscall(SYS_fcntl, fd, F_SETSIG, sig);
+	if (flags < 0 || !(flags & O_ASYNC))
+		return;
+	syscall(SYS_fcntl, sock->tcp_fd, F_SETFL, flags & ~(long)O_ASYNC);
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
+}
+
+/* The TCP connection is established: reads its options, and counts it. */
+static void take(struct sdp_sock *sock, int fd)
+{
+	sdp_options_take(sock);
+	sdp_count_open(sock, fd);
+}
+
+static void show_nothing(struct sdp_sock *sock, int program_end)
+{
+	util_lock(&sock->shadow.lock);
+	sdp_shadow_show(&sock->shadow, program_end, 0, 0);
+	util_unlock(&sock->shadow.lock);
+	sdp_sock_asking_put(sock, true);
+}
+
+/* The shadow replaces the numbers; @is_asking: it shows nothing yet. Return: 0;
+ * -errno, and nothing has changed. */
+static int cover(struct sdp_sock *sock, int fd, bool is_asking)
+{
+	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
+	int tcp_fd, program_end;
+
+	tcp_fd = sdp_private_take(
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+	if (tcp_fd < 0)
+		return tcp_fd;
+	program_end = sdp_shadow_open(&sock->shadow, flags);
+	if (program_end < 0) {
+		sdp_private_close(tcp_fd);
+		return program_end;
+	}
+	sock->tcp_fd = tcp_fd;
+	if (is_asking)
+		show_nothing(sock, program_end);
+	else
+		take(sock, fd);
+	sdp_watch_leave(sock);
+	sdp_sock_cover(sock, program_end);
+	util_sys_close(program_end);
+	owner_cover(sock, fd);
+	sdp_sock_become(sock, SDP_SOCK_STARTING);
+	sdp_watch_return(sock);
+	/* Wakes threads that sleep for the TCP connection. */
+	sdp_sock_wake(sock);
+	return 0;
+}
+
+/* ---- the thread ---- */
+
+/*
+ * A peer that does not answer an MPA Request may be one that accepts only a
+ * Hello. An answer to a Hello can only be late because of the program.
+ */
+static uint64_t reply_limit(const struct sdp_sock *sock)
+{
+	if (!sock->is_request || sock->is_accepting)
+		return SDP_NEVER;
+	return sdp_now_ns() + util_settings()->sdp_reply_ms * NS_PER_MS;
+}
+
+static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
+		     struct sdp_outcome *outcome)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+
+	opt.is_nodelay = sock->options.has_nodelay;
+	opt.is_oobinline = sock->options.has_oobinline;
+	opt.hello_ms = START_MS;
+	opt.conn.start_ms = START_MS;
+	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
+	opt.stop_fd = sock->is_unstoppable ? 0 : sdp_owed_stop_fd();
+	opt.is_resumed = sock->is_resumed && !sock->is_accepting;
+	if (sock->is_accepting)
+		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
+					  SDP_NEVER, outcome);
+	return sdp_link_connect_fd(ret_link, sock->tcp_fd, &opt,
+				   reply_limit(sock), outcome);
+}
+
+static void early_len_put(struct sdp_sock *sock, uint32_t len)
+{
+	/* relaxed: written with the sock's lock; others read only the count */
+	atomic_store_explicit(&sock->early_len, len, memory_order_relaxed);
+}
+
+/* Does what the program requested meanwhile. The sock's lock is held. */
+static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
+{
+	struct iovec iov = { .iov_base = sock->early,
+			     .iov_len = sdp_sock_early_len(sock) };
+	ssize_t ret = 0;
+
+	while (iov.iov_len > 0) {
+		ret = sdp_link_send(link, &iov, 1, 0);
+		if (ret == -EAGAIN) {
+			sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
+			continue;
+		}
+		if (ret < 0)
+			break;
+		iov.iov_base = (char *)iov.iov_base + ret;
+		iov.iov_len -= (size_t)ret;
+	}
+	sdp_count_send(sock, sdp_sock_early_len(sock));
+	free(sock->early);
+	sock->early = NULL;
+	early_len_put(sock, 0);
+	if (sdp_sock_is_wr_shut(sock))
+		sdp_link_shutdown(link);
+	if (sdp_sock_is_rd_shut(sock))
+		sdp_link_shutdown_read(link);
+}
+
+/* From now on the numbers refer to @tcp_fd. */
+static void give_back(struct sdp_sock *sock, int tcp_fd)
+{
+	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
+
+	flags = sock->is_nonblock ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
+	sdp_watch_leave(sock);
+	sdp_sock_cover(sock, tcp_fd);
+	sock->options.is_taken = false;
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	sdp_watch_return(sock);
+}
+
+static int send_all(int fd, const char *octets, size_t len)
+{
+	long sent;
+
+	for (; len > 0; octets += sent, len -= (size_t)sent) {
+		sent = syscall(SYS_sendto, fd, octets, len, MSG_NOSIGNAL, NULL,
+			       0);
+		if (sent < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void close_by_reset(int fd)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &at_once,
+		sizeof(at_once));
+	util_sys_close(fd);
+}
+
+/* Makes a new TCP connection to the program's destination, and sends the stored
+ * octets. The sock's lock is held, but released during the connect, which takes
+ * time. Return: descriptor; -errno. */
+static int tcp_make(struct sdp_sock *sock)
+{
+	int tcp_fd, ret;
+	size_t done = 0, len;
+
+	util_unlock(&sock->lock);
+	ret = tcp_fd = sdp_connect_tcp(sock);
+	util_lock(&sock->lock);
+	while (ret >= 0 && (len = sdp_sock_early_len(sock)) > done) {
+		util_unlock(&sock->lock);
+		ret = send_all(tcp_fd, sock->early + done, len - done);
+		done = len;
+		util_lock(&sock->lock);
+	}
+	if (ret >= 0 && (sock->is_undone || sock->is_relay))
+		ret = -ECANCELED;
+	if (ret < 0 && tcp_fd >= 0)
+		close_by_reset(tcp_fd);
+	return ret < 0 ? ret : tcp_fd;
+}
+
+/*
+ * The Connecting Peer falls back: the new TCP connection takes the numbers. The
+ * sock's lock is held. Return: 0; -errno.
+ */
+static int fall_back(struct sdp_sock *sock)
+{
+	int tcp_fd = tcp_make(sock);
+
+	if (tcp_fd < 0)
+		return tcp_fd;
+	if (sdp_sock_is_wr_shut(sock))
+		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
+	/* The kernel sends what a closed socket has left. */
+	if (!sock->is_closed)
+		give_back(sock, tcp_fd);
+	util_sys_close(tcp_fd);
+	return 0;
+}
+
+/* The pair is no longer used. Closing it wakes threads that sleep on it. */
+static void uncover(struct sdp_sock *sock)
+{
+	util_lock(&sock->shadow.lock);
+	if (sock->shadow.lib_fd >= 0)
+		sdp_shadow_close(&sock->shadow);
+	util_unlock(&sock->shadow.lock);
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+	free(sock->early);
+	sock->early = NULL;
+}
+
+static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
+{
+	switch (reason) {
+	case SDP_REASON_DEVICE:
+	case SDP_REASON_CARRIER:
+		return SDP_STAT_FALLBACK_no_device;
+	case SDP_REASON_RESOURCE:
+		return SDP_STAT_FALLBACK_no_memory;
+	case SDP_REASON_NOT_SDP:
+		return SDP_STAT_FALLBACK_bad_hello;
+	default:
+		return SDP_STAT_FALLBACK_no_hello;
+	}
+}
+
+/*
+ * If the peer's library refuses, it closes in order, after it has read the
+ * Hello. A reset means that the peer's program has closed or has never
+ * accepted. After an MPA Request it may also mean that the peer's library
+ * accepts only a Hello.
+ */
+static bool is_reset(const struct sdp_sock *sock)
+{
+	return sdp_tcp_state(sock->tcp_fd) == TCP_CLOSE;
+}
+
+/* The reason why the connection ended: TCP's timers, or a peer that closed
+ * early, by FIN, or by RST if it had unread data. */
+static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
+{
+	if (has_reset && sdp_link_is_lost(-err))
+		return -err;
+	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
+		return 0;
+	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
+}
+
+/* The peer has received nothing: may TCP be used? Octets that a closed socket
+ * has sent go by TCP too. */
+static bool may_fall_back(const struct sdp_sock *sock, int err, bool has_reset)
+{
+	bool is_refused =
+		!has_reset || err == -EPROTO || /* refused here */
+		(sock->is_request && (err == -ECONNRESET || err == -EPIPE));
+
+	return is_refused && !sock->is_accepting && !sock->is_undone;
+}
+
+static void start_failed(struct sdp_sock *sock, int err,
+			 const struct sdp_outcome *outcome, bool has_reset)
+{
+	bool is_wanted;
+
+	util_info("sdp", "%s: %s", outcome->text,
+		  sdp_reason_str(outcome->reason));
+	if (may_fall_back(sock, err, has_reset)) {
+		sdp_connect_refused(sock, outcome);
+		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
+		is_wanted = !sock->is_closed || sdp_sock_early_len(sock) > 0;
+		if (!sock->is_relay && is_wanted && fall_back(sock) == 0 &&
+		    !sock->is_closed) {
+			uncover(sock);
+			return;
+		}
+	}
+	atomic_store_explicit(&sock->error, error_of(sock, err, has_reset),
+			      memory_order_relaxed);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
+/* Ends the connection in order. The peer can then distinguish a refusal from a
+ * reset. */
+static void refuse(struct sdp_sock *sock)
+{
+	struct pollfd pfd = { .fd = sock->tcp_fd, .events = POLLIN };
+	char buf[512];
+
+	if (syscall(SYS_shutdown, sock->tcp_fd, SHUT_WR) < 0 ||
+	    !sock->is_accepting)
+		return;
+	while (util_sys_poll(&pfd, 1, REFUSE_MS) > 0 &&
+	       syscall(SYS_recvfrom, sock->tcp_fd, buf, sizeof(buf),
+		       MSG_DONTWAIT, NULL, NULL) > 0)
+		;
+}
+
+/*
+ * A device that listens by rdma_cm waits only some seconds for the MPA Request:
+ * Linux's siw waits 10. Then it closes in order, before any data was sent.
+ */
+static bool was_given_up(const struct sdp_sock *sock)
+{
+	return sock->is_request && !sock->is_accepting &&
+	       has_peer_closed(sock->tcp_fd);
+}
+
+static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
+		    struct sdp_outcome *outcome)
+{
+	bool is_raised;
+	int ret;
+
+	if (was_given_up(sock)) {
+		*outcome = (struct sdp_outcome){
+			.reason = SDP_REASON_REFUSED,
+			.text = "the SDP port has closed",
+		};
+		return -ECONNREFUSED;
+	}
+	ret = link_make(sock, ret_link, outcome);
+	if (ret == 0 || sock->is_accepting || outcome->has_sent)
+		return ret;
+	/* Others may have used up the descriptors meanwhile. */
+	is_raised = sdp_limit_begin(sock->tcp_fd);
+	if (is_raised)
+		ret = link_make(sock, ret_link, outcome);
+	sdp_limit_end(is_raised);
+	return ret;
+}
+
+/* The process ends, and the start was stopped. Return: whether to leave it to
+ * another process; otherwise it goes on. */
+static bool is_to_leave(struct sdp_sock *sock)
+{
+	util_lock(&sock->lock);
+	sock->is_resumed = true;
+	sock->is_left = sock->is_closed && !sock->is_relay &&
+			sdp_sock_early_len(sock) > 0;
+	sock->is_unstoppable = !sock->is_left;
+	util_unlock(&sock->lock);
+	return sock->is_left;
+}
+
+void *sdp_start_run(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link = NULL;
+	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
+	bool is_closed, is_lost, has_early, has_reset, was_full;
+	int ret;
+
+	/* The peer has not seen a Hello: its program had sent octets, or its
+	 * listener is closed. TCP reports both as an error. */
+	is_lost = !sock->is_accepting && is_reset(sock);
+	while ((ret = link_try(sock, &link, &outcome)) == -ECANCELED) {
+		if (!is_to_leave(sock))
+			continue;
+		sdp_owed_put(sock);
+		return NULL;
+	}
+	has_reset = is_reset(sock);
+	if (ret < 0)
+		refuse(sock);
+	util_lock(&sock->lock);
+	has_early = sock->early != NULL;
+	if (has_early)
+		sdp_owed_settle(sock);
+	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
+	if (ret < 0) {
+		start_failed(sock, ret, &outcome, has_reset);
+		if (is_lost)
+			atomic_store_explicit(&sock->error, ECONNRESET,
+					      memory_order_relaxed);
+	} else {
+		link_catch_up(sock, link);
+		sdp_sock_link_put(sock, link);
+		sdp_count_update(sock);
+		if (!sock->is_closed && !sock->is_relay)
+			sdp_link_set_notify(link, sdp_sock_notify, sock);
+		sdp_sock_become(sock, SDP_SOCK_STREAM);
+	}
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	/* The socket was writable before, unless the stored octets had become
+	 * too many. */
+	sdp_sock_tell(sock, -1,
+		      was_full ? SDP_NEWS_ALL : SDP_NEWS_ALL & ~POLLOUT);
+	/* close() left it to this thread. */
+	if (is_closed)
+		sock->end(sock);
+	sdp_sock_drop(sock);
+	if (has_early)
+		sdp_owed_end();
+	return NULL;
+}
+
+static void *start_thread(void *arg)
+{
+	const struct sdp_sock *sock = arg;
+	bool is_raised = sock->is_limit_raised;
+
+	sdp_inside_enter();
+	sdp_verbs_own_thread();
+	(void)sdp_start_run(arg);
+	sdp_limit_end(is_raised);
+	return NULL;
+}
+
+int sdp_start_resume(struct sdp_sock *sock)
+{
+	sock->is_left = false;
+	sock->is_limit_raised = false;
+	return util_thread_run(start_thread, sock, UTIL_THREAD_STACK);
+}
+
+void sdp_start_over(struct sdp_sock *sock)
+{
+	bool is_closed;
+
+	util_lock(&sock->lock);
+	is_closed = sock->is_closed;
+	util_unlock(&sock->lock);
+	if (is_closed)
+		sock->end(sock);
+	sdp_sock_drop(sock);
+}
+
+void sdp_start_connected(struct sdp_sock *sock)
+{
+	take(sock, sdp_sock_any_fd(sock));
+}
+
+/* An address of the link, in the family of the program's socket. */
+static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
+		      bool is_peer, union sdp_addr *ret_name)
+{
+	struct sockaddr_storage name;
+
+	(void)sdp_link_name(link, is_peer, &name, &(socklen_t){ 0 });
+	*ret_name = sdp_addr_of(&name);
+	if (sdp_addr_family(sock->tcp_fd) == AF_INET6)
+		sdp_addr_map(ret_name);
+}
+
+static void link_names_take(struct sdp_sock *sock, const struct sdp_link *link)
+{
+	uint16_t port = sdp_addr_port(&sock->peer);
+
+	link_name(sock, link, false, &sock->local);
+	link_name(sock, link, true, &sock->peer);
+	if (sock->is_accepting)
+		sdp_addr_set_port(&sock->local, sock->port);
+	else
+		sdp_addr_set_port(&sock->peer, port);
+}
+
+void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
+{
+	const struct sdp_sock_options *opt = &sock->options;
+
+	sock->is_by_cm = true;
+	sdp_options_take(sock);
+	link_names_take(sock, link);
+	sdp_count_open(sock, sdp_sock_any_fd(sock));
+	(void)sdp_link_set(link, SDP_LINK_NODELAY, opt->has_nodelay);
+	(void)sdp_link_set(link, SDP_LINK_OOBINLINE, opt->has_oobinline);
+	(void)sdp_link_set(link, SDP_LINK_CORK, opt->has_cork);
+	sdp_sock_link_put(sock, link);
+	sdp_count_update(sock);
+	sdp_sock_asking_put(sock, false);
+	if (!sock->is_closed)
+		sdp_link_set_notify(link, sdp_sock_notify, sock);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
+int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
+{
+	bool is_raised, old = sdp_inside_enter();
+	int ret;
+
+	util_lock(&sock->lock);
+	is_raised = sdp_limit_begin(fd);
+	ret = cover(sock, fd, true);
+	sdp_limit_end(is_raised);
+	if (ret == 0)
+		sdp_start_stand(sock, link);
+	util_unlock(&sock->lock);
+	sdp_inside_leave(old);
+	return ret;
+}
+
+int sdp_start_cover(struct sdp_sock *sock, int fd)
+{
+	return cover(sock, fd, true);
+}
+
+void sdp_start_give_back(struct sdp_sock *sock)
+{
+	give_back(sock, sock->tcp_fd);
+	uncover(sock);
+}
+
+/* Without a shadow the connection ends for the program. The Hello is not data
+ * of the program. A peer whose Hello was read takes this for a refusal and uses
+ * TCP. */
+static void end_unstarted(struct sdp_sock *sock, int fd)
+{
+	if (sock->is_accepting)
+		hello_drop(fd);
+	syscall(SYS_shutdown, fd, SHUT_RDWR);
+	sdp_mark_remove(fd);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+}
+
+static void start(struct sdp_sock *sock, int fd)
+{
+	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE,
+				       .text = "no thread for the start" };
+	bool is_raised = sdp_limit_begin(fd);
+	int ret = cover(sock, fd, false);
+
+	if (ret < 0) {
+		util_warn("sdp", "cannot start SDP on descriptor %d: %s", fd,
+			  strerror(-ret));
+		sdp_limit_end(is_raised);
+		end_unstarted(sock, fd);
+		return;
+	}
+	sock->is_limit_raised = is_raised;
+	sdp_sock_watch(sock, fd);
+	ret = sdp_sock_thread(sock, start_thread);
+	if (ret < 0) {
+		sdp_limit_end(is_raised);
+		/* The peer continues by TCP. */
+		refuse(sock);
+		start_failed(sock, ret, &outcome, false);
+		sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
+	}
+}
+
+enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
+			      enum sdp_start_why why)
+{
+	/* A signal handler that does not return here would leave it half
+	 * done. */
+	UTIL_SIGNALS_OFF();
+	int err = errno;
+	bool old = sdp_inside_enter(), has_hello = false, is_soon;
+
+	util_lock(&sock->lock);
+	if (!sdp_sock_has_fd(sock, fd)) {
+		util_unlock(&sock->lock);
+		goto out;
+	}
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_connect_look(sock, fd);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
+		has_hello = sock->is_accepting && hello_has_come(sock, fd);
+		/* The peer may have closed without sending anything: TCP. */
+		if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
+		    (!sock->is_accepting || why == SDP_START_WRITE ||
+		     has_hello))
+			start(sock, fd);
+	}
+	is_soon = sdp_sock_state(sock) == SDP_SOCK_STARTING && has_hello;
+	util_unlock(&sock->lock);
+	if (is_soon)
+		(void)sdp_start_wait(sock, sdp_now_ns() + SOON_NS);
+out:
+	sdp_inside_leave(old);
+	errno = err;
+	return sdp_sock_state(sock);
+}
+
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+{
+	struct timespec until = { .tv_sec = (time_t)(deadline / 1000000000u),
+				  .tv_nsec = (long)(deadline % 1000000000u) };
+	long ret;
+
+	while (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		/* Without a time limit the kernel restarts it, as the program's
+		 * sigaction() requests. */
+		ret = syscall(SYS_futex, &sock->state,
+			      FUTEX_WAIT_BITSET_PRIVATE, SDP_SOCK_STARTING,
+			      deadline == SDP_NEVER ? NULL : &until, NULL,
+			      FUTEX_BITSET_MATCH_ANY);
+		sdp_ending_look();
+		if (ret < 0 && errno == EINTR)
+			return -EINTR;
+		if (ret < 0 && errno == ETIMEDOUT)
+			return -EAGAIN;
+	}
+	return 0;
+}
+
+bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline)
+{
+	uint64_t next;
+
+	while (sdp_sock_is_asking(sock)) {
+		next = sdp_now_ns() + ASKED_NS;
+		if (next > deadline)
+			return false;
+		(void)sdp_start_wait(sock, next);
+	}
+	return true;
+}
+
+bool sdp_start_abandon(struct sdp_sock *sock)
+{
+	uint64_t one = 1;
+	bool is_starting;
+
+	util_lock(&sock->lock);
+	is_starting = sdp_sock_state(sock) == SDP_SOCK_STARTING;
+	if (is_starting) {
+		sock->is_closed = true;
+		if (sock->stop_fd >= 0)
+			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
+		/* No thread waits for it, and nothing must be sent. */
+		if (sdp_sock_early_len(sock) == 0)
+			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
+	}
+	util_unlock(&sock->lock);
+	return is_starting;
+}
+
+/* Like close() without linger: the peer sees a reset. */
+static void link_break(struct sdp_sock *sock)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+
+	if (!link)
+		return;
+	sdp_link_set_notify(link, NULL, NULL);
+	sdp_count_close(sock);
+	/* Other threads may use it until the socket ends. */
+	sdp_link_abort(link);
+	if (sock->past_link)
+		sdp_link_close(sock->past_link, 0);
+	sock->past_link = link;
+	sdp_sock_link_put(sock, NULL);
+}
+
+int sdp_start_undo(struct sdp_sock *sock)
+{
+	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
+	int tcp_fd, ret = 0;
+
+	/* The thread of the start sees that the socket is closed, and does
+	 * nothing. */
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		sock->is_undone = true;
+		syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
+	}
+	util_unlock(&sock->lock);
+	(void)sdp_start_wait(sock, SDP_NEVER);
+	util_lock(&sock->lock);
+	sock->is_undone = false;
+	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
+		goto out;
+	tcp_fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
+			      SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (tcp_fd < 0) {
+		ret = -errno;
+		goto out;
+	}
+	sdp_options_renew(sock, tcp_fd);
+	link_break(sock);
+	give_back(sock, tcp_fd);
+	util_sys_close(tcp_fd);
+	uncover(sock);
+	sock->is_accepting = false;
+	sock->is_request = false;
+	sock->is_by_cm = false;
+	atomic_store_explicit(&sock->is_told, false, memory_order_relaxed);
+	atomic_store_explicit(&sock->is_rd_shut, false, memory_order_release);
+	atomic_store_explicit(&sock->is_wr_shut, false, memory_order_release);
+	atomic_store_explicit(&sock->error, 0, memory_order_relaxed);
+out:
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
+		       size_t cnt)
+{
+	size_t taken = 0, len;
+	ssize_t ret = 0;
+	uint32_t kept;
+	int bad = 0;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
+		goto out;
+	if (sdp_sock_is_asking(sock)) {
+		ret = -EAGAIN;
+		goto out;
+	}
+	if (!sock->early) {
+		sock->early = malloc(SDP_EARLY_MAX);
+		if (!sock->early) {
+			ret = -ENOMEM;
+			goto out;
+		}
+		sdp_owed_begin(sock);
+	}
+	kept = sdp_sock_early_len(sock);
+	for (size_t i = 0; i < cnt; i++) {
+		len = SDP_EARLY_MAX - kept;
+		if (len > iov[i].iov_len)
+			len = iov[i].iov_len;
+		bad = util_user_get(sock->early + kept, iov[i].iov_base, len);
+		if (bad < 0)
+			break;
+		kept += (uint32_t)len;
+		taken += len;
+	}
+	early_len_put(sock, kept);
+	ret = taken > 0 ? (ssize_t)taken : bad < 0 ? bad : -EAGAIN;
+out:
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)
+{
+	util_lock(&sock->lock);
+	sdp_names_take(sock, fd);
+	sdp_watch_leave(sock);
+	sdp_sock_cover(sock, program_end);
+	sock->is_relay = true;
+	sdp_sock_become(sock, SDP_SOCK_RELAY);
+	sdp_watch_return(sock);
+	util_unlock(&sock->lock);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The change from TCP to SDP: the shadow takes the socket's numbers, and a
+ * thread sends the Hello or waits for it.
+ *
+ * The first call that sends, receives or waits makes this change, in the
+ * process of that call. Until then the socket is the kernel's TCP socket, and
+ * may be inherited, passed on and closed as such.
+ */
+#ifndef SDP_SOCK_START_H
+#define SDP_SOCK_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "sock/base/table.h"
+
+enum sdp_start_why {
+	SDP_START_WAIT, /* poll, epoll: not before the peer has sent something
+			 */
+	SDP_START_READ, /* the same */
+	SDP_START_WRITE,
+};
+
+/*
+ * CONNECTING, PENDING: starts SDP if it is time. Keeps errno.
+ * Return: the state afterwards.
+ */
+enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
+			      enum sdp_start_why why);
+
+/*
+ * STARTING: sleeps until the start has ended. Return: 0; -EAGAIN: @deadline of
+ * sdp_now_ns(); -EINTR: a signal handler ran.
+ */
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline);
+
+/* Sleeps until the thread of ask.c has its answer, or until @deadline. Return:
+ * whether it has. */
+bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline);
+
+/* The program has closed the socket in state STARTING. Return: whether octets
+ * are left to send. */
+bool sdp_start_abandon(struct sdp_sock *sock);
+
+/* STARTING: stores the octets. Return: their number; 0: the start has ended;
+ * -EAGAIN: no space; -ENOMEM. */
+ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
+		       size_t cnt);
+
+/* Goes on with a start from sdp_owed_take(), in a thread. Return: 0; -errno. */
+int sdp_start_resume(struct sdp_sock *sock);
+
+/*
+ * STARTING, STREAM: breaks the connection off. A new TCP socket takes the
+ * numbers.
+ * Return: 0; -errno.
+ */
+int sdp_start_undo(struct sdp_sock *sock);
+
+/*
+ * The parts of a start, for ask.c. The socket's lock is held, except for _run
+ * and _over.
+ *  - sdp_start_cover(): the shadow takes the numbers and shows nothing yet.
+ *    sock->stop_fd exists.
+ *  - sdp_start_connected(): the TCP connection is established.
+ *  - sdp_start_run(): the rest of the start, in a thread that holds the socket.
+ *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP
+ *    socket below is not connected.
+ *  - sdp_start_over(): the end of such a thread without a start.
+ *  - sdp_start_give_back(): the number gets its TCP socket back.
+ */
+int sdp_start_cover(struct sdp_sock *sock, int fd);
+void sdp_start_connected(struct sdp_sock *sock);
+void *sdp_start_run(void *sock);
+void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
+void sdp_start_over(struct sdp_sock *sock);
+void sdp_start_give_back(struct sdp_sock *sock);
+
+/* A new TCP socket becomes the end of @link, which was accepted. Return: 0;
+ * -errno, and nothing has changed. */
+int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link);
+
+/* PENDING: another process has the connection. The numbers get @program_end of
+ * its shadow.
+ * @fd: one of them. */
+void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The poll(2) events of a socket. */
+#include "test.h"
+
+#include <poll.h>
+
+#include "sock/base/events.h"
+#include "verbs/sdp-link.h"
+
+/* Events of the socket's link. */
+static unsigned int link_bits;
+
+unsigned int sdp_link_state(const struct sdp_link *link)
+{
+	(void)link;
+	return link_bits;
+}
+
+/* Only its address is used. */
+static char link_place;
+#define LINK ((struct sdp_link *)(void *)&link_place)
+
+static void says_what_the_link_has(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned int bits;
+		short want;
+	} rows[] = {
+		{ "nothing", 0, 0 },
+		{ "in", SDP_LINK_IN, POLLIN },
+		{ "out", SDP_LINK_OUT, POLLOUT },
+		{ "urgent", SDP_LINK_PRI, POLLPRI },
+		{ "the peer's end", SDP_LINK_RDHUP, POLLIN | POLLRDHUP },
+		{ "both ends", SDP_LINK_HUP,
+		  POLLIN | POLLOUT | POLLRDHUP | POLLHUP },
+		{ "a fault", SDP_LINK_ERR, POLLIN | POLLOUT | POLLERR },
+		{ "both ways", SDP_LINK_IN | SDP_LINK_OUT, POLLIN | POLLOUT },
+		{ "bits that are no event", SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+		  0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_row(rows[i].name,
+			   sdp_events_of(rows[i].bits) == rows[i].want);
+}
+
+static const struct row {
+	const char *name;
+	enum sdp_sock_state state;
+	bool is_asking, has_link, is_rd_shut, is_wr_shut;
+	uint32_t early_len;
+	unsigned int bits;
+	short want;
+	bool is_over;
+} rows_of_socks[] = {
+	{ "not connected yet", SDP_SOCK_STARTING, true, false, false, false, 0,
+	  0, 0, false },
+	{ "it starts", SDP_SOCK_STARTING, false, false, false, false, 0, 0,
+	  POLLOUT, false },
+	{ "its store is full", SDP_SOCK_STARTING, false, false, false, false,
+	  SDP_EARLY_MAX, 0, 0, false },
+	{ "its store is nearly full", SDP_SOCK_STARTING, false, false, false,
+	  false, SDP_EARLY_MAX - 1, 0, POLLOUT, false },
+	{ "it starts, and reads no more", SDP_SOCK_STARTING, false, false, true,
+	  false, 0, 0, POLLIN | POLLOUT | POLLRDHUP, false },
+	{ "it starts, full, and sends no more", SDP_SOCK_STARTING, false, false,
+	  false, true, SDP_EARLY_MAX, 0, POLLOUT, false },
+	{ "a stream", SDP_SOCK_STREAM, false, true, false, false, 0,
+	  SDP_LINK_OUT, POLLOUT, false },
+	{ "a stream with octets", SDP_SOCK_STREAM, false, true, false, false, 0,
+	  SDP_LINK_IN | SDP_LINK_OUT, POLLIN | POLLOUT, false },
+	{ "SHUT_RD", SDP_SOCK_STREAM, false, true, true, false, 0, SDP_LINK_OUT,
+	  POLLIN | POLLOUT | POLLRDHUP, false },
+	{ "SHUT_WR of a full one", SDP_SOCK_STREAM, false, true, false, true, 0,
+	  0, POLLOUT, false },
+	{ "SHUT_RDWR", SDP_SOCK_STREAM, false, true, true, true, 0, 0,
+	  POLLIN | POLLOUT | POLLRDHUP | POLLHUP, false },
+	{ "the peer's end", SDP_SOCK_STREAM, false, true, false, false, 0,
+	  SDP_LINK_RDHUP | SDP_LINK_OUT, POLLIN | POLLOUT | POLLRDHUP, false },
+	{ "the peer's end after ours", SDP_SOCK_STREAM, false, true, false,
+	  true, 0, SDP_LINK_RDHUP, POLLIN | POLLOUT | POLLRDHUP | POLLHUP,
+	  false },
+	{ "both ends", SDP_SOCK_STREAM, false, true, false, false, 0,
+	  SDP_LINK_HUP, POLLIN | POLLOUT | POLLRDHUP | POLLHUP, true },
+	{ "a reset", SDP_SOCK_STREAM, false, true, false, false, 0,
+	  SDP_LINK_ERR, POLLIN | POLLOUT | POLLERR, true },
+	{ "no link any more", SDP_SOCK_STREAM, false, false, false, false, 0, 0,
+	  POLLIN | POLLOUT | POLLRDHUP | POLLHUP | POLLERR, true },
+};
+
+static void row_check(const struct row *row)
+{
+	struct sdp_sock sock = {
+		.state = row->state,
+		.is_asking = row->is_asking,
+		.link = row->has_link ? LINK : NULL,
+		.is_rd_shut = row->is_rd_shut,
+		.is_wr_shut = row->is_wr_shut,
+		.early_len = row->early_len,
+	};
+
+	link_bits = row->bits;
+	if (sdp_sock_events(&sock) != row->want)
+		fail_msg("%s: %#x, not %#x", row->name,
+			 (unsigned int)sdp_sock_events(&sock),
+			 (unsigned int)row->want);
+	assert_row(row->name, sdp_sock_is_over(&sock) == row->is_over);
+	assert_row(row->name, sdp_sock_is_stream(&sock));
+	sock.is_relay = true;
+	assert_row(row->name, !sdp_sock_is_stream(&sock));
+}
+
+static void says_what_the_socket_has(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows_of_socks); i++)
+		row_check(&rows_of_socks[i]);
+}
+
+static void leaves_other_states_to_the_kernel(void **state)
+{
+	static const enum sdp_sock_state states[] = {
+		SDP_SOCK_TCP,	  SDP_SOCK_LISTENING, SDP_SOCK_CONNECTING,
+		SDP_SOCK_PENDING, SDP_SOCK_RELAY,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+		struct sdp_sock sock = { .state = states[i] };
+
+		assert_false(sdp_sock_is_stream(&sock));
+		assert_false(sdp_sock_is_over(&sock));
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(says_what_the_link_has),
+		cmocka_unit_test(says_what_the_socket_has),
+		cmocka_unit_test(leaves_other_states_to_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

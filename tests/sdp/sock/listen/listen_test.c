@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* listen() with and without a twin, the state after a partial failure, and
+ * which connection accept() returns. */
+#include "addr.h"
+#include "descriptors.h"
+#include "loopback.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pm/registry.h"
+#include "sock/listen/acceptor.h"
+#include "sock/show/epoll.h"
+#include "sock/base/limit.h"
+#include "sock/listen/listen.h"
+#include "sock/base/mark.h"
+#include "sock/base/option.h"
+#include "sock/base/policy.h"
+#include "sock/base/signals.h"
+#include "stat/sdp-stat.h"
+
+#include "sock-fixture.h"
+
+/* ---- the rest of the layer ---- */
+
+#define ACCEPTOR ((struct sdp_acceptor *)(void *)&links)
+#define LINK ((struct sdp_link *)(void *)&links)
+
+static enum sdp_policy policy;
+static enum sdp_way way;
+static bool is_enough, restarts, announced_cm;
+static int announce_ret, acceptor_ret, time_ms;
+static int listen_cnt, watch_cnt, links, backlog_now;
+static int acceptor_fd;
+static int stop_cnt, free_cnt, forget_cnt, put_back_cnt;
+static uint16_t announced;
+static struct sdp_mark mark;
+
+enum sdp_policy sdp_policy_server(const struct sockaddr *addr)
+{
+	assert_int_equal(addr->sa_family, AF_INET);
+	return policy;
+}
+
+enum sdp_way sdp_policy_way(void)
+{
+	return way;
+}
+
+bool sdp_limit_is_enough(int fd)
+{
+	(void)fd;
+	return is_enough;
+}
+
+int sdp_registry_announce(int fd, uint16_t sdp_port, bool is_cm)
+{
+	(void)fd;
+	announced = sdp_port;
+	announced_cm = is_cm;
+	return announce_ret < 0 ? announce_ret : memfd_create("note", 0);
+}
+
+int sdp_acceptor_new(struct sdp_acceptor **ret_acceptor,
+		     const union sdp_addr *name, bool is_dual, int backlog,
+		     uint16_t *ret_port, int *ret_fd)
+{
+	assert_int_equal(name->in.sin_port, 0);
+	assert_false(is_dual);
+	if (acceptor_ret < 0)
+		return acceptor_ret;
+	backlog_now = backlog;
+	*ret_acceptor = ACCEPTOR;
+	*ret_port = 4242;
+	acceptor_fd = memfd_create("acceptor", MFD_CLOEXEC);
+	*ret_fd = acceptor_fd;
+	return 0;
+}
+
+void sdp_acceptor_set_backlog(struct sdp_acceptor *acceptor, int backlog)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	backlog_now = backlog;
+}
+
+struct sdp_link *sdp_acceptor_take(struct sdp_acceptor *acceptor)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	return links > 0 ? links--, LINK : NULL;
+}
+
+void sdp_acceptor_put_back(struct sdp_acceptor *acceptor, struct sdp_link *link)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	assert_ptr_equal(link, LINK);
+	links++;
+	put_back_cnt++;
+}
+
+void sdp_acceptor_stop(struct sdp_acceptor *acceptor)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	stop_cnt++;
+}
+
+static struct sdp_sock *sock;
+
+void sdp_acceptor_free(struct sdp_acceptor *acceptor)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	close(acceptor_fd);
+	free_cnt++;
+}
+
+void sdp_acceptor_forget(struct sdp_acceptor *acceptor)
+{
+	assert_ptr_equal(acceptor, ACCEPTOR);
+	forget_cnt++;
+}
+
+void sdp_mark_put(int fd, const struct sdp_mark *put)
+{
+	(void)fd;
+	mark = *put;
+}
+
+void sdp_options_copy(int from, int to)
+{
+	assert_true(from >= 0 && to >= 0);
+}
+
+int sdp_option_time_ms(int fd, int name)
+{
+	(void)fd;
+	assert_int_equal(name, SO_RCVTIMEO);
+	return time_ms;
+}
+
+bool sdp_signals_restart(void)
+{
+	return restarts;
+}
+
+void sdp_stat_count(enum sdp_stat_event event)
+{
+	assert_int_equal(event, SDP_STAT_listens);
+	listen_cnt++;
+}
+
+void sdp_watch_twin(struct sdp_sock *of, int how, int twin_fd)
+{
+	assert_ptr_equal(of, sock);
+	assert_true(how == EPOLL_CTL_ADD && twin_fd >= 0);
+	watch_cnt++;
+}
+
+/* ---- fixture ---- */
+
+static int fd;
+static union sdp_addr name;
+
+static void bind_to(int of, const union sdp_addr *addr)
+{
+	int one = 1;
+
+	assert_int_equal(
+		setsockopt(of, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+	assert_int_equal(bind(of, &addr->sa, sizeof(addr->in)), 0);
+}
+
+static int begin_unbound(void **state)
+{
+	policy = SDP_POLICY_BOTH;
+	way = SDP_WAY_FD;
+	is_enough = true;
+	restarts = announced_cm = false;
+	announce_ret = acceptor_ret = 0;
+	time_ms = -1;
+	listen_cnt = watch_cnt = links = backlog_now = announced = 0;
+	stop_cnt = free_cnt = forget_cnt = put_back_cnt = 0;
+	fd = test_tcp_socket();
+	sock = sock_add(fd, end_nothing);
+	sock->twin_fd = sock->note_fd = sock->listen_fd = -1;
+	return 0;
+}
+
+static int begin(void **state)
+{
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+	socklen_t len = sizeof(name);
+
+	begin_unbound(state);
+	memcpy(&name, &any, sizeof(name.in));
+	bind_to(fd, &name);
+	return getsockname(fd, &name.sa, &len);
+}
+
+static int end(void **state)
+{
+	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
+		sdp_listen_end(sock);
+	program_close(fd);
+	sdp_sock_drop(sock);
+	return 0;
+}
+
+static int dial(uint16_t port_be)
+{
+	union sdp_addr to = name;
+	int client = test_tcp_socket();
+
+	to.in.sin_port = port_be;
+	if (connect(client, &to.sa, sizeof(to.in)) == 0)
+		return client;
+	close(client);
+	return -1;
+}
+
+static bool listens(uint16_t port_be)
+{
+	int client = dial(port_be);
+
+	close(client);
+	return client >= 0;
+}
+
+/* Waits until accept() would return a connection. */
+static void wait_in(int of)
+{
+	struct pollfd pfd = { .fd = of, .events = POLLIN };
+
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+}
+
+/* ---- listen() ---- */
+
+static const struct {
+	const char *name;
+	enum sdp_policy policy;
+	enum sdp_way way;
+	bool is_enough;
+	int announce_ret, acceptor_ret;
+	int ret;
+	bool has_tcp, has_twin;
+} rows[] = {
+	{ "TCP by the rules", SDP_POLICY_TCP, SDP_WAY_FD, true, 0, 0, 0, true,
+	  false },
+	{ "both", SDP_POLICY_BOTH, SDP_WAY_FD, true, 0, 0, 0, true, true },
+	{ "both by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, true, 0, 0, 0, true,
+	  true },
+	{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, true, 0, 0, 0, true,
+	  false },
+	{ "no descriptors", SDP_POLICY_BOTH, SDP_WAY_FD, false, 0, 0, 0, true,
+	  false },
+	{ "no announcement", SDP_POLICY_BOTH, SDP_WAY_FD, true, -EACCES, 0, 0,
+	  true, false },
+	{ "no announcement of rdma_cm's", SDP_POLICY_BOTH, SDP_WAY_CM, true,
+	  -EACCES, 0, 0, true, false },
+	{ "no acceptor", SDP_POLICY_BOTH, SDP_WAY_CM, true, 0, -ENODEV, 0, true,
+	  false },
+	{ "SDP only", SDP_POLICY_SDP, SDP_WAY_FD, true, 0, 0, 0, true, true },
+	{ "SDP only, no device", SDP_POLICY_SDP, SDP_WAY_NONE, true, 0, 0,
+	  -ENODEV, false, false },
+	{ "SDP only, no descriptors", SDP_POLICY_SDP, SDP_WAY_FD, false, 0, 0,
+	  -EMFILE, false, false },
+	{ "SDP only, no announcement", SDP_POLICY_SDP, SDP_WAY_FD, true,
+	  -EACCES, 0, -EACCES, false, false },
+};
+
+static void has_a_twin_where_sdp_is_possible(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int before;
+
+		begin(state);
+		before = test_fd_cnt();
+		policy = rows[i].policy;
+		way = rows[i].way;
+		is_enough = rows[i].is_enough;
+		announce_ret = rows[i].announce_ret;
+		acceptor_ret = rows[i].acceptor_ret;
+		assert_row(rows[i].name,
+			   sdp_listen(sock, fd, 5) == rows[i].ret);
+		assert_row(rows[i].name,
+			   (sdp_sock_state(sock) == SDP_SOCK_LISTENING) ==
+				   rows[i].has_twin);
+		assert_row(rows[i].name,
+			   listens(name.in.sin_port) == rows[i].has_tcp);
+		assert_row(rows[i].name, listen_cnt == rows[i].has_twin);
+		assert_row(rows[i].name, watch_cnt == rows[i].has_twin);
+		/* Twin, announcement and the listener's own descriptor; or
+		 * nothing. */
+		assert_row(rows[i].name,
+			   test_fd_cnt() == before + 3 * rows[i].has_twin);
+		if (rows[i].has_twin && way == SDP_WAY_FD)
+			assert_row(rows[i].name, listens(htons(announced)));
+		assert_row(rows[i].name,
+			   !rows[i].has_twin ||
+				   announced_cm == (way == SDP_WAY_CM));
+		if (rows[i].has_twin)
+			sdp_listen_end(sock);
+		assert_row(rows[i].name, test_fd_cnt() == before);
+		assert_row(rows[i].name, free_cnt == (way == SDP_WAY_CM &&
+						      !rows[i].acceptor_ret));
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+		end(state);
+	}
+}
+
+static void the_twins_mark_has_the_sockets_port(void **state)
+{
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	assert_int_equal(mark.port, ntohs(name.in.sin_port));
+	assert_true(mark.is_accepting);
+	assert_int_equal(sock->port, ntohs(name.in.sin_port));
+	assert_true(fcntl(sock->twin_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(sock->twin_fd, F_GETFL) & O_NONBLOCK);
+	assert_true(announced != ntohs(name.in.sin_port));
+}
+
+static void listen_binds_what_was_not_bound(void **state)
+{
+	union sdp_addr own;
+	socklen_t len = sizeof(own);
+
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	assert_int_equal(getsockname(fd, &own.sa, &len), 0);
+	assert_true(own.in.sin_port != 0);
+	assert_int_equal(sock->port, ntohs(own.in.sin_port));
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
+}
+
+/* Another listener has the port: nothing of the library is left. */
+static void the_twin_is_closed_if_listen_fails(void **state)
+{
+	int other = test_tcp_socket(), before;
+
+	bind_to(other, &name);
+	assert_int_equal(listen(other, 1), 0);
+	before = test_fd_cnt();
+	assert_int_equal(sdp_listen(sock, fd, 5), -EADDRINUSE);
+	assert_int_equal(test_fd_cnt(), before);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
+	assert_int_equal(listen_cnt, 0);
+	close(other);
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+}
+
+static void listening_again_changes_the_backlog(void **state)
+{
+	way = SDP_WAY_CM;
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	assert_int_equal(backlog_now, 5);
+	assert_int_equal(sdp_listen(sock, fd, 7), 0);
+	assert_int_equal(backlog_now, 7);
+	assert_int_equal(listen_cnt, 1);
+	sdp_listen_end(sock);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	assert_int_equal(sdp_listen(sock, fd, 7), -EINVAL);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+}
+
+/* ---- accept() ---- */
+
+static int take(struct sdp_came *came)
+{
+	return sdp_listen_accept(sock, NULL, NULL, SOCK_CLOEXEC, came);
+}
+
+static void accepts_connections_of_the_twin_first(void **state)
+{
+	struct sdp_came came;
+	int tcp, sdp, first, second;
+
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	tcp = dial(name.in.sin_port);
+	sdp = dial(htons(announced));
+	wait_in(sock->twin_fd);
+	wait_in(fd);
+	first = take(&came);
+	assert_true(first >= 0 && came.is_sdp && !came.link);
+	second = take(&came);
+	assert_true(second >= 0 && !came.is_sdp);
+	/* The listener stays blocking. */
+	assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	atomic_store(&sock->is_nonblock, true);
+	assert_int_equal(take(&came), -EAGAIN);
+	close(tcp);
+	close(sdp);
+	close(first);
+	close(second);
+}
+
+static void sdp_only_resets_what_comes_by_tcp(void **state)
+{
+	struct sdp_came came;
+	int tcp, ret;
+	char octet;
+
+	policy = SDP_POLICY_SDP;
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	atomic_store(&sock->is_nonblock, true);
+	tcp = dial(name.in.sin_port);
+	wait_in(fd);
+	assert_int_equal(take(&came), -EAGAIN);
+	ret = (int)recv(tcp, &octet, 1, 0);
+	assert_true(ret < 0 && errno == ECONNRESET);
+	close(tcp);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static _Atomic bool has_returned;
+
+static void *connect_main(void *arg)
+{
+	pthread_t thread = *(pthread_t *)arg;
+
+	/* Until accept() has returned. */
+	while (!atomic_load(&has_returned)) {
+		pthread_kill(thread, SIGUSR1);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void waits_as_long_as_it_may(void **state)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	pthread_t self = pthread_self(), thread;
+	struct sdp_came came;
+
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	time_ms = 10;
+	assert_int_equal(take(&came), -EAGAIN);
+	/* A handler without SA_RESTART. */
+	time_ms = -1;
+	sigaction(SIGUSR1, &sa, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, connect_main, &self), 0);
+	assert_int_equal(take(&came), -EINTR);
+	atomic_store(&has_returned, true);
+	pthread_join(thread, NULL);
+}
+
+static void takes_links_of_rdma_cm(void **state)
+{
+	struct sdp_came came;
+	struct rlimit old;
+	int got;
+
+	way = SDP_WAY_CM;
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	links = 2;
+	got = take(&came);
+	assert_true(got >= 0 && came.is_sdp);
+	assert_ptr_equal(came.link, LINK);
+	assert_true(fcntl(got, F_GETFD) & FD_CLOEXEC);
+	close(got);
+	assert_int_equal(sdp_listen_accept(sock, NULL, NULL, 12345, &came),
+			 -EINVAL);
+	assert_int_equal(links, 1);
+	/* The link waits until there is a descriptor for it. */
+	old = test_fd_leave(0);
+	assert_int_equal(take(&came), -EMFILE);
+	test_fd_restore(old);
+	assert_int_equal(links, 1);
+	assert_int_equal(put_back_cnt, 1);
+	got = take(&came);
+	assert_ptr_equal(came.link, LINK);
+	close(got);
+}
+
+/* ---- fork() ---- */
+
+static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
+{
+	way = SDP_WAY_CM;
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	sdp_listen_fork(sock);
+	assert_int_equal(stop_cnt, 1);
+	assert_int_equal(sock->note_fd, -1);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
+	/* As in a child. */
+	close(sock->twin_fd);
+	sdp_listen_fork_child(sock);
+	assert_int_equal(forget_cnt, 1);
+	assert_int_equal(free_cnt, 0);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
+	assert_true(listens(name.in.sin_port));
+}
+
+static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
+{
+	assert_int_equal(sdp_listen(sock, fd, 5), 0);
+	sdp_listen_fork(sock);
+	sdp_listen_fork_child(sock);
+	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
+	assert_true(sock->note_fd >= 0 && listens(htons(announced)));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_a_twin_where_sdp_is_possible),
+		CASE(the_twins_mark_has_the_sockets_port),
+		cmocka_unit_test_setup_teardown(listen_binds_what_was_not_bound,
+						begin_unbound, end),
+		CASE(the_twin_is_closed_if_listen_fails),
+		CASE(listening_again_changes_the_backlog),
+		CASE(accepts_connections_of_the_twin_first),
+		CASE(sdp_only_resets_what_comes_by_tcp),
+		CASE(waits_as_long_as_it_may),
+		CASE(takes_links_of_rdma_cm),
+		CASE(a_fork_leaves_rdma_cm_to_the_parent),
+		CASE(a_fork_keeps_a_twin_with_a_kernel_socket),
+	};
+
+	return cmocka_run_group_tests(tests, table_start, NULL);
+}

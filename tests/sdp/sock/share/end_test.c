@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The end of a socket in each state. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sock/base/count.h"
+#include "sock/share/end.h"
+#include "sock/show/epoll.h"
+#include "sock/listen/listen.h"
+#include "sock/share/relay.h"
+#include "sock/show/shadow.h"
+#include "sock/start/start.h"
+#include "verbs/sdp-link.h"
+
+#include "sock-fixture.h"
+
+#define SECOND 1000000000ull
+
+static char places[2];
+#define LINK ((struct sdp_link *)(void *)&places[0])
+#define PAST ((struct sdp_link *)(void *)&places[1])
+
+/* ---- stand-ins for other files ---- */
+
+static struct sdp_sock sock;
+static uint64_t now;
+static bool is_kept, is_abandoned, ends_again;
+static struct {
+	int link_closes, past_closes, counts, shadows, listeners;
+	int waits;
+	uint64_t close_deadline, linger_deadline;
+} seen;
+
+uint64_t sdp_now_ns(void)
+{
+	return now;
+}
+
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
+{
+	assert_ptr_equal(link, LINK);
+	assert_null(fn);
+	(void)arg;
+}
+
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	/* The link may be found only during exit. */
+	assert_true(sdp_is_ending || !sdp_sock_link(&sock));
+	seen.linger_deadline = deadline;
+	now = deadline;
+	return -1;
+}
+
+void sdp_link_close(struct sdp_link *link, uint64_t deadline)
+{
+	if (link == PAST) {
+		assert_int_equal(deadline, 0);
+		seen.past_closes++;
+		return;
+	}
+	assert_ptr_equal(link, LINK);
+	seen.link_closes++;
+	seen.close_deadline = deadline;
+	if (!ends_again)
+		return;
+	ends_again = false;
+	sdp_sock_end(&sock);
+	assert_int_equal(seen.shadows, 0);
+	assert_non_null(sock.early);
+}
+
+void sdp_count_close(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	seen.counts++;
+}
+
+void sdp_shadow_close(struct sdp_shadow *shadow)
+{
+	seen.shadows++;
+	shadow->lib_fd = -1;
+}
+
+void sdp_listen_end(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	seen.listeners++;
+}
+
+void sdp_watch_forget(struct sdp_sock *of, int fd)
+{
+	assert_ptr_equal(of, &sock);
+	assert_int_equal(fd, -1);
+}
+
+bool sdp_relay_keeps(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	return is_kept;
+}
+
+bool sdp_start_abandon(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, &sock);
+	return is_abandoned;
+}
+
+bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
+{
+	assert_true(deadline == SDP_NEVER);
+	assert_ptr_equal(of, &sock);
+	assert_true(is_abandoned);
+	/* A jump out of it leaves nothing behind. */
+	assert_int_equal(seen.shadows, 1);
+	seen.waits++;
+	return true;
+}
+
+static int begin(void **state)
+{
+	memset(&sock, 0, sizeof(sock));
+	memset(&seen, 0, sizeof(seen));
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	util_lock_init(&sock.shadow.lock, UTIL_RANK_SDP_SHADOW);
+	sock.options.linger_s = -1;
+	sock.shadow.lib_fd = 1000;
+	sock.tcp_fd = -1;
+	sock.state = SDP_SOCK_STREAM;
+	sock.link = LINK;
+	now = 5 * SECOND;
+	is_kept = is_abandoned = ends_again = false;
+	return 0;
+}
+
+/* ---- a socket ---- */
+
+static void lingers_for_the_time_of_so_linger(void **state)
+{
+	static const struct {
+		const char *name;
+		int seconds;
+		uint64_t linger, close; /* points in time; 0: none, at once */
+	} rows[] = {
+		{ "in the background", -1, 0, 65 * SECOND },
+		{ "not at all", 0, 0, 0 },
+		{ "for a while", 7, 12 * SECOND, 65 * SECOND },
+		{ "for long", 65535, 65540 * SECOND, 65 * SECOND },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(state);
+		sock.options.linger_s = rows[i].seconds;
+		sdp_sock_end(&sock);
+		assert_row(rows[i].name,
+			   seen.linger_deadline == rows[i].linger);
+		assert_row(rows[i].name, seen.close_deadline == rows[i].close);
+		assert_row(rows[i].name, seen.link_closes == 1);
+		assert_row(rows[i].name, seen.shadows == 1);
+		assert_row(rows[i].name, !sdp_sock_link(&sock));
+	}
+}
+
+/* A relay's last thread and close() may both call it. */
+static void ends_once(void **state)
+{
+	sock.past_link = PAST;
+	sock.early = malloc(1);
+	sdp_sock_end(&sock);
+	sdp_sock_end(&sock);
+	assert_int_equal(seen.link_closes, 1);
+	assert_int_equal(seen.past_closes, 1);
+	assert_int_equal(seen.counts, 1);
+	assert_int_equal(seen.shadows, 1);
+	assert_null(sock.early);
+}
+
+/* The second call leaves everything to the first. */
+static void ends_once_while_it_ends(void **state)
+{
+	sock.early = malloc(1);
+	ends_again = true;
+	sdp_sock_end(&sock);
+	assert_false(ends_again);
+	assert_int_equal(seen.link_closes, 1);
+	assert_int_equal(seen.shadows, 1);
+	assert_null(sock.early);
+}
+
+static void releases_what_each_state_has(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool is_kept, is_abandoned;
+		int link_closes, past_closes, shadows, listeners;
+	} rows[] = {
+		{ "TCP", SDP_SOCK_TCP, .past_closes = 1 },
+		{ "a listener", SDP_SOCK_LISTENING, .listeners = 1 },
+		{ "connecting", SDP_SOCK_CONNECTING, .past_closes = 1 },
+		{ "pending", SDP_SOCK_PENDING, .past_closes = 1 },
+		/* The thread of the start does the rest. */
+		{ "starting", SDP_SOCK_STARTING, .is_abandoned = true,
+		  .shadows = 1 },
+		{ "just started", SDP_SOCK_STARTING, .link_closes = 1,
+		  .past_closes = 1, .shadows = 1 },
+		{ "a parent's", SDP_SOCK_RELAY, .link_closes = 1,
+		  .past_closes = 1, .shadows = 1 },
+		{ "used by others", SDP_SOCK_STREAM, .is_kept = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(state);
+		sock.past_link = PAST;
+		sock.state = rows[i].state;
+		is_kept = rows[i].is_kept;
+		is_abandoned = rows[i].is_abandoned;
+		sdp_sock_end(&sock);
+		assert_row(rows[i].name,
+			   seen.link_closes == rows[i].link_closes);
+		assert_row(rows[i].name,
+			   seen.past_closes == rows[i].past_closes);
+		assert_row(rows[i].name, seen.shadows == rows[i].shadows);
+		assert_row(rows[i].name, seen.listeners == rows[i].listeners);
+		assert_row(rows[i].name, seen.waits == rows[i].is_abandoned);
+	}
+}
+
+/* When the process exits, threads inside a call find the link unchanged. */
+static void keeps_the_link_at_exit(void **state)
+{
+	sdp_is_ending = true;
+	sdp_sock_end(&sock);
+	sdp_is_ending = false;
+	assert_int_equal(seen.link_closes, 1);
+	assert_ptr_equal(sdp_sock_link(&sock), LINK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(lingers_for_the_time_of_so_linger,
+				       begin),
+		cmocka_unit_test_setup(ends_once, begin),
+		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
+		cmocka_unit_test_setup(releases_what_each_state_has, begin),
+		cmocka_unit_test_setup(keeps_the_link_at_exit, begin),
+	};
+
+	return cmocka_run_group_tests(tests, table_start, NULL);
+}

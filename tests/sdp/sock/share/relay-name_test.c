@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The name of a pair: set at one end, read at the other. */
+#include "addr.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sock/share/relay-name.h"
+
+static int pair[2];
+static union sdp_addr local, peer;
+
+static int begin(void **state)
+{
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
+}
+
+static int end(void **state)
+{
+	close(pair[0]);
+	close(pair[1]);
+	return 0;
+}
+
+static union sdp_addr addr_of(const char *text, uint16_t port)
+{
+	struct sockaddr_storage storage = test_addr(text, port);
+	union sdp_addr addr;
+
+	memcpy(&addr, &storage, sizeof(addr));
+	return addr;
+}
+
+static void tells_both_addresses(void **state)
+{
+	static const struct {
+		const char *local, *peer;
+	} rows[] = {
+		{ "127.0.0.1", "192.0.2.255" },
+		{ "::1", "2001:db8:ffff:1:2:3:4:5" },
+		{ "::ffff:127.0.0.1", "::ffff:10.0.0.1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		union sdp_addr from = addr_of(rows[i].local, 80);
+		union sdp_addr to = addr_of(rows[i].peer, 65535);
+
+		begin(state);
+		sdp_relay_name_put(pair[1], &from, &to);
+		assert_true(sdp_relay_name_get(pair[0], &local, &peer));
+		assert_memory_equal(&local, &from, sizeof(from));
+		assert_memory_equal(&peer, &to, sizeof(to));
+		end(state);
+	}
+}
+
+static void two_of_one_connection_have_two_names(void **state)
+{
+	union sdp_addr from = addr_of("127.0.0.1", 1);
+	union sdp_addr to = addr_of("127.0.0.1", 2);
+	int other[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	sdp_relay_name_put(pair[1], &from, &to);
+	sdp_relay_name_put(other[1], &from, &to);
+	assert_true(sdp_relay_name_get(pair[0], &local, &peer));
+	assert_true(sdp_relay_name_get(other[0], &local, &peer));
+	close(other[0]);
+	close(other[1]);
+}
+
+static void other_descriptors_have_none(void **state)
+{
+	int pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	assert_false(sdp_relay_name_get(pair[0], &local, &peer));
+	assert_false(sdp_relay_name_get(pipes[0], &local, &peer));
+	assert_false(sdp_relay_name_get(-1, &local, &peer));
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* Any process can bind such names. */
+static void bad_names_are_none(void **state)
+{
+	static const char *const names[] = {
+		"usiw-sdp/relay/",
+		"usiw-sdp/relay/00507f000001",
+		"usiw-sdp/relay/00507f00000100507f000001",
+		"usiw-sdp/relay/00507f00000100507f00000/1",
+		"usiw-sdp/relay/00507f00000100507F000001/1",
+		"usiw-sdp/relay/00507f00000100507g000001/1",
+		"usiw-sdp/relay//1",
+		"usiw-sdp/relay/00507f00000100507f00000100507f000001/1",
+		"usiw-sdp/1/1/1/1",
+	};
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	char text[120];
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		begin(state);
+		snprintf(text, sizeof(text), "%s-%d", names[i], getpid());
+		memcpy(name.sun_path + 1, text, strlen(text));
+		assert_int_equal(bind(pair[1], (struct sockaddr *)&name,
+				      (socklen_t)(offsetof(struct sockaddr_un,
+							   sun_path) +
+						  1 + strlen(text))),
+				 0);
+		assert_false(sdp_relay_name_get(pair[0], &local, &peer));
+		end(state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_both_addresses),
+		cmocka_unit_test_setup_teardown(
+			two_of_one_connection_have_two_names, begin, end),
+		cmocka_unit_test_setup_teardown(other_descriptors_have_none,
+						begin, end),
+		cmocka_unit_test(bad_names_are_none),
+	};
+
+	return cmocka_run_group_tests_name("sdp_sock_relay-name", tests, NULL,
+					   NULL);
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A relay: data in both directions, and every way to end. */
+#include "loopback.h"
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/start/ask.h"
+#include "sock/base/count.h"
+#include "sock/show/epoll.h"
+#include "sock/base/option.h"
+#include "sock/show/ready.h"
+#include "sock/share/relay-name.h"
+#include "sock/share/relay.h"
+#include "sock/show/shadow.h"
+#include "sock/start/start.h"
+#include "verbs/sdp-link.h"
+
+#include "sock-fixture.h"
+
+/* ---- a link that is a socket pair ---- */
+
+#define LINK ((struct sdp_link *)(void *)&link_fds)
+
+static int link_fds[2]; /* the link's end, the peer's end */
+static _Atomic int shutdown_cnt, abort_cnt, linger_cnt, drain_cnt;
+static _Atomic int counted_tx, counted_rx;
+static _Atomic bool is_reset;
+static int linger_ret, cancel_cnt;
+
+ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, uint64_t deadline)
+{
+	ssize_t ret;
+
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, 0);
+	assert_true(deadline == SDP_NEVER);
+	ret = send(link_fds[0], iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+	return ret < 0 ? -EPIPE : ret;
+}
+
+static ssize_t link_recv(const struct iovec *iov, int how)
+{
+	ssize_t ret = recv(link_fds[0], iov->iov_base, iov->iov_len, how);
+
+	if (ret == 0 && atomic_load(&is_reset))
+		return -ECONNRESET;
+	return ret < 0 ? -EAGAIN : ret;
+}
+
+ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
+		      int iovcnt, unsigned int flags)
+{
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, SDP_RECV_RELAY);
+	return link_recv(iov, MSG_DONTWAIT);
+}
+
+ssize_t sdp_link_recv_wait(struct sdp_link *link, const struct iovec *iov,
+			   int iovcnt, unsigned int flags, size_t low,
+			   uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(iovcnt, 1);
+	assert_int_equal(flags, SDP_RECV_RELAY);
+	assert_int_equal(low, 1);
+	assert_true(deadline == SDP_NEVER);
+	return link_recv(iov, 0);
+}
+
+void sdp_link_relay(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+}
+
+int sdp_link_shutdown(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+	shutdown_cnt++;
+	return shutdown(link_fds[0], SHUT_WR);
+}
+
+int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
+{
+	assert_ptr_equal(link, LINK);
+	assert_true(deadline > sdp_now_ns());
+	linger_cnt++;
+	(void)shutdown(link_fds[0], SHUT_WR);
+	return linger_ret;
+}
+
+void sdp_link_abort(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+	abort_cnt++;
+	/* Its threads return from their calls. */
+	(void)shutdown(link_fds[0], SHUT_RDWR);
+}
+
+int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
+{
+	(void)deadline;
+	assert_ptr_equal(link, LINK);
+	assert_int_equal(what, SDP_LINK_DRAINED | SDP_LINK_CLOSED);
+	drain_cnt++;
+	return 0;
+}
+
+void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
+{
+	assert_ptr_equal(link, LINK);
+	assert_true(!fn && !arg);
+}
+
+/* ---- the rest of the layer ---- */
+
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+{
+	(void)sock;
+	assert_true(deadline == SDP_NEVER);
+	return 0;
+}
+
+void sdp_ask_cancel(struct sdp_sock *sock)
+{
+	cancel_cnt++;
+	atomic_store(&sock->is_asking, false);
+}
+
+void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
+{
+	(void)sock;
+	*(is_send ? &counted_tx : &counted_rx) += (int)octets;
+}
+
+void sdp_watch_give(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_sock_wake(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_options_relay(struct sdp_sock *sock)
+{
+	assert_true(sock->is_relay);
+}
+
+void sdp_relay_name_put(int lib_fd, const union sdp_addr *local,
+			const union sdp_addr *peer)
+{
+	assert_true(lib_fd >= 0 && local && peer);
+}
+
+void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
+		     short arrival)
+{
+	assert_true(shadow->lib_fd >= 0 && fd >= 0);
+	assert_int_equal(events, POLLOUT);
+	assert_false(arrival);
+}
+
+/* ---- threads that cannot be made ---- */
+
+static int threads_left, running_cnt;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+struct run {
+	void *(*fn)(void *arg);
+	void *arg;
+};
+
+static void running_add(int cnt)
+{
+	pthread_mutex_lock(&mutex);
+	running_cnt += cnt;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *run_main(void *arg)
+{
+	struct run run = *(struct run *)arg;
+
+	free(arg);
+	run.fn(run.arg);
+	running_add(-1);
+	return NULL;
+}
+
+int __real_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
+int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
+
+int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size)
+{
+	struct run *run;
+
+	if (threads_left == 0)
+		return -EAGAIN;
+	threads_left--;
+	run = malloc(sizeof(*run));
+	*run = (struct run){ fn, arg };
+	running_add(1);
+	return __real_util_thread_run(run_main, run, size);
+}
+
+/* Threads that are not needed end at once. */
+static void threads_wait(void)
+{
+	pthread_mutex_lock(&mutex);
+	while (running_cnt > 0)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+/* ---- fixture ---- */
+
+static struct sdp_sock *sock;
+static int fd; /* the program's end of the pair; lib_fd is the other one */
+static _Atomic int end_cnt;
+
+static void on_end(struct sdp_sock *of)
+{
+	assert_ptr_equal(of, sock);
+	/* As in end.c: first for the numbers, then for the relay. */
+	if (!sdp_relay_keeps(of))
+		end_cnt++;
+}
+
+static int begin(void **state)
+{
+	int pair[2];
+
+	shutdown_cnt = abort_cnt = linger_cnt = drain_cnt = 0;
+	counted_tx = counted_rx = end_cnt = 0;
+	linger_ret = cancel_cnt = 0;
+	threads_left = 100;
+	is_reset = false;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, link_fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	fd = pair[0];
+	sock = sock_add(fd, on_end);
+	sock->shadow.lib_fd = pair[1];
+	sock->options.linger_s = -1;
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	sdp_sock_link_put(sock, LINK);
+	return 0;
+}
+
+/* Closes the program's last number. */
+static void program_closes(void)
+{
+	program_close(fd);
+	fd = -1;
+}
+
+static int end(void **state)
+{
+	close(link_fds[1]);
+	if (fd >= 0)
+		program_closes();
+	if (sock->is_relay)
+		sdp_relay_wait(sock);
+	close(sock->shadow.lib_fd);
+	close(link_fds[0]);
+	sdp_sock_drop(sock);
+	return 0;
+}
+
+/* ---- cases ---- */
+
+static void carries_octets_both_ways(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_true(sock->is_relay);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+	assert_int_equal(send(link_fds[1], "answer", 6, 0), 6);
+	assert_octets(fd, "answer");
+	/* Each direction ends separately. */
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_eof(link_fds[1]);
+	assert_int_equal(shutdown_cnt, 1);
+	assert_int_equal(send(link_fds[1], "more", 4, 0), 4);
+	assert_octets(fd, "more");
+	close(link_fds[1]);
+	assert_eof(fd);
+	sdp_relay_wait(sock);
+	assert_int_equal(counted_tx, 5);
+	assert_int_equal(counted_rx, 10);
+	/* There is still a holder: the socket has not ended. */
+	assert_int_equal(end_cnt, 0);
+	assert_int_equal(abort_cnt, 0);
+	link_fds[1] = dup(0);
+}
+
+static void octets_received_before_are_there_at_once(void **state)
+{
+	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	sdp_relay_settle(sock);
+	assert_true(atomic_load(&sock->relay_is_primed));
+	assert_octets(fd, "early");
+}
+
+/* Octets that the pair showed for readiness are not part of the stream. */
+static void octets_shown_for_readiness_are_not_sent(void **state)
+{
+	assert_int_equal(send(fd, "????", 4, 0), 4);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "real", 4, 0), 4);
+	assert_octets(link_fds[1], "real");
+}
+
+static const struct {
+	const char *name;
+	int linger_s, linger_ret;
+	int lingers, aborts;
+} closes[] = {
+	{ "in order", -1, 0, 1, 0 },
+	{ "SO_LINGER 0", 0, 0, 0, 1 },
+	{ "the rest cannot be sent", -1, -ETIMEDOUT, 1, 1 },
+};
+
+static void ends_with_its_last_descriptor(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(closes); i++) {
+		if (i > 0)
+			assert_int_equal(begin(state), 0);
+		sock->options.linger_s = closes[i].linger_s;
+		linger_ret = closes[i].linger_ret;
+		assert_int_equal(sdp_relay_enter(sock), 0);
+		assert_int_equal(send(fd, "last", 4, 0), 4);
+		program_closes();
+		assert_octets(link_fds[1], "last");
+		assert_eof(link_fds[1]);
+		/* The peer closes too. */
+		shutdown(link_fds[1], SHUT_RDWR);
+		sdp_relay_wait(sock);
+		assert_row(closes[i].name, end_cnt == 1);
+		assert_row(closes[i].name, linger_cnt == closes[i].lingers);
+		assert_row(closes[i].name, abort_cnt == closes[i].aborts);
+		assert_row(closes[i].name, shutdown_cnt == 0);
+		if (i + 1 < ARRAY_LEN(closes))
+			end(state);
+	}
+}
+
+/* Another holder has closed nothing: the relay continues. */
+static void goes_on_for_other_descriptors(void **state)
+{
+	int other = dup(fd);
+
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	program_closes();
+	assert_int_equal(send(other, "other", 5, 0), 5);
+	assert_octets(link_fds[1], "other");
+	assert_int_equal(end_cnt, 0);
+	close(other);
+	assert_eof(link_fds[1]);
+	assert_int_equal(linger_cnt, 1);
+}
+
+static void a_reset_ends_both_directions(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	is_reset = true;
+	close(link_fds[1]);
+	assert_eof(fd);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+	sdp_relay_wait(sock);
+	link_fds[1] = dup(0);
+}
+
+static void unread_octets_cause_a_reset(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	/* Stops reading without notice, like a child that was killed. */
+	program_closes();
+	assert_eof(link_fds[1]); /* the peer has seen the holders' end */
+	while (!abort_cnt) {
+		if (send(link_fds[1], "x", 1, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	sdp_relay_wait(sock);
+	assert_int_equal(abort_cnt, 1);
+	assert_int_equal(end_cnt, 1);
+}
+
+static int thread_cnt(void)
+{
+	int cnt;
+
+	util_lock(&sock->lock);
+	cnt = sock->relay_cnt;
+	util_unlock(&sock->lock);
+	return cnt;
+}
+
+/* Nothing has changed for the program, and a later attempt may succeed. */
+static void needs_both_threads(void **state)
+{
+	for (int cnt = 0; cnt < 2; cnt++) {
+		threads_left = cnt;
+		assert_int_equal(sdp_relay_enter(sock), -EAGAIN);
+		assert_false(sock->is_relay);
+		assert_false(sdp_relay_keeps(sock));
+		threads_wait();
+		assert_int_equal(thread_cnt(), 0);
+		assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
+	}
+	threads_left = 2;
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+}
+
+static void refuses_what_it_cannot_carry(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool has_pair, has_fd;
+		int ret;
+		bool is_relay;
+	} rows[] = {
+		{ "TCP", SDP_SOCK_TCP, true, true, 0, false },
+		{ "listening", SDP_SOCK_LISTENING, true, true, 0, false },
+		{ "of another process", SDP_SOCK_RELAY, true, true, 0, false },
+		{ "no pair", SDP_SOCK_STREAM, false, true, -ENOTCONN, false },
+		{ "no number", SDP_SOCK_STREAM, true, false, -ENOTCONN, false },
+		{ "starting", SDP_SOCK_STARTING, true, true, 0, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int lib_fd;
+
+		if (i > 0)
+			assert_int_equal(begin(state), 0);
+		lib_fd = sock->shadow.lib_fd;
+		sdp_sock_become(sock, rows[i].state);
+		if (!rows[i].has_pair)
+			sock->shadow.lib_fd = -1;
+		if (!rows[i].has_fd)
+			program_closes();
+		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
+		assert_row(rows[i].name, sock->is_relay == rows[i].is_relay);
+		if (!rows[i].is_relay)
+			threads_wait();
+		assert_row(rows[i].name,
+			   thread_cnt() == (rows[i].is_relay ? 2 : 0));
+		assert_row(rows[i].name,
+			   sdp_relay_keeps(sock) == rows[i].is_relay);
+		if (!rows[i].has_pair)
+			sock->shadow.lib_fd = lib_fd;
+		if (i + 1 < ARRAY_LEN(rows))
+			end(state);
+	}
+}
+
+static void is_entered_once(void **state)
+{
+	atomic_store(&sock->is_asking, true);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(cancel_cnt, 1);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(thread_cnt(), 2);
+	assert_int_equal(send(fd, "once", 4, 0), 4);
+	assert_octets(link_fds[1], "once");
+}
+
+/* When the process exits, what the holders have written is sent, and their
+ * stream ends; at most until the deadline. */
+static void ends_with_its_process(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "written", 7, 0), 7);
+	sdp_relay_end(sdp_now_ns() + 60000000000ull);
+	assert_int_equal(drain_cnt, 1);
+	assert_octets(link_fds[1], "written");
+	assert_eof(link_fds[1]);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+}
+
+static void does_not_wait_beyond_the_deadline(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	sdp_relay_end(0);
+	assert_int_equal(drain_cnt, 0);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		CASE(carries_octets_both_ways),
+		CASE(octets_received_before_are_there_at_once),
+		CASE(octets_shown_for_readiness_are_not_sent),
+		CASE(ends_with_its_last_descriptor),
+		CASE(goes_on_for_other_descriptors),
+		CASE(a_reset_ends_both_directions),
+		CASE(unread_octets_cause_a_reset),
+		CASE(needs_both_threads),
+		CASE(refuses_what_it_cannot_carry),
+		CASE(is_entered_once),
+		CASE(ends_with_its_process),
+		CASE(does_not_wait_beyond_the_deadline),
+	};
+
+	return cmocka_run_group_tests(tests, table_start, NULL);
+}

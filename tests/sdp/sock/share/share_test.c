@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Sockets that other processes get: which become relays, when, and the result
+ * if a process or a descriptor is missing. */
+#include "child.h"
+#include "descriptors.h"
+#include "test.h"
+#include "until.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sock/start/ask.h"
+#include "sock/show/epoll.h"
+#include "sock/listen/listen.h"
+#include "sock/share/relay.h"
+#include "sock/share/share.h"
+
+#include "sock-fixture.h"
+
+/* ---- the rest of the layer ---- */
+
+/* Counted over the parent and its children. */
+struct counts {
+	_Atomic int entered;
+	_Atomic int settled;
+};
+
+static struct counts *counts;
+
+static int listen_fork_cnt, listen_child_cnt, enter_ret;
+
+int sdp_relay_enter(struct sdp_sock *sock)
+{
+	sock->is_relay = enter_ret == 0;
+	atomic_fetch_add(&counts->entered, 1);
+	return enter_ret;
+}
+
+void sdp_relay_settle(struct sdp_sock *sock)
+{
+	(void)sock;
+	atomic_fetch_add(&counts->settled, 1);
+}
+
+void sdp_watch_leave(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+void sdp_watch_return(struct sdp_sock *sock)
+{
+	(void)sock;
+}
+
+static enum sdp_sock_state answer;
+
+void sdp_ask_settle(struct sdp_sock *sock)
+{
+	assert_true(sdp_sock_is_asking(sock));
+	sdp_sock_asking_put(sock, false);
+	sdp_sock_become(sock, answer);
+}
+
+void sdp_listen_fork(struct sdp_sock *sock)
+{
+	(void)sock;
+	listen_fork_cnt++;
+}
+
+void sdp_listen_fork_child(struct sdp_sock *sock)
+{
+	(void)sock;
+	listen_child_cnt++;
+}
+
+/* ---- fixture: two sockets over SDP, and a plain one ---- */
+
+enum { USED, OTHER, PLAIN, SOCK_CNT };
+
+static int fds[SOCK_CNT], peers[SOCK_CNT];
+static struct sdp_sock *socks[SOCK_CNT];
+static int begin_fd_cnt; /* when the first case begins */
+
+static int begin(void **state)
+{
+	memset(counts, 0, sizeof(*counts));
+	listen_fork_cnt = listen_child_cnt = enter_ret = 0;
+	for (int i = 0; i < SOCK_CNT; i++) {
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
+					    0, pair),
+				 0);
+		fds[i] = pair[0];
+		peers[i] = pair[1];
+		socks[i] = sdp_sock_add(fds[i], AF_INET, close_nothing,
+					end_nothing);
+		assert_non_null(socks[i]);
+		if (i != PLAIN)
+			sdp_sock_become(socks[i], SDP_SOCK_STREAM);
+	}
+	atomic_store(&sdp_begun, true);
+	if (!begin_fd_cnt)
+		begin_fd_cnt = test_fd_cnt();
+	return 0;
+}
+
+static int end(void **state)
+{
+	for (int i = 0; i < SOCK_CNT; i++) {
+		struct sdp_sock *sock = sdp_sock_get(fds[i]);
+
+		if (sock)
+			sdp_sock_put(sock);
+		program_close(fds[i]);
+		close(peers[i]);
+	}
+	return 0;
+}
+
+static int counts_make(void **state)
+{
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return counts == MAP_FAILED || sdp_table_start();
+}
+
+/* Runs the library's fork handlers, and @run in the child. Return: its exit
+ * code. */
+static int in_fork(int (*run)(void))
+{
+	int status;
+	pid_t pid;
+
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		_exit(run());
+	}
+	sdp_share_fork_parent();
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* ---- cases ---- */
+
+static int child_uses_one(void)
+{
+	struct sdp_sock *sock = sdp_sock_get(fds[USED]);
+
+	CHECK(sock && sdp_sock_state(sock) == SDP_SOCK_RELAY);
+	CHECK(sock->is_relay && sock->is_unasked);
+	CHECK(!sdp_sock_link(sock) && sock->shadow.lib_fd == -1);
+	CHECK(atomic_load(&counts->entered) == 0);
+	errno = 77;
+	sdp_share_use(sock);
+	CHECK(errno == 77);
+	/* The parent has made a relay of it before the call continued. */
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(atomic_load(&counts->settled) == 1);
+	CHECK(!sock->is_unasked);
+	sdp_share_use(sock);
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(sdp_sock_state(socks[PLAIN]) == SDP_SOCK_TCP);
+	CHECK(!socks[PLAIN]->is_unasked);
+	CHECK(listen_child_cnt == SOCK_CNT);
+	return 0;
+}
+
+static void a_child_asks_for_what_it_uses(void **state)
+{
+	assert_int_equal(in_fork(child_uses_one), 0);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[USED]->is_relay);
+	assert_false(socks[OTHER]->is_relay);
+	assert_true(socks[OTHER]->is_shared);
+	assert_false(socks[PLAIN]->is_shared);
+	assert_int_equal(listen_fork_cnt, SOCK_CNT);
+}
+
+static int child_uses_all(void)
+{
+	sdp_share_use_all();
+	CHECK(atomic_load(&counts->entered) == 2);
+	CHECK(!socks[USED]->is_unasked && !socks[OTHER]->is_unasked);
+	sdp_share_use_all();
+	CHECK(atomic_load(&counts->entered) == 2);
+	return 0;
+}
+
+static void using_all_enters_every_socket(void **state)
+{
+	assert_int_equal(in_fork(child_uses_all), 0);
+	assert_int_equal(counts->entered, 2);
+}
+
+static int child_sees_a_reset(void)
+{
+	char octet;
+
+	sdp_share_use(socks[USED]);
+	CHECK(!socks[USED]->is_unasked);
+	CHECK(recv(fds[USED], &octet, 1, 0) == -1 && errno == ECONNRESET);
+	CHECK(send(fds[USED], "x", 1, MSG_NOSIGNAL) == -1);
+	CHECK(fcntl(fds[USED], F_GETFD) == FD_CLOEXEC);
+	return 0;
+}
+
+/* A parent that cannot start threads has no relay: the child must not wait for
+ * data, and the parent's connection continues. */
+static void without_a_relay_the_child_sees_a_reset(void **state)
+{
+	enter_ret = -EAGAIN;
+	assert_int_equal(in_fork(child_sees_a_reset), 0);
+	assert_true(counts->entered > 1);
+	assert_false(socks[USED]->is_relay);
+	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
+}
+
+/* There is no parent to ask, and no relay could be made before. */
+static void a_child_that_cannot_ask_sees_a_reset(void **state)
+{
+	struct rlimit old;
+	int status;
+	pid_t pid;
+
+	enter_ret = -EAGAIN;
+	old = test_fd_leave(1);
+	sdp_share_fork_prepare();
+	test_fd_restore(old);
+	pid = fork();
+	if (!pid) {
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		_exit(child_sees_a_reset());
+	}
+	sdp_share_fork_parent();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* What an executed program would inherit, and nothing else. */
+static int child_executes(void)
+{
+	CHECK(fcntl(fds[USED], F_SETFD, 0) == 0);
+	sdp_share_exec();
+	CHECK(atomic_load(&counts->entered) == 1);
+	CHECK(!socks[USED]->is_unasked && socks[OTHER]->is_unasked);
+	return 0;
+}
+
+static void a_program_gets_what_it_inherits(void **state)
+{
+	assert_int_equal(in_fork(child_executes), 0);
+	/* A program beside this one: relays in this process. */
+	memset(counts, 0, sizeof(*counts));
+	socks[USED]->is_relay = socks[OTHER]->is_relay = false;
+	assert_int_equal(fcntl(fds[OTHER], F_SETFD, 0), 0);
+	sdp_share_spawn();
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+}
+
+static int child_without_parent(void)
+{
+	/* The parent's end is closed, so there is no answer. */
+	sdp_share_use(socks[USED]);
+	CHECK(!socks[USED]->is_unasked);
+	CHECK(atomic_load(&counts->entered) == 0);
+	return 0;
+}
+
+static int parent_that_ends(void)
+{
+	int ways[2], code = 1;
+	pid_t pid;
+
+	CHECK(pipe(ways) == 0);
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid) {
+		char octet;
+
+		close(ways[1]);
+		sdp_table_fork_child();
+		sdp_share_fork_child();
+		/* Until the parent has ended. */
+		CHECK(read(ways[0], &octet, 1) == 0);
+		code = child_without_parent();
+		atomic_store(&counts->settled, code ? code : -1);
+		_exit(code);
+	}
+	return 0; /* and _exit() */
+}
+
+static void a_parent_that_has_ended_is_not_waited_for(void **state)
+{
+	int done[2], status;
+	char octet;
+	pid_t pid;
+
+	assert_int_equal(pipe(done), 0);
+	/* Shares nothing yet. Every process that it starts has the pipe's
+	 * end. */
+	pid = fork();
+	if (!pid) {
+		sdp_table_fork_child();
+		_exit(parent_that_ends());
+	}
+	close(done[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(done[0], &octet, 1), 0);
+	assert_int_equal(counts->settled, -1);
+	close(done[0]);
+}
+
+/* The child could not ask, so these are relays from the beginning. */
+static void without_descriptors_all_become_relays_at_once(void **state)
+{
+	int before = test_fd_cnt();
+	struct rlimit old;
+
+	old = test_fd_leave(1); /* two are needed */
+	sdp_share_fork_prepare();
+	test_fd_restore(old);
+	assert_true(socks[USED]->is_relay && socks[OTHER]->is_relay);
+	sdp_share_fork_parent();
+	assert_int_equal(test_fd_cnt(), before);
+	/* No child exists for which a last number would be kept. */
+	socks[USED]->is_relay = false;
+	counts->entered = 0;
+	sdp_share_close(fds[USED]);
+	assert_int_equal(counts->entered, 0);
+}
+
+static int child_waits(void)
+{
+	char octet;
+
+	/* Waits until the parent has closed its numbers. */
+	return read(fds[PLAIN], &octet, 1) != 1;
+}
+
+static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
+{
+	int second = dup(fds[USED]), status;
+	pid_t pid;
+
+	assert_int_equal(sdp_sock_add_fd(socks[USED], second), 0);
+	sdp_share_close(fds[OTHER]); /* not shared */
+	sdp_share_fork_prepare();
+	pid = fork();
+	if (!pid)
+		_exit(child_waits());
+	sdp_share_fork_parent();
+	assert_int_equal(counts->entered, 0);
+	sdp_share_close(fds[USED]); /* there is a second number */
+	sdp_share_close(fds[PLAIN]);
+	sdp_share_close(499);
+	assert_int_equal(counts->entered, 0);
+	sdp_share_close(fds[OTHER]);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay);
+	sdp_share_close(fds[OTHER]); /* it is a relay */
+	assert_int_equal(counts->entered, 1);
+	program_close(second);
+	sdp_share_close(fds[USED]);
+	assert_int_equal(counts->entered, 2);
+	assert_int_equal(write(peers[PLAIN], "x", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void a_descriptor_in_a_message_becomes_a_relay(void **state)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+	struct msghdr msg = { .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *part = CMSG_FIRSTHDR(&msg);
+
+	memset(control, 0, sizeof(control));
+	part->cmsg_level = SOL_SOCKET;
+	part->cmsg_type = SCM_RIGHTS;
+	part->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(part), (int[]){ 0, fds[OTHER] }, 2 * sizeof(int));
+	sdp_share_message(&msg);
+	assert_int_equal(counts->entered, 1);
+	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+}
+
+static void a_fork_apart_shares_nothing(void **state)
+{
+	/* Threads that answered the children of other cases have ended. */
+	wait_until(test_fd_cnt() == begin_fd_cnt);
+	sdp_share_fork_apart(true);
+	sdp_share_fork_prepare();
+	sdp_share_fork_apart(false);
+	assert_false(socks[USED]->is_shared);
+	assert_int_equal(listen_fork_cnt, 0);
+	assert_int_equal(test_fd_cnt(), begin_fd_cnt);
+	sdp_share_fork_parent();
+}
+
+/* Otherwise the child would inherit half of a query to the Port Mapper. */
+static void a_query_ends_before_a_fork(void **state)
+{
+	static const enum sdp_sock_state answers[] = { SDP_SOCK_TCP,
+						       SDP_SOCK_STREAM };
+
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		if (i > 0)
+			begin(state);
+		answer = answers[i];
+		sdp_sock_become(socks[USED], SDP_SOCK_STARTING);
+		sdp_sock_asking_put(socks[USED], true);
+		sdp_share_fork_apart(false);
+		sdp_share_fork_prepare();
+		assert_false(sdp_sock_is_asking(socks[USED]));
+		assert_false(socks[USED]->is_relay);
+		assert_int_equal(socks[USED]->is_shared,
+				 answer == SDP_SOCK_STREAM);
+		assert_true(socks[OTHER]->is_shared);
+		sdp_share_fork_parent();
+		if (i + 1 < ARRAY_LEN(answers))
+			end(state);
+	}
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		/* Runs first: no child of another case may be left. And TSan
+		 * allows no thread in the second process. */
+		CASE(without_descriptors_all_become_relays_at_once),
+		CASE(a_child_that_cannot_ask_sees_a_reset),
+		CASE(a_parent_that_has_ended_is_not_waited_for),
+		CASE(a_child_asks_for_what_it_uses),
+		CASE(without_a_relay_the_child_sees_a_reset),
+		CASE(using_all_enters_every_socket),
+		CASE(a_program_gets_what_it_inherits),
+		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
+		CASE(a_descriptor_in_a_message_becomes_a_relay),
+		CASE(a_fork_apart_shares_nothing),
+		CASE(a_query_ends_before_a_fork),
+	};
+
+	return cmocka_run_group_tests(tests, counts_make, NULL);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Registrations: recorded, removed from the sets and added again, forgotten. */
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/show/epoll.h"
+#include "sock/show/ready.h"
+#include "verbs/sdp-link.h"
+
+/* Events of the socket's link. */
+static _Atomic unsigned int link_bits;
+
+unsigned int sdp_link_state(const struct sdp_link *link)
+{
+	(void)link;
+	return link_bits;
+}
+
+static int set_fd, pair[2];
+static struct sdp_sock *sock;
+
+static void nothing(struct util_file *file)
+{
+	sdp_watch_forget(sdp_sock_of(file), -1);
+}
+
+static void no_end(struct sdp_sock *ended)
+{
+	(void)ended;
+}
+
+static int begin(void **state)
+{
+	set_fd = epoll_create1(EPOLL_CLOEXEC);
+	sdp_epoll_add(set_fd);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return 1;
+	if (write(pair[1], "x", 1) != 1)
+		return 1;
+	sock = sdp_sock_add(pair[0], AF_INET, nothing, no_end);
+	return !sock;
+}
+
+static int end(void **state)
+{
+	struct util_fdtab *tab = atomic_load(&sdp_fds);
+
+	util_fdtab_uninstall(tab, pair[0], NULL);
+	util_fdtab_uninstall(tab, set_fd, NULL);
+	close(pair[0]);
+	close(pair[1]);
+	close(set_fd);
+	return 0;
+}
+
+/* The rules leave the program to TCP. */
+static void no_set_is_taken_without_a_table(void **state)
+{
+	int other = epoll_create1(EPOLL_CLOEXEC);
+	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
+
+	sdp_epoll_add(other);
+	atomic_store(&sdp_fds, tab);
+	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(set_fd), SDP_FD_EPOLL);
+	close(other);
+}
+
+static void ctl(int op, uint32_t events, uint64_t data)
+{
+	struct epoll_event ev = { .events = events, .data.u64 = data };
+
+	assert_int_equal(epoll_ctl(set_fd, op, pair[0], &ev), 0);
+	assert_int_equal(sdp_watch_note(set_fd, op, pair[0], &ev, sock), 0);
+}
+
+/* Return: the data of the reported event; 0: none. */
+static uint64_t reported(void)
+{
+	struct epoll_event ev;
+
+	return epoll_wait(set_fd, &ev, 1, 0) == 1 ? ev.data.u64 : 0;
+}
+
+static void leaves_and_returns(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(reported(), 7);
+	sdp_watch_leave(sock);
+	assert_int_equal(reported(), 0);
+	sdp_watch_return(sock);
+	assert_int_equal(reported(), 7);
+}
+
+static void returns_as_it_was_changed(void **state)
+{
+	uint32_t events;
+
+	ctl(EPOLL_CTL_ADD, EPOLLOUT, 7);
+	ctl(EPOLL_CTL_MOD, EPOLLIN | EPOLLET, 8);
+	sdp_watch_leave(sock);
+	sdp_watch_return(sock);
+	assert_int_equal(reported(), 8);
+	assert_true(sdp_watch_any(sock, &events));
+	assert_int_equal(events, EPOLLIN | EPOLLET);
+}
+
+static void forgets_what_is_deleted(void **state)
+{
+	uint32_t events;
+
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	ctl(EPOLL_CTL_DEL, 0, 0);
+	assert_false(sdp_watch_any(sock, &events));
+	sdp_watch_return(sock);
+	assert_int_equal(reported(), 0);
+}
+
+/* A set can be used through any number that still refers to it. */
+static void reaches_a_set_by_its_duplicate(void **state)
+{
+	struct util_fdtab *tab = atomic_load(&sdp_fds);
+	int other = dup(set_fd);
+	struct util_file *file = util_fdtab_get(tab, set_fd, SDP_FD_EPOLL);
+
+	assert_non_null(file);
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(util_fdtab_install(tab, other, SDP_FD_EPOLL, file), 0);
+	util_file_put(file);
+	util_fdtab_uninstall(tab, set_fd, NULL);
+	close(set_fd);
+	set_fd = other;
+	sdp_watch_leave(sock);
+	assert_int_equal(reported(), 0);
+	sdp_watch_return(sock);
+	assert_int_equal(reported(), 7);
+}
+
+static void forgets_a_set_that_is_closed(void **state)
+{
+	uint32_t events;
+
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	util_fdtab_uninstall(atomic_load(&sdp_fds), set_fd, NULL);
+	assert_false(sdp_watch_any(sock, &events));
+}
+
+static void finds_what_waits_for_its_start(void **state)
+{
+	struct epoll_event ev[2] = { { .data.u64 = 9 }, { .data.u64 = 7 } };
+	struct sdp_wait waits[4];
+
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(sdp_watch_pending(set_fd, ev, 2, waits, 4), 0);
+	sdp_sock_become(sock, SDP_SOCK_PENDING);
+	assert_int_equal(atomic_load(&sdp_pending_cnt), 1);
+	assert_int_equal(sdp_watch_pending(set_fd, ev, 1, waits, 4), 0);
+	assert_int_equal(sdp_watch_pending(set_fd, ev, 2, waits, 4), 1);
+	assert_ptr_equal(waits[0].sock, sock);
+	assert_int_equal(waits[0].data, 7);
+	sdp_sock_put(sock);
+	sdp_sock_become(sock, SDP_SOCK_TCP);
+	assert_int_equal(atomic_load(&sdp_pending_cnt), 0);
+}
+
+/* ---- SDP streams: the queue instead of the kernel ---- */
+
+/* Only its address is used. */
+static char link_place;
+#define LINK ((struct sdp_link *)(void *)&link_place)
+
+static int begin_stream(void **state)
+{
+	int ret = begin(state);
+
+	if (ret)
+		return ret;
+	link_bits = 0;
+	sock->link = LINK;
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+	return 0;
+}
+
+/* As the program calls it. */
+static void ctl_stream(int op, uint32_t events, uint64_t data)
+{
+	struct epoll_event ev = { .events = events, .data.u64 = data };
+
+	assert_int_equal(sdp_watch_ctl(set_fd, op, pair[0], &ev, sock), 1);
+}
+
+static void become_ready(unsigned int bits)
+{
+	link_bits |= bits;
+	sdp_sock_notify(sock, link_bits, bits);
+}
+
+/* Return: the events in the queue, if they have @data; ~0: others. */
+static uint32_t queued(uint64_t data)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	struct epoll_event ev[4];
+	int cnt = sdp_epoll_collect(set, ev, 4);
+
+	util_file_put(&set->file);
+	if (cnt == 0)
+		return 0;
+	return cnt == 1 && ev[0].data.u64 == data ? ev[0].events : ~0u;
+}
+
+static void keeps_a_stream_from_the_kernel(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(reported(), 0);
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(reported(), 0);
+	assert_int_equal(queued(7), EPOLLIN);
+}
+
+static void adds_a_stream_without_the_kernel(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 9 };
+
+	link_bits = SDP_LINK_IN;
+	ctl_stream(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock),
+		-EEXIST);
+	ctl_stream(EPOLL_CTL_DEL, 0, 0);
+	assert_int_equal(queued(7), 0);
+	/* It was never in the kernel's set. */
+	assert_int_equal(epoll_ctl(set_fd, EPOLL_CTL_DEL, pair[0], NULL), -1);
+	assert_int_equal(errno, ENOENT);
+	/* Where the kernel wakes a sleeper, or has its own rules, the kernel is
+	 * used. */
+	ev.events = EPOLLIN | EPOLLEXCLUSIVE;
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock), 0);
+	ev.events = EPOLLIN;
+	atomic_fetch_add(&set->kernel_wait_cnt, 1);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock), 0);
+	util_file_put(&set->file);
+}
+
+static void reports_a_level_while_it_holds(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), EPOLLIN);
+	link_bits = 0;
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+}
+
+static void reports_what_was_ready_before(void **state)
+{
+	link_bits = SDP_LINK_IN | SDP_LINK_OUT;
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), 0);
+	ctl_stream(EPOLL_CTL_MOD, EPOLLOUT | EPOLLET, 8);
+	assert_int_equal(queued(8), EPOLLOUT);
+	assert_int_equal(queued(8), 0);
+}
+
+static void reports_each_arrival_as_an_edge(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLET, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	assert_int_equal(queued(7), 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	/* An edge reports all present events. */
+	become_ready(SDP_LINK_OUT);
+	assert_int_equal(queued(7), EPOLLIN | EPOLLOUT);
+	assert_int_equal(queued(7), 0);
+}
+
+static void reports_one_shot_once(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLONESHOT, 7);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), EPOLLIN);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), 0);
+	ctl_stream(EPOLL_CTL_MOD, EPOLLIN | EPOLLONESHOT, 8);
+	assert_int_equal(queued(8), EPOLLIN);
+}
+
+static void refuses_as_the_kernel(void **state)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_MOD, pair[0], &ev, sock), 0);
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLEXCLUSIVE, 7);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_ADD, pair[0], &ev, sock),
+		-EEXIST);
+	assert_int_equal(
+		sdp_watch_ctl(set_fd, EPOLL_CTL_MOD, pair[0], &ev, sock),
+		-EINVAL);
+	ctl_stream(EPOLL_CTL_DEL, 0, 0);
+	become_ready(SDP_LINK_IN);
+	assert_int_equal(queued(7), 0);
+}
+
+/* The set itself is polled. */
+static void gives_all_to_the_kernel(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	sdp_ready_give(set_fd);
+	assert_int_equal(queued(7), 0);
+	assert_int_equal(reported(), 7);
+	ctl(EPOLL_CTL_MOD, EPOLLIN, 8);
+	assert_int_equal(reported(), 8);
+}
+
+static void gives_a_relay_to_the_kernel(void **state)
+{
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	become_ready(SDP_LINK_IN);
+	sock->is_relay = true;
+	sdp_watch_give(sock);
+	assert_int_equal(queued(7), 0);
+	assert_int_equal(reported(), 7);
+}
+
+/* A thread that sleeps in the kernel for the set can only be woken by the
+ * kernel. */
+static void leaves_a_thread_in_epoll_wait_to_the_kernel(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+
+	atomic_fetch_add(&set->kernel_wait_cnt, 1);
+	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
+	assert_int_equal(reported(), 7);
+	util_file_put(&set->file);
+}
+
+enum { ROUNDS = 3000 };
+
+static void *make_ready(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < ROUNDS; i++) {
+		while (atomic_load(&link_bits))
+			sched_yield();
+		become_ready(SDP_LINK_IN);
+	}
+	return NULL;
+}
+
+static void sleep_for(struct sdp_epoll *set)
+{
+	struct sdp_sleeper sleeper;
+	struct pollfd pfd = { .events = POLLIN };
+
+	sdp_sleeper_init(&sleeper);
+	assert_true(sleeper.fd >= 0);
+	pfd.fd = sleeper.fd;
+	sdp_epoll_sleep_begin(set, &sleeper);
+	if (!sdp_epoll_has_ready(set))
+		assert_int_equal(poll(&pfd, 1, 60000), 1);
+	sdp_epoll_sleep_end(set, &sleeper, pfd.revents);
+}
+
+static void wakes_a_sleeper_each_time(void **state)
+{
+	struct sdp_epoll *set = sdp_epoll_get(set_fd);
+	pthread_t thread;
+	int seen = 0;
+
+	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
+	assert_int_equal(pthread_create(&thread, NULL, make_ready, NULL), 0);
+	while (seen < ROUNDS) {
+		sleep_for(set);
+		if (!queued(7))
+			continue;
+		seen++;
+		atomic_store(&link_bits, 0);
+	}
+	pthread_join(thread, NULL);
+	util_file_put(&set->file);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(no_set_is_taken_without_a_table),
+		TEST(leaves_and_returns),
+		TEST(returns_as_it_was_changed),
+		TEST(forgets_what_is_deleted),
+		TEST(reaches_a_set_by_its_duplicate),
+		TEST(forgets_a_set_that_is_closed),
+		TEST(finds_what_waits_for_its_start),
+#define STREAM(name) cmocka_unit_test_setup_teardown(name, begin_stream, end)
+		STREAM(keeps_a_stream_from_the_kernel),
+		STREAM(adds_a_stream_without_the_kernel),
+		STREAM(reports_a_level_while_it_holds),
+		STREAM(reports_what_was_ready_before),
+		STREAM(reports_each_arrival_as_an_edge),
+		STREAM(reports_one_shot_once),
+		STREAM(refuses_as_the_kernel),
+		STREAM(gives_all_to_the_kernel),
+		STREAM(gives_a_relay_to_the_kernel),
+		STREAM(leaves_a_thread_in_epoll_wait_to_the_kernel),
+		STREAM(wakes_a_sleeper_each_time),
+	};
+
+	if (sdp_table_start() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

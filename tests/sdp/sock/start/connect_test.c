@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The destination of connect(), and what happens if the port refuses. */
+#include "addr.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sock/start/connect.h"
+#include "sock/base/limit.h"
+#include "sock/base/mark.h"
+#include "sock/base/option.h"
+#include "sock/base/policy.h"
+#include "sock/base/tcp-state.h"
+#include "stat/sdp-stat.h"
+#include "verbs/sdp-link.h"
+
+#include "ports-fixture.h"
+#include "until.h"
+
+/* ---- the rest of the layer ---- */
+
+#define NO_FALLBACK (-1)
+
+static enum sdp_policy policy;
+static enum sdp_way way;
+static int find_ret, ask_ret, ask_cnt, avoid_cnt, fallback;
+static bool is_enough, has_mark;
+static struct sdp_mark mark;
+static struct sdp_target target;
+static int options_from, options_to;
+
+enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
+{
+	assert_int_equal(dst->sa_family, AF_INET);
+	return policy;
+}
+
+enum sdp_way sdp_policy_way(void)
+{
+	return way;
+}
+
+int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
+{
+	(void)dst;
+	*ret_target = target;
+	return find_ret;
+}
+
+int sdp_policy_ask(int fd, const union sdp_addr *dst, int stop_fd,
+		   struct sdp_target *ret_target)
+{
+	(void)fd;
+	(void)dst;
+	assert_int_equal(stop_fd, -1);
+	ask_cnt++;
+	*ret_target = target;
+	return ask_ret;
+}
+
+void sdp_policy_avoid(const struct sockaddr *dst)
+{
+	assert_int_equal(dst->sa_family, AF_INET);
+	avoid_cnt++;
+}
+
+bool sdp_limit_is_enough(int fd)
+{
+	(void)fd;
+	return is_enough;
+}
+
+void sdp_mark_put(int fd, const struct sdp_mark *put)
+{
+	(void)fd;
+	has_mark = true;
+	mark = *put;
+}
+
+void sdp_mark_remove(int fd)
+{
+	(void)fd;
+	has_mark = false;
+}
+
+void sdp_options_renew(const struct sdp_sock *of, int to)
+{
+	options_from = of->tcp_fd;
+	options_to = to;
+}
+
+void sdp_stat_fell_back(struct sdp_stat_sock *stat,
+			enum sdp_stat_fallback reason)
+{
+	assert_null(stat);
+	assert_int_equal(fallback, NO_FALLBACK);
+	fallback = (int)reason;
+}
+
+/* ---- fixture ---- */
+
+static struct sdp_sock sock;
+static int fd;
+
+static int begin(void **state)
+{
+	ports_open();
+	policy = SDP_POLICY_BOTH;
+	way = SDP_WAY_FD;
+	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
+	fallback = NO_FALLBACK;
+	is_enough = true;
+	has_mark = false;
+	target = (struct sdp_target){ addrs[SDP_PORT], false };
+	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	fd = test_tcp_socket();
+	return 0;
+}
+
+static int end(void **state)
+{
+	/* Corrects the global count of such sockets. */
+	if (sdp_sock_state(&sock) != SDP_SOCK_TCP)
+		sdp_sock_become(&sock, SDP_SOCK_TCP);
+	ports_close();
+	return close(fd);
+}
+
+static int dial(enum port port)
+{
+	return sdp_connect(&sock, fd, &addrs[port].sa,
+			   sizeof(struct sockaddr_in));
+}
+
+static void set_nonblocking(void)
+{
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+/* ---- cases ---- */
+
+#define FB(name) SDP_STAT_FALLBACK_##name
+
+/* A blocking connect() to the program's port. */
+static const struct {
+	const char *name;
+	enum sdp_policy policy;
+	int find_ret;
+	enum sdp_way way;
+	int ask_ret;
+	enum port sdp_port;
+	int ret;
+	enum port where;
+	enum sdp_sock_state state;
+	int fallback, avoid_cnt, ask_cnt;
+} rows[] = {
+	{ "the rules say TCP", SDP_POLICY_TCP, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "a listener with SDP", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 0 },
+	{ "a listener without", SDP_POLICY_BOTH, -ENOENT, SDP_WAY_FD, 0,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_listener), 0, 0 },
+	{ "another user's", SDP_POLICY_BOTH, -EPERM, SDP_WAY_FD, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, FB(foreign), 0, 0 },
+	{ "one that is avoided", SDP_POLICY_BOTH, -ECONNREFUSED, SDP_WAY_FD, 0,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 0, 0 },
+	{ "no device", SDP_POLICY_BOTH, 0, SDP_WAY_NONE, 0, SDP_PORT, 0,
+	  TCP_PORT, SDP_SOCK_TCP, FB(no_device), 0, 0 },
+	{ "SDP only, without a listener", SDP_POLICY_SDP, -ENOENT, SDP_WAY_FD,
+	  0, SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
+	  0 },
+	{ "SDP only, no device", SDP_POLICY_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
+	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "the SDP port refuses", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0,
+	  CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
+	{ "SDP only, the port refuses", SDP_POLICY_SDP, 0, SDP_WAY_FD, 0,
+	  CLOSED_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
+	  0 },
+	{ "the Port Mapper accepts", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
+	  0, SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 1 },
+	{ "it denies", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD, -EACCES,
+	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(denied), 0, 1 },
+	{ "it does not answer", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
+	  -EADDRNOTAVAIL, SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_answer), 0,
+	  1 },
+	{ "it accepts, the port refuses", SDP_POLICY_BOTH, -EINPROGRESS,
+	  SDP_WAY_FD, 0, CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1,
+	  1 },
+	{ "rdma_cm", SDP_POLICY_BOTH, 0, SDP_WAY_CM, 0, SDP_PORT,
+	  SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	{ "rdma_cm and the Port Mapper", SDP_POLICY_BOTH, -EINPROGRESS,
+	  SDP_WAY_CM, 0, SDP_PORT, SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP,
+	  NO_FALLBACK, 0, 0 },
+};
+
+static void connects_as_the_reply_says(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(begin(state), 0);
+		policy = rows[i].policy;
+		find_ret = rows[i].find_ret;
+		way = rows[i].way;
+		ask_ret = rows[i].ask_ret;
+		target.addr = addrs[rows[i].sdp_port];
+		assert_row(rows[i].name, dial(TCP_PORT) == rows[i].ret);
+		assert_row(rows[i].name, port_of(fd) == rows[i].where);
+		assert_row(rows[i].name,
+			   sdp_sock_state(&sock) == rows[i].state);
+		assert_row(rows[i].name, fallback == rows[i].fallback);
+		assert_row(rows[i].name, avoid_cnt == rows[i].avoid_cnt);
+		assert_row(rows[i].name, ask_cnt == rows[i].ask_cnt);
+		/* exec() recognises an SDP connection by its mark. */
+		assert_row(rows[i].name,
+			   has_mark == (rows[i].state == SDP_SOCK_PENDING));
+		end(state);
+	}
+}
+
+static void the_mark_has_the_programs_port(void **state)
+{
+	target.is_request = true;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(mark.port, ntohs(addrs[TCP_PORT].in.sin_port));
+	assert_true(mark.is_request && sock.is_request);
+	assert_false(mark.is_accepting);
+	assert_memory_equal(&sock.peer, &addrs[TCP_PORT],
+			    sizeof(struct sockaddr_in));
+}
+
+/* AF_INET_SDP, which no rule can change. */
+static void family_sdp_has_no_fallback(void **state)
+{
+	policy = SDP_POLICY_TCP;
+	sock.family = SDP_AF_INET_SDP;
+	find_ret = -ENOENT;
+	assert_int_equal(dial(TCP_PORT), -ECONNREFUSED);
+	assert_int_equal(port_of(fd), PORT_CNT);
+	find_ret = 0;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(port_of(fd), SDP_PORT);
+}
+
+static void without_descriptors_it_is_tcp(void **state)
+{
+	is_enough = false;
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(port_of(fd), TCP_PORT);
+	assert_int_equal(fallback, FB(no_memory));
+}
+
+/* rdma_cm binds the connection itself. */
+static void a_bound_socket_is_not_for_rdma_cm(void **state)
+{
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+
+	way = SDP_WAY_CM;
+	assert_int_equal(
+		bind(fd, (struct sockaddr *)&any, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(port_of(fd), TCP_PORT);
+	assert_int_equal(fallback, FB(unsupported));
+}
+
+static void a_nonblocking_connect_leaves_the_query_to_a_thread(void **state)
+{
+	set_nonblocking();
+	find_ret = -EINPROGRESS;
+	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
+	assert_int_equal(ask_cnt, 0);
+	assert_int_equal(sock.peer.in.sin_port, addrs[TCP_PORT].in.sin_port);
+	/* And no thread can be started. */
+	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
+	assert_int_equal(fallback, FB(no_memory));
+	policy = SDP_POLICY_SDP;
+	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -ECONNREFUSED);
+}
+
+static void wait_for_out(void)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+}
+
+static void a_nonblocking_connect_is_checked_later(void **state)
+{
+	int ret;
+
+	set_nonblocking();
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EINPROGRESS);
+	wait_for_out();
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
+	assert_int_equal(port_of(fd), SDP_PORT);
+	/* The kernel returns 0 once, and then EISCONN. */
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EISCONN);
+	assert_int_equal(dial(TCP_PORT), -EISCONN);
+}
+
+/* The second call asks only the kernel. */
+static void a_fallback_is_counted_once(void **state)
+{
+	int ret;
+
+	set_nonblocking();
+	find_ret = -ENOENT;
+	assert_int_equal(dial(TCP_PORT), -EINPROGRESS);
+	assert_int_equal(fallback, FB(no_listener));
+	find_ret = 0;
+	wait_for_out();
+	ret = dial(TCP_PORT);
+	assert_true(ret == 0 || ret == -EISCONN);
+	assert_int_equal(port_of(fd), TCP_PORT);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_false(has_mark);
+}
+
+/* T90: the refusal is not an error; the same socket continues by TCP. */
+static void a_refused_port_is_followed_by_tcp(void **state)
+{
+	int err = -1;
+	socklen_t len = sizeof(err);
+
+	set_nonblocking();
+	/* Refused while the connect is in progress, as if it took some time. */
+	sock.peer = addrs[TCP_PORT];
+	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
+	has_mark = true;
+	assert_int_equal(
+		connect(fd, &addrs[CLOSED_PORT].sa, sizeof(struct sockaddr_in)),
+		-1);
+	if (errno == ECONNREFUSED) {
+		/* connect() has reported it, so poll() shows no error. */
+		close(fd);
+		fd = test_tcp_socket();
+		set_nonblocking();
+	}
+	wait_for_out();
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_int_equal(avoid_cnt, 1);
+	assert_int_equal(fallback, FB(refused));
+	assert_false(has_mark);
+	assert_int_equal(port_of(fd), TCP_PORT);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
+	assert_int_equal(err, 0);
+}
+
+/* If the attempt fails and TCP does not follow, the socket is as it was. */
+static void a_failed_attempt_leaves_a_fresh_socket(void **state)
+{
+	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
+	socklen_t len = sizeof(struct sockaddr_in);
+
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+	assert_int_equal(
+		setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)),
+		0);
+	assert_int_equal(bind(other, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(getsockname(other, (struct sockaddr *)&any, &len), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any, len), 0);
+	assert_int_equal(
+		connect(other, &addrs[SDP_PORT].sa, sizeof(struct sockaddr_in)),
+		0);
+	assert_int_equal(dial(TCP_PORT), -EADDRNOTAVAIL);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_false(has_mark);
+	assert_int_equal(avoid_cnt, 0);
+	close(other);
+}
+
+/* Another thread's connect() has the error, and continues by TCP. */
+static void a_refusal_is_for_the_thread_inside_connect(void **state)
+{
+	/* Not connected, as if that thread had not come that far. */
+	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
+	sock.connect_cnt = 1;
+	sdp_connect_settle(&sock, fd);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_CONNECTING);
+	assert_int_equal(avoid_cnt, 0);
+	assert_int_equal(port_of(fd), PORT_CNT);
+}
+
+static void bad_addresses_get_the_kernels_error(void **state)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+
+	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
+	assert_int_equal(sdp_connect(&sock, fd, &addrs[TCP_PORT].sa, 1),
+			 -EINVAL);
+	assert_int_equal(sdp_connect(&sock, fd, &addrs[TCP_PORT].sa, 4096),
+			 -EINVAL);
+	assert_int_equal(
+		sdp_connect(&sock, fd, (struct sockaddr *)&six, sizeof(none)),
+		-EAFNOSUPPORT);
+	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
+	assert_int_equal(fallback, NO_FALLBACK);
+	/* PENDING: the connection is dissolved. */
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+	assert_int_equal(port_of(fd), PORT_CNT);
+	assert_false(has_mark);
+}
+
+static void no_address_undoes_a_connection_of_sdp(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool is_relay, is_to_none, is_undone;
+	} cases[] = {
+		{ "stream", SDP_SOCK_STREAM, false, true, true },
+		{ "starting", SDP_SOCK_STARTING, false, true, true },
+		{ "to an address", SDP_SOCK_STREAM, false, false, false },
+		{ "pending", SDP_SOCK_PENDING, false, true, false },
+		{ "tcp", SDP_SOCK_TCP, false, true, false },
+		{ "a relay", SDP_SOCK_STREAM, true, true, false },
+	};
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sdp_sock of = { .state = cases[i].state,
+				       .is_relay = cases[i].is_relay };
+
+		assert_row(cases[i].name,
+			   sdp_connect_is_undone(
+				   &of,
+				   cases[i].is_to_none ? &none
+						       : &addrs[TCP_PORT].sa,
+				   sizeof(none)) == cases[i].is_undone);
+	}
+	sock.state = SDP_SOCK_STREAM;
+	assert_false(sdp_connect_is_undone(&sock, (void *)16, 16));
+	assert_false(sdp_connect_is_undone(&sock, &none, 1));
+	sock.state = SDP_SOCK_TCP;
+}
+
+/* connect() on a connected socket: the kernel's result, once. */
+static void a_second_connect_is_eisconn(void **state)
+{
+	sock.state = SDP_SOCK_STREAM;
+	sock.is_by_cm = true;
+	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
+	assert_int_equal(dial(TCP_PORT), 0);
+	assert_int_equal(dial(TCP_PORT), -EISCONN);
+	atomic_store(&sock.is_asking, true);
+	assert_int_equal(dial(TCP_PORT), -EALREADY);
+	sock.state = SDP_SOCK_TCP;
+}
+
+static void another_tcp_connection_has_the_options(void **state)
+{
+	int other;
+
+	sock.peer = addrs[TCP_PORT];
+	sock.tcp_fd = fd;
+	other = sdp_connect_tcp(&sock);
+	assert_true(other >= 0);
+	assert_int_equal(port_of(other), TCP_PORT);
+	assert_true(fcntl(other, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(options_from, fd);
+	assert_int_equal(options_to, other);
+	close(other);
+	/* Refused: the descriptor is closed again. */
+	sock.peer = addrs[CLOSED_PORT];
+	assert_int_equal(sdp_connect_tcp(&sock), -ECONNREFUSED);
+	assert_int_equal(dup(0), other);
+	close(other);
+	policy = SDP_POLICY_SDP;
+	assert_int_equal(sdp_connect_tcp(&sock), -EPERM);
+	sock.tcp_fd = -1;
+}
+
+/* A start that failed for lack of memory is no reason to avoid the port. */
+static void avoids_a_port_whose_start_failed(void **state)
+{
+	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
+
+	sock.peer = addrs[TCP_PORT];
+	sdp_connect_refused(&sock, &outcome);
+	assert_int_equal(avoid_cnt, 0);
+	outcome.reason = SDP_REASON_DEVICE;
+	sdp_connect_refused(&sock, &outcome);
+	assert_int_equal(avoid_cnt, 1);
+}
+
+static void *dial_main(void *arg)
+{
+	*(int *)arg = dial(TCP_PORT);
+	return NULL;
+}
+
+/* The error of connect() is not a refusal by the SDP port. Repeated, because
+ * the two threads must meet. */
+static void shutdown_ends_an_attempt(void **state)
+{
+	int first = test_tcp_socket();
+
+	/* A queue of one connection, which is full. */
+	assert_int_equal(listen(listeners[SDP_PORT], 0), 0);
+	assert_int_equal(
+		connect(first, &addrs[SDP_PORT].sa, sizeof(struct sockaddr_in)),
+		0);
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread;
+		int ret = 0;
+
+		assert_int_equal(pthread_create(&thread, NULL, dial_main, &ret),
+				 0);
+		wait_until(sdp_tcp_state(fd) == TCP_SYN_SENT);
+		assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_RDWR), 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(ret, -ECONNRESET);
+		assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
+		assert_int_equal(port_of(fd), PORT_CNT);
+		assert_false(has_mark);
+		assert_int_equal(avoid_cnt, 0);
+	}
+	close(first);
+	/* An established connection is shut down elsewhere, an unconnected one
+	 * not at all. */
+	has_mark = true;
+	assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_WR), -ENOTCONN);
+	sdp_sock_become(&sock, SDP_SOCK_PENDING);
+	assert_int_equal(sdp_connect_shutdown(&sock, fd, SHUT_WR), -ENOTCONN);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
+	assert_true(has_mark);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connects_as_the_reply_says),
+		CASE(the_mark_has_the_programs_port),
+		CASE(family_sdp_has_no_fallback),
+		CASE(without_descriptors_it_is_tcp),
+		CASE(a_bound_socket_is_not_for_rdma_cm),
+		CASE(a_nonblocking_connect_leaves_the_query_to_a_thread),
+		CASE(a_nonblocking_connect_is_checked_later),
+		CASE(a_fallback_is_counted_once),
+		CASE(a_refused_port_is_followed_by_tcp),
+		CASE(a_failed_attempt_leaves_a_fresh_socket),
+		CASE(a_refusal_is_for_the_thread_inside_connect),
+		CASE(bad_addresses_get_the_kernels_error),
+		CASE(no_address_undoes_a_connection_of_sdp),
+		CASE(a_second_connect_is_eisconn),
+		CASE(another_tcp_connection_has_the_options),
+		CASE(avoids_a_port_whose_start_failed),
+		CASE(shutdown_ends_an_attempt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
