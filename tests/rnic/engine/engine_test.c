@@ -639,78 +639,6 @@ static void a_burst_of_receives_is_served_together(void **state)
 	}
 }
 
-/* ---- who may leave octets unread ---- */
-
-static struct {
-	struct rnic_bell bell;
-	struct rnic_engine *engine;
-	uint32_t cnt;
-	bool may_leave;
-} served;
-
-static void serve_note(struct rnic_bell *bell)
-{
-	served.cnt++;
-	served.may_leave = served.engine->may_leave;
-}
-
-static void by_poll(struct rnic_engine *engine, struct rnic_bell *bell)
-{
-	rnic_engine_bell(engine, bell);
-	rnic_engine_poll(engine);
-}
-
-static void by_flush(struct rnic_engine *engine, struct rnic_bell *bell)
-{
-	rnic_engine_bell(engine, bell);
-	rnic_engine_flush(engine);
-}
-
-static void by_lead(struct rnic_engine *engine, struct rnic_bell *bell)
-{
-	rnic_engine_bell(engine, bell);
-	rnic_engine_lead(engine);
-	rnic_engine_unlead(engine);
-}
-
-static void by_serve(struct rnic_engine *engine, struct rnic_bell *bell)
-{
-	rnic_engine_bell(engine, bell);
-	rnic_engine_serve(engine);
-}
-
-static const struct {
-	const char *name;
-	void (*serve)(struct rnic_engine *engine, struct rnic_bell *bell);
-	bool may_leave;
-} leaders[] = {
-	{ "a post", rnic_engine_post, true },
-	{ "a poll", by_poll, true },
-	{ "posts that were gathered", by_flush, true },
-	{ "a call that needs the lead", by_lead, false },
-	{ "a thread that waits for events", by_serve, false },
-};
-
-/* A thread of the program that comes back for them. */
-static void posts_and_polls_may_leave_octets(void **state)
-{
-	struct rnicpair *p = *state;
-
-	served.bell.serve = serve_note;
-	served.engine = p->side[0].ctx->engine;
-	for (size_t i = 0; i < ARRAY_LEN(leaders); i++) {
-		served.cnt = 0;
-		gate_close(p);
-		leaders[i].serve(served.engine, &served.bell);
-		gate_open();
-		assert_row(leaders[i].name, served.cnt == 1);
-		assert_row(leaders[i].name,
-			   served.may_leave == leaders[i].may_leave);
-		assert_row(leaders[i].name,
-			   !with_lead(served.engine, served.engine->may_leave));
-	}
-}
-
 /* ---- errno ---- */
 
 static void errno_post(struct rnicpair_side *s)
@@ -878,7 +806,6 @@ int main(void)
 		cmocka_unit_test(no_bell_is_lost),
 		PAIR_TEST(a_bell_beside_the_leader_is_served),
 		cmocka_unit_test(a_burst_shares_transmissions),
-		PAIR_TEST(posts_and_polls_may_leave_octets),
 		cmocka_unit_test(the_data_path_keeps_errno),
 		cmocka_unit_test(a_burst_of_receives_is_served_together),
 		cmocka_unit_test(a_poll_after_a_pause_knows_the_time),

@@ -232,6 +232,73 @@ static void a_flush_serves_the_bells_of_all(void **state)
 	assert_int_equal(served_cnt, 1);
 }
 
+/* ---- who may leave octets unread ---- */
+
+static struct {
+	struct rnic_bell bell;
+	struct rnic_engine *engine;
+	uint32_t cnt;
+	bool may_leave;
+} served;
+
+static void serve_note(struct rnic_bell *rung)
+{
+	served.cnt++;
+	served.may_leave = served.engine->may_leave;
+}
+
+static void by_poll(struct rnic_engine *engine, struct rnic_bell *rung)
+{
+	rnic_engine_bell(engine, rung);
+	rnic_engine_poll(engine);
+}
+
+static void by_flush(struct rnic_engine *engine, struct rnic_bell *rung)
+{
+	rnic_engine_bell(engine, rung);
+	rnic_engine_flush(engine);
+}
+
+static void by_lead(struct rnic_engine *engine, struct rnic_bell *rung)
+{
+	rnic_engine_bell(engine, rung);
+	rnic_engine_lead(engine);
+	rnic_engine_unlead(engine);
+}
+
+static void by_serve(struct rnic_engine *engine, struct rnic_bell *rung)
+{
+	rnic_engine_bell(engine, rung);
+	rnic_engine_serve(engine);
+}
+
+static const struct {
+	const char *name;
+	void (*serve)(struct rnic_engine *engine, struct rnic_bell *rung);
+	bool may_leave;
+} leaders[] = {
+	{ "a post", rnic_engine_post, true },
+	{ "a poll", by_poll, true },
+	{ "posts that were gathered", by_flush, true },
+	{ "a call that needs the lead", by_lead, false },
+	{ "a thread that waits for events", by_serve, false },
+};
+
+/* A thread of the program that comes back for them. */
+static void posts_and_polls_may_leave_octets(void **state)
+{
+	served.bell.serve = serve_note;
+	served.engine = rnic_engines_at(&engines, 0);
+	for (size_t i = 0; i < ARRAY_LEN(leaders); i++) {
+		served.cnt = 0;
+		leaders[i].serve(served.engine, &served.bell);
+		assert_row(leaders[i].name, served.cnt == 1);
+		assert_row(leaders[i].name,
+			   served.may_leave == leaders[i].may_leave);
+		assert_row(leaders[i].name, !served.engine->may_leave);
+	}
+}
+
 /* ---- threads ---- */
 
 #define ROUNDS 3000
@@ -329,6 +396,7 @@ int main(void)
 		ENGINES_TEST(one_engine_is_never_partial),
 		ENGINES_TEST(a_bell_is_served_after_the_lead_under_all),
 		ENGINES_TEST(a_flush_serves_the_bells_of_all),
+		ENGINES_TEST(posts_and_polls_may_leave_octets),
 		ENGINES_TEST(leaders_and_changes_exclude_each_other),
 		ENGINES_TEST(the_end_does_not_wait_for_a_lead_for_ever),
 	};
