@@ -20,6 +20,7 @@
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "engine/sockets.h"
+#include "engine/thread.h"
 #include "engine/wake.h"
 #include "os/clock.h"
 #include "qp/qp.h"
@@ -751,6 +752,20 @@ static bool uses_no_cpu(void)
 	return rnicpair_cpu_us() - cpu < 50000;
 }
 
+/* The engine is broken: another break changes nothing. */
+static void nothing_begins(struct rnic_engine *engine)
+{
+	struct rnic_source source = { .fd = engine->wake_fd };
+
+	assert_int_equal(with_lead(engine, rnic_engine_thread_start(engine)),
+			 -EIO);
+	assert_int_equal(with_lead(engine, rnic_engine_add(engine, &source)),
+			 -EIO);
+	rnic_engine_lead(engine);
+	rnic_engine_break(engine, -EBADF);
+	rnic_engine_unlead(engine);
+}
+
 /* The error is reported once. All posted work completes, the peer sees an end,
  * no thread uses the CPU, and the context can be closed. */
 static void an_engine_that_cannot_wait_is_fatal(void **state)
@@ -788,6 +803,7 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 	/* After what is left to be done for the end, which takes long under
 	 * ThreadSanitizer. */
 	wait_until(uses_no_cpu());
+	nothing_begins(a->ctx->engine);
 	assert_false(rnicpair_has_async(a));
 	rnicpair_close(&p);
 	atomic_store(&broken_epfd, -1);
