@@ -506,8 +506,8 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
 	if (sock) {
 		if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
-			sdp_real()->setsockopt(sock->twin_fd, level, name,
-					       value, len);
+			sdp_real()->setsockopt(sock->listening.twin_fd, level,
+					       name, value, len);
 		sdp_sock_put(sock);
 	}
 	return ret;

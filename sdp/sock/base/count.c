@@ -82,7 +82,7 @@ static void update(struct sdp_sock *sock, struct sdp_link_stats *ret)
 	sdp_stat_set(stat, SDP_STAT_recv_mode, ret->recv_mode);
 	sdp_stat_set(stat, SDP_STAT_send_credits, ret->send_credit);
 	sdp_stat_set(stat, SDP_STAT_recv_credits, ret->recv_credit);
-	sdp_stat_set(stat, SDP_STAT_relay, sock->is_relay);
+	sdp_stat_set(stat, SDP_STAT_relay, sock->relay.is_on);
 }
 
 void sdp_count_update(struct sdp_sock *sock)

@@ -392,7 +392,7 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 		ret = time_set(name == SO_RCVTIMEO ? &sock->options.rcvtimeo_ns
 						   : &sock->options.sndtimeo_ns,
 			       value, len);
-		if (ret == 0 && sock->is_relay)
+		if (ret == 0 && sock->relay.is_on)
 			sdp_options_relay(sock);
 		return ret;
 	}
@@ -610,7 +610,7 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 	struct sdp_link *link = sdp_sock_link(sock);
 	int value;
 
-	if (sock->is_relay)
+	if (sock->relay.is_on)
 		return ioctl_is_below(request) ? below_ioctl(sock, request, arg)
 					       : -ENOTTY;
 	if (link)

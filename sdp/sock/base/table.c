@@ -155,11 +155,11 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->family = family;
 	sock->tcp_fd = -1;
-	sock->stop_fd = -1;
-	sock->twin_fd = -1;
-	sock->note_fd = -1;
-	sock->listen_fd = -1;
-	sock->share_fd = -1;
+	sock->start.stop_fd = -1;
+	sock->listening.twin_fd = -1;
+	sock->listening.note_fd = -1;
+	sock->listening.fd = -1;
+	sock->relay.share_fd = -1;
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;

@@ -77,6 +77,43 @@ struct sdp_shadow {
  * connection although another thread closes the number. Threads of the library
  * hold only the memory, and continue with what the program has left.
  */
+/* LISTENING. */
+struct sdp_sock_listening {
+	int fd; /* the program's number, for accept() */
+	int twin_fd;
+	int note_fd;		       /* the announcement */
+	struct sdp_acceptor *acceptor; /* of rdma_cm; otherwise NULL */
+	bool is_sdp_only;	       /* accepts no TCP */
+};
+
+/* STARTING. */
+struct sdp_sock_start {
+	struct sdp_sock *owed_next;
+	char *early;		    /* octets sent meanwhile */
+	_Atomic uint32_t early_len; /* written with the lock */
+	int stop_fd; /* is_asking: readable when the query must end */
+	_Atomic bool is_asking; /* not connected yet (ask.h) */
+	bool is_limit_raised;	/* see limit.h */
+	bool is_closed;		/* the program has closed it */
+	bool is_undone;		/* the program has cancelled the connection */
+	bool is_resumed;	/* its Hello was sent before */
+	bool is_unstoppable;	/* see owed.h */
+	bool is_left;		/* the same */
+};
+
+/* STREAM whose shadow carries the data, and RELAY: relay.h. */
+struct sdp_sock_relay {
+	_Atomic bool is_on;
+	uint8_t thread_cnt;
+	_Atomic bool is_unasked; /* RELAY: the parent was not asked yet */
+	int share_fd;		 /* RELAY: to ask the parent; -1: none */
+	/* The holders can read what was received before. */
+	_Atomic bool is_primed;
+	_Atomic bool has_sent;	  /* no holder writes any more */
+	_Atomic uint32_t is_left; /* a futex: no call is inside any more */
+	_Atomic uint32_t is_over; /* a futex */
+};
+
 struct sdp_sock {
 	struct util_file file; /* first member */
 	void (*end)(struct sdp_sock *sock);
@@ -85,42 +122,17 @@ struct sdp_sock {
 	_Atomic uint32_t state; /* a futex, to wait for the end of STARTING */
 	int family;
 	_Atomic bool is_nonblock;
-	_Atomic bool is_async; /* O_ASYNC: the kernel sends signals */
-	bool is_accepting;     /* accepted from a twin */
-	bool is_request;       /* connects: begins with an MPA Request */
-	bool is_by_cm;	       /* STREAM: tcp_fd is not connected */
-	_Atomic bool is_told;  /* is_by_cm: connect() has reported success */
-	bool is_sdp_only;      /* LISTENING: accepts no TCP */
-	uint8_t connect_cnt;   /* CONNECTING: threads inside connect() */
-	bool is_limit_raised;  /* STARTING: see limit.h */
-	bool is_closed;	       /* STARTING: the program has closed it */
-	bool is_resumed;       /* STARTING: its Hello was sent before */
-	bool is_unstoppable;   /* STARTING: see owed.h */
-	bool is_left;	       /* STARTING: the same */
-	struct sdp_sock *owed_next;
-	bool is_undone; /* STARTING: the program has cancelled the connection */
-	_Atomic bool is_asking;	      /* STARTING: not connected yet (ask.h) */
-	_Atomic bool is_relay;	      /* the shadow carries the data: relay.h */
-	uint8_t relay_cnt;	      /* number of threads */
-	bool is_shared;		      /* a child may hold it: share.h */
-	_Atomic bool is_unasked;      /* RELAY: the parent was not asked yet */
-	int share_fd;		      /* RELAY: to ask the parent; -1: none */
-	_Atomic bool relay_is_primed; /* the holders can read what was received
-					 before */
-	_Atomic bool relay_has_sent;  /* no holder writes any more */
-	_Atomic uint32_t
-		relay_is_left; /* a futex: no call is inside any more */
-	_Atomic uint32_t relay_is_over; /* a futex */
-	_Atomic bool is_rd_shut;	/* SHUT_RD; written with the lock */
-	_Atomic bool is_wr_shut;	/* SHUT_WR; the same */
-	_Atomic int error;		/* SO_ERROR */
-	int tcp_fd;			/* STREAM: for names and options */
-	int stop_fd; /* is_asking: readable when the query must end */
-	int twin_fd; /* LISTENING */
-	struct sdp_acceptor
-		*acceptor; /* LISTENING: of rdma_cm; otherwise NULL */
-	int note_fd;	   /* LISTENING: the announcement */
-	int listen_fd;	   /* LISTENING: the program's number, for accept() */
+	_Atomic bool is_async;	 /* O_ASYNC: the kernel sends signals */
+	bool is_accepting;	 /* accepted from a twin */
+	bool is_request;	 /* connects: begins with an MPA Request */
+	bool is_by_cm;		 /* STREAM: tcp_fd is not connected */
+	_Atomic bool is_told;	 /* is_by_cm: connect() has reported success */
+	uint8_t connect_cnt;	 /* CONNECTING: threads inside connect() */
+	bool is_shared;		 /* a child may hold it: share.h */
+	_Atomic bool is_rd_shut; /* SHUT_RD; written with the lock */
+	_Atomic bool is_wr_shut; /* SHUT_WR; the same */
+	_Atomic int error;	 /* SO_ERROR */
+	int tcp_fd;		 /* STREAM: for names and options */
 	uint16_t port; /* LISTENING, accepted: the port that the program sees */
 	union sdp_addr peer;  /* connected: the address that the program sees */
 	union sdp_addr local; /* STREAM of the accepting side */
@@ -133,26 +145,28 @@ struct sdp_sock {
 	_Atomic(struct sdp_link *) link;
 	_Atomic bool is_over; /* its end has begun; the link may be freed */
 	struct sdp_link *past_link; /* broken off by connect() with AF_UNSPEC */
-	char *early;		    /* STARTING: octets sent meanwhile */
-	_Atomic uint32_t early_len; /* written with the lock */
 	struct sdp_shadow shadow;
 	/* Changed with the shadow's lock held; watches also with that of
 	 * epoll.c. */
 	struct sdp_watch *watches;  /* epoll.h */
 	struct sdp_poller *pollers; /* sleeper.h */
+	struct sdp_sock_listening listening;
+	struct sdp_sock_start start;
+	struct sdp_sock_relay relay;
 };
 
 static inline bool sdp_sock_is_asking(const struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release in sdp_sock_asking_put() */
-	return atomic_load_explicit(&sock->is_asking, memory_order_acquire);
+	return atomic_load_explicit(&sock->start.is_asking,
+				    memory_order_acquire);
 }
 
 static inline void sdp_sock_asking_put(struct sdp_sock *sock, bool is_asking)
 {
 	/* release: publishes the state, or the result of the query; pairs with
 	 * sdp_sock_is_asking() */
-	atomic_store_explicit(&sock->is_asking, is_asking,
+	atomic_store_explicit(&sock->start.is_asking, is_asking,
 			      memory_order_release);
 }
 
@@ -187,7 +201,8 @@ static inline bool sdp_sock_is_wr_shut(const struct sdp_sock *sock)
 static inline uint32_t sdp_sock_early_len(const struct sdp_sock *sock)
 {
 	/* relaxed: a count; the lock protects the octets */
-	return atomic_load_explicit(&sock->early_len, memory_order_relaxed);
+	return atomic_load_explicit(&sock->start.early_len,
+				    memory_order_relaxed);
 }
 
 static inline struct sdp_sock *sdp_sock_of(struct util_file *file)
@@ -250,7 +265,7 @@ static inline bool sdp_sock_is_stream(const struct sdp_sock *sock)
 	enum sdp_sock_state state = sdp_sock_state(sock);
 
 	return (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM) &&
-	       !sock->is_relay;
+	       !sock->relay.is_on;
 }
 
 /* Connected to an SDP port, and TCP until SDP starts. */

@@ -126,7 +126,7 @@ static int link_accepted(struct sdp_sock *listener, struct sdp_sock *peer,
 	int ret = peer ? sdp_start_accepted(peer, fd, link) : -ENOMEM;
 
 	if (ret < 0)
-		sdp_acceptor_put_back(listener->acceptor, link);
+		sdp_acceptor_put_back(listener->listening.acceptor, link);
 	else if (addr)
 		ret = sdp_name_put(&peer->peer, addr, len);
 	if (ret == 0)

@@ -97,7 +97,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
 	int ret = 0;
 
-	if (sock->is_relay) {
+	if (sock->relay.is_on) {
 		sdp_share_use(sock);
 		return 0;
 	}
@@ -427,7 +427,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		if (ret < 0)
 			return ret;
 	}
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->is_relay)
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->relay.is_on)
 		return tcp_recv(fd, iov, cnt, flags);
 	link = sdp_sock_link(sock);
 	if (!link)
@@ -493,7 +493,7 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 	if (sdp_state_is_pending(state))
 		state = sdp_start(sock, fd, SDP_START_WRITE);
 	sdp_share_use(sock);
-	return !sock->is_relay &&
+	return !sock->relay.is_on &&
 	       (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM);
 }
 

@@ -91,7 +91,7 @@ static void set_sort(struct poll_set *set)
 		if (!sock || sdp_sock_state(sock) != SDP_SOCK_LISTENING)
 			continue;
 		set->kernel[set->cnt + set->twin_cnt] =
-			(struct pollfd){ .fd = sock->twin_fd,
+			(struct pollfd){ .fd = sock->listening.twin_fd,
 					 .events = set->pfd[i].events };
 		set->twin_of[set->twin_cnt++] = i;
 	}
@@ -571,7 +571,7 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		return ret;
 	}
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
-		sdp_real()->epoll_ctl(set_fd, op, sock->twin_fd, ev);
+		sdp_real()->epoll_ctl(set_fd, op, sock->listening.twin_fd, ev);
 	if (is_stream(sock))
 		sdp_sock_watch(sock, fd);
 	return 0;

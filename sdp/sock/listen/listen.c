@@ -94,19 +94,19 @@ static int acceptor_make(struct sdp_sock *sock, int fd,
 
 	sdp_addr_set_port(&name, 0);
 	sdp_addr_unmap(&name);
-	ret = sdp_acceptor_new(&sock->acceptor, &name, is_dual(fd, &name),
-			       backlog, ret_port, &twin);
+	ret = sdp_acceptor_new(&sock->listening.acceptor, &name,
+			       is_dual(fd, &name), backlog, ret_port, &twin);
 	sdp_inside_leave(old);
 	return ret < 0 ? ret : twin;
 }
 
 static void twin_end(struct sdp_sock *sock, int twin)
 {
-	if (sock->acceptor)
-		sdp_acceptor_free(sock->acceptor);
+	if (sock->listening.acceptor)
+		sdp_acceptor_free(sock->listening.acceptor);
 	else
 		sdp_private_close(twin);
-	sock->acceptor = NULL;
+	sock->listening.acceptor = NULL;
 }
 
 /* A thread that sleeps in accept() continues when another thread closes the
@@ -120,7 +120,7 @@ static int own_listener(struct sdp_sock *sock, int fd)
 		sdp_listen_end(sock);
 		return ret;
 	}
-	sock->listen_fd = ret;
+	sock->listening.fd = ret;
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 	policy = policy_of(sock, &name);
 	if (policy == SDP_POLICY_TCP)
 		return -EPERM;
-	sock->is_sdp_only = policy == SDP_POLICY_SDP;
+	sock->listening.is_sdp_only = policy == SDP_POLICY_SDP;
 	way = sdp_policy_way();
 	if (way == SDP_WAY_NONE)
 		return -ENODEV;
@@ -163,8 +163,8 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 		twin_end(sock, twin);
 		return ret;
 	}
-	sock->twin_fd = twin;
-	sock->note_fd = ret;
+	sock->listening.twin_fd = twin;
+	sock->listening.note_fd = ret;
 	sock->port = sdp_addr_port(&name);
 	return own_listener(sock, fd);
 }
@@ -185,13 +185,13 @@ static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 	if (ret < 0)
 		return ret;
 	twin_ret = twin_start(sock, fd, backlog);
-	if (was_bound && (twin_ret == 0 || !sock->is_sdp_only))
+	if (was_bound && (twin_ret == 0 || !sock->listening.is_sdp_only))
 		ret = kernel_listen(fd, backlog);
 	if (ret < 0) {
 		sdp_listen_end(sock);
 		return ret;
 	}
-	if (twin_ret < 0 && sock->is_sdp_only) {
+	if (twin_ret < 0 && sock->listening.is_sdp_only) {
 		util_warn("sdp", "no SDP port for descriptor %d: %s", fd,
 			  strerror(-twin_ret));
 		return twin_ret;
@@ -203,7 +203,7 @@ static int listen_fresh(struct sdp_sock *sock, int fd, int backlog)
 		return 0;
 	}
 	sdp_stat_count(SDP_STAT_listens);
-	sdp_watch_twin(sock, EPOLL_CTL_ADD, sock->twin_fd);
+	sdp_watch_twin(sock, EPOLL_CTL_ADD, sock->listening.twin_fd);
 	sdp_sock_become(sock, SDP_SOCK_LISTENING);
 	return 0;
 }
@@ -219,10 +219,11 @@ int sdp_listen(struct sdp_sock *sock, int fd, int backlog)
 		break;
 	case SDP_SOCK_LISTENING:
 		ret = kernel_listen(fd, backlog);
-		if (ret == 0 && sock->acceptor)
-			sdp_acceptor_set_backlog(sock->acceptor, backlog);
+		if (ret == 0 && sock->listening.acceptor)
+			sdp_acceptor_set_backlog(sock->listening.acceptor,
+						 backlog);
 		else if (ret == 0)
-			syscall(SYS_listen, sock->twin_fd, backlog);
+			syscall(SYS_listen, sock->listening.twin_fd, backlog);
 		break;
 	default:
 		ret = -EINVAL;
@@ -265,7 +266,8 @@ static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
 static int accept_wait(struct sdp_sock *sock, int fd)
 {
 	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
-				{ .fd = sock->twin_fd, .events = POLLIN } };
+				{ .fd = sock->listening.twin_fd,
+				  .events = POLLIN } };
 	/* For a listener this is the time limit of accept(). */
 	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO), ret;
 
@@ -302,20 +304,20 @@ static bool tcp_refuse(int fd)
 static int link_accept(struct sdp_sock *sock, int flags,
 		       struct sdp_link **ret_link)
 {
-	struct sdp_link *link = sdp_acceptor_take(sock->acceptor);
+	struct sdp_link *link = sdp_acceptor_take(sock->listening.acceptor);
 	int fd, ret;
 
 	if (!link)
 		return -EAGAIN;
 	fd = (int)syscall(
-		SYS_socket, sdp_addr_family(sock->listen_fd),
+		SYS_socket, sdp_addr_family(sock->listening.fd),
 		SOCK_STREAM | (flags & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
 	ret = fd < 0 ? -errno : fd;
 	if (ret < 0) {
-		sdp_acceptor_put_back(sock->acceptor, link);
+		sdp_acceptor_put_back(sock->listening.acceptor, link);
 		return ret;
 	}
-	sdp_options_copy(sock->listen_fd, fd);
+	sdp_options_copy(sock->listening.fd, fd);
 	*ret_link = link;
 	return fd;
 }
@@ -324,8 +326,8 @@ static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		       socklen_t *len, int flags, struct sdp_came *ret_came)
 {
 	*ret_came = (struct sdp_came){ .is_sdp = true };
-	if (!sock->acceptor)
-		return kernel_accept(sock->twin_fd, addr, len, flags);
+	if (!sock->listening.acceptor)
+		return kernel_accept(sock->listening.twin_fd, addr, len, flags);
 	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
 	return link_accept(sock, flags, &ret_came->link);
@@ -334,13 +336,13 @@ static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
-	int fd = sock->listen_fd, ret;
+	int fd = sock->listening.fd, ret;
 
 	for (;;) {
 		ret = twin_accept(sock, addr, len, flags, ret_came);
 		if (ret != -EAGAIN)
 			return ret;
-		while (sock->is_sdp_only && tcp_refuse(fd))
+		while (sock->listening.is_sdp_only && tcp_refuse(fd))
 			;
 		ret_came->is_sdp = false;
 		ret = accept_without_wait(fd, addr, len, flags);
@@ -354,32 +356,34 @@ int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 
 void sdp_listen_end(struct sdp_sock *sock)
 {
-	sdp_private_close(sock->note_fd);
-	twin_end(sock, sock->twin_fd);
-	sdp_private_close(sock->listen_fd);
-	sock->listen_fd = -1;
-	sock->note_fd = -1;
-	sock->twin_fd = -1;
+	sdp_private_close(sock->listening.note_fd);
+	twin_end(sock, sock->listening.twin_fd);
+	sdp_private_close(sock->listening.fd);
+	sock->listening.fd = -1;
+	sock->listening.note_fd = -1;
+	sock->listening.twin_fd = -1;
 }
 
 void sdp_listen_fork(struct sdp_sock *sock)
 {
 	util_lock(&sock->lock);
-	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING && sock->acceptor) {
-		sdp_private_close(sock->note_fd);
-		sock->note_fd = -1;
-		sdp_acceptor_stop(sock->acceptor);
+	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING &&
+	    sock->listening.acceptor) {
+		sdp_private_close(sock->listening.note_fd);
+		sock->listening.note_fd = -1;
+		sdp_acceptor_stop(sock->listening.acceptor);
 	}
 	util_unlock(&sock->lock);
 }
 
 void sdp_listen_fork_child(struct sdp_sock *sock)
 {
-	if (sdp_sock_state(sock) != SDP_SOCK_LISTENING || !sock->acceptor)
+	if (sdp_sock_state(sock) != SDP_SOCK_LISTENING ||
+	    !sock->listening.acceptor)
 		return;
-	sdp_acceptor_forget(sock->acceptor);
-	sock->acceptor = NULL;
-	sock->twin_fd = -1;
+	sdp_acceptor_forget(sock->listening.acceptor);
+	sock->listening.acceptor = NULL;
+	sock->listening.twin_fd = -1;
 	sdp_listen_end(sock);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }

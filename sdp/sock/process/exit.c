@@ -50,7 +50,8 @@ static bool has_relay;
 
 static void relay_look(struct sdp_sock *sock)
 {
-	has_relay |= sock->is_relay && sdp_sock_state(sock) != SDP_SOCK_RELAY;
+	has_relay |= sock->relay.is_on &&
+		     sdp_sock_state(sock) != SDP_SOCK_RELAY;
 }
 
 static void *flush_thread(void *arg)

@@ -79,7 +79,7 @@ static void relay_adopt(int fd)
 	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
 	sock->local = local;
 	sock->peer = peer;
-	sock->is_relay = true;
+	sock->relay.is_on = true;
 	sdp_sock_become(sock, SDP_SOCK_RELAY);
 }
 

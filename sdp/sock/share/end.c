@@ -38,8 +38,8 @@ static void rest_end(struct sdp_sock *sock)
 	shadow_end(sock);
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
-	free(sock->early);
-	sock->early = NULL;
+	free(sock->start.early);
+	sock->start.early = NULL;
 }
 
 /* close() lingers, and the thread may leave it without returning. */

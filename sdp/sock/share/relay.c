@@ -54,19 +54,19 @@ static void relay_leave(struct sdp_sock *sock)
 	bool is_last, is_closed;
 
 	util_lock(&sock->lock);
-	is_last = --sock->relay_cnt == 0;
-	is_closed = sock->is_closed;
+	is_last = --sock->relay.thread_cnt == 0;
+	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
 	if (is_last && is_closed)
 		sock->end(sock);
 	if (is_last)
-		futex_set(&sock->relay_is_over);
+		futex_set(&sock->relay.is_over);
 	sdp_sock_drop(sock);
 }
 
 void sdp_relay_wait(struct sdp_sock *sock)
 {
-	futex_wait(&sock->relay_is_over);
+	futex_wait(&sock->relay.is_over);
 }
 
 /* sdp_relay_enter() holds the lock until the relay is set up. Return: whether
@@ -77,9 +77,9 @@ static bool relay_begin(struct sdp_sock *sock)
 
 	sdp_inside_enter();
 	util_lock(&sock->lock);
-	is_relay = sock->is_relay;
+	is_relay = sock->relay.is_on;
 	if (!is_relay)
-		sock->relay_cnt--;
+		sock->relay.thread_cnt--;
 	util_unlock(&sock->lock);
 	if (!is_relay) {
 		sdp_sock_drop(sock);
@@ -103,7 +103,7 @@ static void pair_shutdown(struct sdp_sock *sock, int how)
 static void callers_wait(struct sdp_sock *sock)
 {
 	if (sdp_sock_any_fd(sock) < 0)
-		futex_wait(&sock->relay_is_left);
+		futex_wait(&sock->relay.is_left);
 }
 
 /* The holders have ended their stream. If all have closed it, ends the
@@ -114,7 +114,7 @@ static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 	bool is_closed;
 
 	util_lock(&sock->lock);
-	is_closed = sock->is_closed;
+	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
 	if (!is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
 	    !(pfd.revents & POLLHUP)) {
@@ -155,7 +155,7 @@ static void *up_thread(void *arg)
 	pair_shutdown(sock, SHUT_RD);
 	free(buf);
 	/* release: pairs with relay_end() */
-	atomic_store_explicit(&sock->relay_has_sent, true,
+	atomic_store_explicit(&sock->relay.has_sent, true,
 			      memory_order_release);
 	relay_leave(sock);
 	return NULL;
@@ -198,7 +198,7 @@ static void *down_thread(void *arg)
 			sdp_count_relay(sock, (size_t)got, false);
 	}
 	/* release: pairs with sdp_relay_settle() */
-	atomic_store_explicit(&sock->relay_is_primed, true,
+	atomic_store_explicit(&sock->relay.is_primed, true,
 			      memory_order_release);
 	while (link && buf) {
 		got = sdp_link_recv_wait(link, &iov, 1, SDP_RECV_RELAY, 1,
@@ -236,7 +236,7 @@ static int pair_clear(struct sdp_sock *sock)
 		       MSG_DONTWAIT, NULL, NULL) > 0)
 		;
 	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	sock->is_relay = true;
+	sock->relay.is_on = true;
 out:
 	util_unlock(&sock->shadow.lock);
 	return ret;
@@ -247,11 +247,11 @@ static int threads_start(struct sdp_sock *sock)
 {
 	static void *(*const fns[])(void *arg) = { up_thread, down_thread };
 	/* A thread of an attempt that has just failed. */
-	int ret = sock->relay_cnt > 0 ? -EAGAIN : 0;
+	int ret = sock->relay.thread_cnt > 0 ? -EAGAIN : 0;
 
 	for (size_t i = 0; i < 2 && ret == 0; i++) {
 		ret = sdp_sock_thread(sock, fns[i]);
-		sock->relay_cnt += ret == 0;
+		sock->relay.thread_cnt += ret == 0;
 	}
 	return ret;
 }
@@ -292,8 +292,8 @@ void sdp_relay_settle(struct sdp_sock *sock)
 	uint64_t deadline = sdp_now_ns() + SETTLE_NS;
 
 	/* acquire: pairs with down_thread() */
-	while (sdp_sock_link(sock) && sock->is_relay &&
-	       !atomic_load_explicit(&sock->relay_is_primed,
+	while (sdp_sock_link(sock) && sock->relay.is_on &&
+	       !atomic_load_explicit(&sock->relay.is_primed,
 				     memory_order_acquire) &&
 	       sdp_now_ns() < deadline)
 		nanosleep(&nap, NULL);
@@ -304,11 +304,11 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	bool is_kept;
 
 	util_lock(&sock->lock);
-	is_kept = sock->is_relay && sock->relay_cnt > 0;
-	sock->is_closed |= is_kept;
+	is_kept = sock->relay.is_on && sock->relay.thread_cnt > 0;
+	sock->start.is_closed |= is_kept;
 	util_unlock(&sock->lock);
 	if (is_kept)
-		futex_set(&sock->relay_is_left);
+		futex_set(&sock->relay.is_left);
 	return is_kept;
 }
 
@@ -325,13 +325,13 @@ static void relay_end(struct sdp_sock *sock)
 	static const struct timespec nap = { .tv_nsec = 1000000 };
 	uint64_t now = sdp_now_ns();
 
-	if (!sock->is_relay || sdp_sock_state(sock) == SDP_SOCK_RELAY)
+	if (!sock->relay.is_on || sdp_sock_state(sock) == SDP_SOCK_RELAY)
 		return;
 	pair_shutdown(sock, SHUT_RD);
 	/* acquire: pairs with up_thread() */
 	for (;
 	     now < end_deadline &&
-	     !atomic_load_explicit(&sock->relay_has_sent, memory_order_acquire);
+	     !atomic_load_explicit(&sock->relay.has_sent, memory_order_acquire);
 	     now = sdp_now_ns())
 		nanosleep(&nap, NULL);
 	if (sdp_sock_link(sock) && now < end_deadline)

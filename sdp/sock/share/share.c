@@ -124,14 +124,15 @@ static bool parent_ask(struct sdp_sock *sock)
 	int ways[2];
 	char octet;
 
-	if (sock->share_fd < 0 ||
+	if (sock->relay.share_fd < 0 ||
 	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    ways) < 0)
 		return false;
 	pfd[0].fd = ways[0];
 	/* If the parent has exited, the number shows it. */
 	pfd[1].fd = sdp_sock_any_fd(sock);
-	is_sent = sdp_rights_send(sock->share_fd, &sock, sizeof(sock), ways[1]);
+	is_sent = sdp_rights_send(sock->relay.share_fd, &sock, sizeof(sock),
+				  ways[1]);
 	util_sys_close(ways[1]);
 	if (is_sent) {
 		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
@@ -169,13 +170,13 @@ void sdp_share_ask(struct sdp_sock *sock)
 	int err = errno;
 
 	util_lock(&sock->lock);
-	if (sock->is_unasked) {
+	if (sock->relay.is_unasked) {
 		for (int i = 0; i < ASK_TRIES && !is_answered; i++)
 			is_answered = parent_ask(sock);
 		if (!is_answered)
 			number_end(sock);
 		/* release: pairs with sdp_share_use() */
-		atomic_store_explicit(&sock->is_unasked, false,
+		atomic_store_explicit(&sock->relay.is_unasked, false,
 				      memory_order_release);
 		atomic_fetch_sub_explicit(&unasked_cnt, 1,
 					  memory_order_relaxed);
@@ -226,7 +227,7 @@ static bool is_inheritable(struct sdp_sock *sock)
 
 static void exec_share(struct sdp_sock *sock)
 {
-	if (sock->is_unasked && is_inheritable(sock))
+	if (sock->relay.is_unasked && is_inheritable(sock))
 		sdp_share_ask(sock);
 }
 
@@ -337,20 +338,20 @@ static void fork_child(struct sdp_sock *sock)
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,
 			      memory_order_relaxed);
 	sock->is_shared = false;
-	if (sock->is_left) /* to this child */
+	if (sock->start.is_left) /* to this child */
 		return;
 	sdp_listen_fork_child(sock);
 	if (sdp_sock_is_stream(sock)) {
-		sock->is_relay = true;
-		sock->share_fd = forking.ways[1];
-		sock->is_unasked = true;
+		sock->relay.is_on = true;
+		sock->relay.share_fd = forking.ways[1];
+		sock->relay.is_unasked = true;
 		atomic_fetch_add_explicit(&unasked_cnt, 1,
 					  memory_order_relaxed);
 	}
-	if (!sock->is_relay)
+	if (!sock->relay.is_on)
 		return;
 	sdp_sock_link_put(sock, NULL);
-	sock->relay_cnt = 0;
+	sock->relay.thread_cnt = 0;
 	sdp_private_close(sock->shadow.lib_fd);
 	sock->shadow.lib_fd = -1;
 	sdp_private_close(sock->tcp_fd);

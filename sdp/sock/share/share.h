@@ -23,7 +23,7 @@ void sdp_share_ask(struct sdp_sock *sock);
 static inline void sdp_share_use(struct sdp_sock *sock)
 {
 	/* acquire: pairs with the release in sdp_share_ask() */
-	if (atomic_load_explicit(&sock->is_unasked, memory_order_acquire))
+	if (atomic_load_explicit(&sock->relay.is_unasked, memory_order_acquire))
 		sdp_share_ask(sock);
 }
 

@@ -19,8 +19,8 @@ static void show_locked(struct sdp_sock *sock, int fd, short arrival)
 	short events;
 
 	/* relaxed: with the lock */
-	if (sock->is_relay || !atomic_load_explicit(&sock->shadow.is_watched,
-						    memory_order_relaxed))
+	if (sock->relay.is_on || !atomic_load_explicit(&sock->shadow.is_watched,
+						       memory_order_relaxed))
 		return;
 	if (fd >= 0 && !sdp_sock_has_fd(sock, fd))
 		fd = -1;

@@ -35,7 +35,8 @@
 static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 {
 	struct pollfd pfd[] = { { .fd = sock->tcp_fd, .events = POLLOUT },
-				{ .fd = sock->stop_fd, .events = POLLIN } };
+				{ .fd = sock->start.stop_fd,
+				  .events = POLLIN } };
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -94,8 +95,8 @@ static int connect_cm(struct sdp_sock *sock, const union sdp_addr *to,
 
 	addr_plain(&plain);
 	is_raised = sdp_limit_begin(sock->tcp_fd);
-	ret = sdp_link_connect_cm(ret_link, &plain.sa, sock->stop_fd, &opt,
-				  sdp_now_ns() + CONNECT_NS, &outcome);
+	ret = sdp_link_connect_cm(ret_link, &plain.sa, sock->start.stop_fd,
+				  &opt, sdp_now_ns() + CONNECT_NS, &outcome);
 	sdp_limit_end(is_raised);
 	if (ret == 0 || ret == -ECANCELED)
 		return ret;
@@ -112,8 +113,8 @@ static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
 	int ret = sdp_policy_find(&sock->peer, &sdp);
 
 	if (ret == -EINPROGRESS)
-		ret = sdp_policy_ask(sock->tcp_fd, &sock->peer, sock->stop_fd,
-				     &sdp);
+		ret = sdp_policy_ask(sock->tcp_fd, &sock->peer,
+				     sock->start.stop_fd, &sdp);
 	if (ret < 0)
 		return ret;
 	switch (sdp_policy_way()) {
@@ -154,8 +155,8 @@ static void to_tcp(struct sdp_sock *sock, int why)
 
 static void stop_fd_close(struct sdp_sock *sock)
 {
-	sdp_private_close(sock->stop_fd);
-	sock->stop_fd = -1;
+	sdp_private_close(sock->start.stop_fd);
+	sock->start.stop_fd = -1;
 }
 
 static void *ask_thread(void *arg)
@@ -169,13 +170,13 @@ static void *ask_thread(void *arg)
 	sdp_verbs_own_thread();
 	ret = sdp_try(sock, &link);
 	util_lock(&sock->lock);
-	is_sdp = ret == 0 && !sock->is_closed;
+	is_sdp = ret == 0 && !sock->start.is_closed;
 	stop_fd_close(sock);
 	if (is_sdp && link)
 		sdp_start_stand(sock, link);
 	else if (is_sdp)
 		sdp_start_connected(sock);
-	else if (!sock->is_closed)
+	else if (!sock->start.is_closed)
 		to_tcp(sock, ret);
 	else
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
@@ -206,7 +207,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 	ret = sdp_private_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (ret < 0)
 		goto out;
-	sock->stop_fd = ret;
+	sock->start.stop_fd = ret;
 	is_raised = sdp_limit_begin(fd);
 	ret = sdp_start_cover(sock, fd);
 	sdp_limit_end(is_raised);
@@ -303,8 +304,8 @@ void sdp_ask_cancel(struct sdp_sock *sock)
 	uint64_t one = 1;
 
 	util_lock(&sock->lock);
-	if (sock->stop_fd >= 0)
-		(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
+	if (sock->start.stop_fd >= 0)
+		(void)!util_sys_write(sock->start.stop_fd, &one, sizeof(one));
 	util_unlock(&sock->lock);
 	(void)sdp_start_asked(sock, SDP_NEVER);
 }

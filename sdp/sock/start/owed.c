@@ -70,10 +70,11 @@ int sdp_owed_stop_fd(void)
 
 void sdp_owed_put(struct sdp_sock *sock)
 {
-	sock->owed_next = atomic_load_explicit(&stopped, memory_order_relaxed);
+	sock->start.owed_next =
+		atomic_load_explicit(&stopped, memory_order_relaxed);
 	/* release: publishes the link; pairs with sdp_owed_take() */
 	while (!atomic_compare_exchange_weak_explicit(
-		&stopped, &sock->owed_next, sock, memory_order_release,
+		&stopped, &sock->start.owed_next, sock, memory_order_release,
 		memory_order_relaxed))
 		;
 	/* release: pairs with sdp_owed_stop() */
@@ -110,7 +111,7 @@ struct sdp_sock *sdp_owed_take(void)
 		atomic_load_explicit(&stopped, memory_order_acquire);
 
 	while (sock && !atomic_compare_exchange_weak_explicit(
-			       &stopped, &sock, sock->owed_next,
+			       &stopped, &sock, sock->start.owed_next,
 			       memory_order_acquire, memory_order_acquire))
 		;
 	if (sock)

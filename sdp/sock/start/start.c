@@ -191,8 +191,8 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
 	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
-	opt.stop_fd = sock->is_unstoppable ? 0 : sdp_owed_stop_fd();
-	opt.is_resumed = sock->is_resumed && !sock->is_accepting;
+	opt.stop_fd = sock->start.is_unstoppable ? 0 : sdp_owed_stop_fd();
+	opt.is_resumed = sock->start.is_resumed && !sock->is_accepting;
 	if (sock->is_accepting)
 		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
 					  SDP_NEVER, outcome);
@@ -203,13 +203,14 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 static void early_len_put(struct sdp_sock *sock, uint32_t len)
 {
 	/* relaxed: written with the sock's lock; others read only the count */
-	atomic_store_explicit(&sock->early_len, len, memory_order_relaxed);
+	atomic_store_explicit(&sock->start.early_len, len,
+			      memory_order_relaxed);
 }
 
 /* Does what the program requested meanwhile. The sock's lock is held. */
 static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
-	struct iovec iov = { .iov_base = sock->early,
+	struct iovec iov = { .iov_base = sock->start.early,
 			     .iov_len = sdp_sock_early_len(sock) };
 	ssize_t ret = 0;
 
@@ -225,8 +226,8 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		iov.iov_len -= (size_t)ret;
 	}
 	sdp_count_send(sock, sdp_sock_early_len(sock));
-	free(sock->early);
-	sock->early = NULL;
+	free(sock->start.early);
+	sock->start.early = NULL;
 	early_len_put(sock, 0);
 	if (sdp_sock_is_wr_shut(sock))
 		sdp_link_shutdown(link);
@@ -283,11 +284,11 @@ static int tcp_make(struct sdp_sock *sock)
 	util_lock(&sock->lock);
 	while (ret >= 0 && (len = sdp_sock_early_len(sock)) > done) {
 		util_unlock(&sock->lock);
-		ret = send_all(tcp_fd, sock->early + done, len - done);
+		ret = send_all(tcp_fd, sock->start.early + done, len - done);
 		done = len;
 		util_lock(&sock->lock);
 	}
-	if (ret >= 0 && (sock->is_undone || sock->is_relay))
+	if (ret >= 0 && (sock->start.is_undone || sock->relay.is_on))
 		ret = -ECANCELED;
 	if (ret < 0 && tcp_fd >= 0)
 		close_by_reset(tcp_fd);
@@ -307,7 +308,7 @@ static int fall_back(struct sdp_sock *sock)
 	if (sdp_sock_is_wr_shut(sock))
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
 	/* The kernel sends what a closed socket has left. */
-	if (!sock->is_closed)
+	if (!sock->start.is_closed)
 		give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	return 0;
@@ -322,8 +323,8 @@ static void uncover(struct sdp_sock *sock)
 	util_unlock(&sock->shadow.lock);
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
-	free(sock->early);
-	sock->early = NULL;
+	free(sock->start.early);
+	sock->start.early = NULL;
 }
 
 static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
@@ -371,7 +372,7 @@ static bool may_fall_back(const struct sdp_sock *sock, int err, bool has_reset)
 		!has_reset || err == -EPROTO || /* refused here */
 		(sock->is_request && (err == -ECONNRESET || err == -EPIPE));
 
-	return is_refused && !sock->is_accepting && !sock->is_undone;
+	return is_refused && !sock->is_accepting && !sock->start.is_undone;
 }
 
 static void start_failed(struct sdp_sock *sock, int err,
@@ -384,9 +385,10 @@ static void start_failed(struct sdp_sock *sock, int err,
 	if (may_fall_back(sock, err, has_reset)) {
 		sdp_connect_refused(sock, outcome);
 		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
-		is_wanted = !sock->is_closed || sdp_sock_early_len(sock) > 0;
-		if (!sock->is_relay && is_wanted && fall_back(sock) == 0 &&
-		    !sock->is_closed) {
+		is_wanted = !sock->start.is_closed ||
+			    sdp_sock_early_len(sock) > 0;
+		if (!sock->relay.is_on && is_wanted && fall_back(sock) == 0 &&
+		    !sock->start.is_closed) {
 			uncover(sock);
 			return;
 		}
@@ -451,12 +453,12 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 static bool is_to_leave(struct sdp_sock *sock)
 {
 	util_lock(&sock->lock);
-	sock->is_resumed = true;
-	sock->is_left = sock->is_closed && !sock->is_relay &&
-			sdp_sock_early_len(sock) > 0;
-	sock->is_unstoppable = !sock->is_left;
+	sock->start.is_resumed = true;
+	sock->start.is_left = sock->start.is_closed && !sock->relay.is_on &&
+			      sdp_sock_early_len(sock) > 0;
+	sock->start.is_unstoppable = !sock->start.is_left;
 	util_unlock(&sock->lock);
-	return sock->is_left;
+	return sock->start.is_left;
 }
 
 void *sdp_start_run(void *arg)
@@ -480,7 +482,7 @@ void *sdp_start_run(void *arg)
 	if (ret < 0)
 		refuse(sock);
 	util_lock(&sock->lock);
-	has_early = sock->early != NULL;
+	has_early = sock->start.early != NULL;
 	if (has_early)
 		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
@@ -493,11 +495,11 @@ void *sdp_start_run(void *arg)
 		link_catch_up(sock, link);
 		sdp_sock_link_put(sock, link);
 		sdp_count_update(sock);
-		if (!sock->is_closed && !sock->is_relay)
+		if (!sock->start.is_closed && !sock->relay.is_on)
 			sdp_link_set_notify(link, sdp_sock_notify, sock);
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
 	}
-	is_closed = sock->is_closed;
+	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
 	/* The socket was writable before, unless the stored octets had become
 	 * too many. */
@@ -515,7 +517,7 @@ void *sdp_start_run(void *arg)
 static void *start_thread(void *arg)
 {
 	const struct sdp_sock *sock = arg;
-	bool is_raised = sock->is_limit_raised;
+	bool is_raised = sock->start.is_limit_raised;
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
@@ -526,8 +528,8 @@ static void *start_thread(void *arg)
 
 int sdp_start_resume(struct sdp_sock *sock)
 {
-	sock->is_left = false;
-	sock->is_limit_raised = false;
+	sock->start.is_left = false;
+	sock->start.is_limit_raised = false;
 	return util_thread_run(start_thread, sock, UTIL_THREAD_STACK);
 }
 
@@ -536,7 +538,7 @@ void sdp_start_over(struct sdp_sock *sock)
 	bool is_closed;
 
 	util_lock(&sock->lock);
-	is_closed = sock->is_closed;
+	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
 	if (is_closed)
 		sock->end(sock);
@@ -586,7 +588,7 @@ void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
 	sdp_sock_link_put(sock, link);
 	sdp_count_update(sock);
 	sdp_sock_asking_put(sock, false);
-	if (!sock->is_closed)
+	if (!sock->start.is_closed)
 		sdp_link_set_notify(link, sdp_sock_notify, sock);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
 }
@@ -644,7 +646,7 @@ static void start(struct sdp_sock *sock, int fd)
 		end_unstarted(sock, fd);
 		return;
 	}
-	sock->is_limit_raised = is_raised;
+	sock->start.is_limit_raised = is_raised;
 	sdp_sock_watch(sock, fd);
 	ret = sdp_sock_thread(sock, start_thread);
 	if (ret < 0) {
@@ -733,9 +735,10 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 	util_lock(&sock->lock);
 	is_starting = sdp_sock_state(sock) == SDP_SOCK_STARTING;
 	if (is_starting) {
-		sock->is_closed = true;
-		if (sock->stop_fd >= 0)
-			(void)!util_sys_write(sock->stop_fd, &one, sizeof(one));
+		sock->start.is_closed = true;
+		if (sock->start.stop_fd >= 0)
+			(void)!util_sys_write(sock->start.stop_fd, &one,
+					      sizeof(one));
 		/* No thread waits for it, and nothing must be sent. */
 		if (sdp_sock_early_len(sock) == 0)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
@@ -770,13 +773,13 @@ int sdp_start_undo(struct sdp_sock *sock)
 	 * nothing. */
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
-		sock->is_undone = true;
+		sock->start.is_undone = true;
 		syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
 	}
 	util_unlock(&sock->lock);
 	(void)sdp_start_wait(sock, SDP_NEVER);
 	util_lock(&sock->lock);
-	sock->is_undone = false;
+	sock->start.is_undone = false;
 	if (sdp_sock_state(sock) != SDP_SOCK_STREAM)
 		goto out;
 	tcp_fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
@@ -817,9 +820,9 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		ret = -EAGAIN;
 		goto out;
 	}
-	if (!sock->early) {
-		sock->early = malloc(SDP_EARLY_MAX);
-		if (!sock->early) {
+	if (!sock->start.early) {
+		sock->start.early = malloc(SDP_EARLY_MAX);
+		if (!sock->start.early) {
 			ret = -ENOMEM;
 			goto out;
 		}
@@ -830,7 +833,8 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		len = SDP_EARLY_MAX - kept;
 		if (len > iov[i].iov_len)
 			len = iov[i].iov_len;
-		bad = util_user_get(sock->early + kept, iov[i].iov_base, len);
+		bad = util_user_get(sock->start.early + kept, iov[i].iov_base,
+				    len);
 		if (bad < 0)
 			break;
 		kept += (uint32_t)len;
@@ -849,7 +853,7 @@ void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)
 	sdp_names_take(sock, fd);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, program_end);
-	sock->is_relay = true;
+	sock->relay.is_on = true;
 	sdp_sock_become(sock, SDP_SOCK_RELAY);
 	sdp_watch_return(sock);
 	util_unlock(&sock->lock);

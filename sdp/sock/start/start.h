@@ -64,7 +64,7 @@ int sdp_start_undo(struct sdp_sock *sock);
  * The parts of a start, for ask.c. The socket's lock is held, except for _run
  * and _over.
  *  - sdp_start_cover(): the shadow takes the numbers and shows nothing yet.
- *    sock->stop_fd exists.
+ *    sock->start.stop_fd exists.
  *  - sdp_start_connected(): the TCP connection is established.
  *  - sdp_start_run(): the rest of the start, in a thread that holds the socket.
  *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP

@@ -174,7 +174,7 @@ static void copies_are_what_is_left(void **state)
 
 static void counts_what_is_relayed(void **state)
 {
-	sock.is_relay = true;
+	sock.relay.is_on = true;
 	sdp_count_relay(&sock, 10, true);
 	sdp_count_relay(&sock, 5, false);
 	assert_int_equal(counted(SDP_STAT_relayed), 15);

@@ -93,11 +93,11 @@ static void row_check(const struct row *row)
 {
 	struct sdp_sock sock = {
 		.state = row->state,
-		.is_asking = row->is_asking,
+		.start.is_asking = row->is_asking,
 		.link = row->has_link ? LINK : NULL,
 		.is_rd_shut = row->is_rd_shut,
 		.is_wr_shut = row->is_wr_shut,
-		.early_len = row->early_len,
+		.start.early_len = row->early_len,
 	};
 
 	link_bits = row->bits;
@@ -107,7 +107,7 @@ static void row_check(const struct row *row)
 			 (unsigned int)row->want);
 	assert_row(row->name, sdp_sock_is_over(&sock) == row->is_over);
 	assert_row(row->name, sdp_sock_is_stream(&sock));
-	sock.is_relay = true;
+	sock.relay.is_on = true;
 	assert_row(row->name, !sdp_sock_is_stream(&sock));
 }
 

@@ -666,7 +666,7 @@ static void ioctls_tell_of_the_stream(void **state)
 		{ SIOCATMARK, 1, 0 },
 	};
 
-	sock.early_len = 33;
+	sock.start.early_len = 33;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int value = -1;
 
@@ -680,11 +680,11 @@ static void ioctls_tell_of_the_stream(void **state)
 		assert_int_equal(
 			sdp_option_ioctl(&sock, rows[i].request, &value), 0);
 		assert_int_equal(value, rows[i].without);
-		sock.is_relay = true;
+		sock.relay.is_on = true;
 		assert_int_equal(
 			sdp_option_ioctl(&sock, rows[i].request, &value),
 			-ENOTTY);
-		sock.is_relay = false;
+		sock.relay.is_on = false;
 	}
 	assert_int_equal(sdp_option_ioctl(&sock, FIONBIO, bad), -ENOTTY);
 }
@@ -709,7 +709,7 @@ static void ioctls_of_interfaces_are_the_tcp_sockets(void **state)
 
 		/* Below; in no process; a relay. */
 		sock.tcp_fd = i % 3 ? -1 : client;
-		sock.is_relay = i % 3 == 2;
+		sock.relay.is_on = i % 3 == 2;
 		strcpy(ifr.ifr_name, rows[row].name);
 		assert_int_equal(
 			sdp_option_ioctl(&sock, rows[row].request, &ifr),

@@ -92,7 +92,7 @@ static void a_new_socket_is_tcps(void **state)
 {
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(sock->tcp_fd, -1);
-	assert_int_equal(sock->twin_fd, -1);
+	assert_int_equal(sock->listening.twin_fd, -1);
 	assert_int_equal(sock->shadow.lib_fd, -1);
 	assert_int_equal(sock->options.linger_s, -1);
 	assert_int_equal(sock->options.rcvlowat, 1);

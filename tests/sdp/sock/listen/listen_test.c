@@ -192,7 +192,8 @@ static int begin_unbound(void **state)
 	stop_cnt = free_cnt = forget_cnt = put_back_cnt = 0;
 	fd = test_tcp_socket();
 	sock = sock_add(fd, end_nothing);
-	sock->twin_fd = sock->note_fd = sock->listen_fd = -1;
+	sock->listening.twin_fd = sock->listening.note_fd = sock->listening.fd =
+		-1;
 	return 0;
 }
 
@@ -325,8 +326,8 @@ static void the_twins_mark_has_the_sockets_port(void **state)
 	assert_int_equal(mark.port, ntohs(name.in.sin_port));
 	assert_true(mark.is_accepting);
 	assert_int_equal(sock->port, ntohs(name.in.sin_port));
-	assert_true(fcntl(sock->twin_fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(sock->twin_fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(sock->listening.twin_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(sock->listening.twin_fd, F_GETFL) & O_NONBLOCK);
 	assert_true(announced != ntohs(name.in.sin_port));
 }
 
@@ -387,7 +388,7 @@ static void accepts_connections_of_the_twin_first(void **state)
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	tcp = dial(name.in.sin_port);
 	sdp = dial(htons(announced));
-	wait_in(sock->twin_fd);
+	wait_in(sock->listening.twin_fd);
 	wait_in(fd);
 	first = take(&came);
 	assert_true(first >= 0 && came.is_sdp && !came.link);
@@ -493,10 +494,10 @@ static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
 	assert_int_equal(stop_cnt, 1);
-	assert_int_equal(sock->note_fd, -1);
+	assert_int_equal(sock->listening.note_fd, -1);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
 	/* As in a child. */
-	close(sock->twin_fd);
+	close(sock->listening.twin_fd);
 	sdp_listen_fork_child(sock);
 	assert_int_equal(forget_cnt, 1);
 	assert_int_equal(free_cnt, 0);
@@ -510,7 +511,7 @@ static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
 	sdp_listen_fork(sock);
 	sdp_listen_fork_child(sock);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
-	assert_true(sock->note_fd >= 0 && listens(htons(announced)));
+	assert_true(sock->listening.note_fd >= 0 && listens(htons(announced)));
 }
 
 int main(void)

@@ -180,7 +180,7 @@ void sdp_start_elsewhere(struct sdp_sock *of, int of_fd, int program_end)
 void sdp_share_ask(struct sdp_sock *of)
 {
 	assert_ptr_equal(of, sock);
-	atomic_store(&of->is_unasked, false);
+	atomic_store(&of->relay.is_unasked, false);
 	ask_cnt++;
 }
 
@@ -443,7 +443,7 @@ static void only_what_is_pending_has_a_proxy(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
 		sdp_sock_become(sock, rows[i].state);
-		atomic_store(&sock->is_unasked, true);
+		atomic_store(&sock->relay.is_unasked, true);
 		sdp_proxy_stdio(fd);
 		assert_row(rows[i].name, settle_cnt == 1);
 		assert_row(rows[i].name, !!seen->pid == rows[i].has_proxy);

@@ -146,7 +146,7 @@ static void takes_a_relay_by_its_name(void **state)
 	sock = sdp_sock_get(pair[0]);
 	assert_non_null(sock);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_RELAY);
-	assert_true(sock->is_relay);
+	assert_true(sock->relay.is_on);
 	assert_int_equal(sock->local.in.sin_port, htons(80));
 	assert_int_equal(sock->peer.in.sin_port, htons(4711));
 	sdp_sock_put(sock);

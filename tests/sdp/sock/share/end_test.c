@@ -70,7 +70,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	ends_again = false;
 	sdp_sock_end(&sock);
 	assert_int_equal(seen.shadows, 0);
-	assert_non_null(sock.early);
+	assert_non_null(sock.start.early);
 }
 
 void sdp_count_close(struct sdp_sock *of)
@@ -168,26 +168,26 @@ static void lingers_for_the_time_of_so_linger(void **state)
 static void ends_once(void **state)
 {
 	sock.past_link = PAST;
-	sock.early = malloc(1);
+	sock.start.early = malloc(1);
 	sdp_sock_end(&sock);
 	sdp_sock_end(&sock);
 	assert_int_equal(seen.link_closes, 1);
 	assert_int_equal(seen.past_closes, 1);
 	assert_int_equal(seen.counts, 1);
 	assert_int_equal(seen.shadows, 1);
-	assert_null(sock.early);
+	assert_null(sock.start.early);
 }
 
 /* The second call leaves everything to the first. */
 static void ends_once_while_it_ends(void **state)
 {
-	sock.early = malloc(1);
+	sock.start.early = malloc(1);
 	ends_again = true;
 	sdp_sock_end(&sock);
 	assert_false(ends_again);
 	assert_int_equal(seen.link_closes, 1);
 	assert_int_equal(seen.shadows, 1);
-	assert_null(sock.early);
+	assert_null(sock.start.early);
 }
 
 static void releases_what_each_state_has(void **state)

@@ -134,7 +134,7 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 void sdp_ask_cancel(struct sdp_sock *sock)
 {
 	cancel_cnt++;
-	atomic_store(&sock->is_asking, false);
+	atomic_store(&sock->start.is_asking, false);
 }
 
 void sdp_count_relay(struct sdp_sock *sock, size_t octets, bool is_send)
@@ -155,7 +155,7 @@ void sdp_sock_wake(struct sdp_sock *sock)
 
 void sdp_options_relay(struct sdp_sock *sock)
 {
-	assert_true(sock->is_relay);
+	assert_true(sock->relay.is_on);
 }
 
 void sdp_relay_name_put(int lib_fd, const union sdp_addr *local,
@@ -272,7 +272,7 @@ static int end(void **state)
 	close(link_fds[1]);
 	if (fd >= 0)
 		program_closes();
-	if (sock->is_relay)
+	if (sock->relay.is_on)
 		sdp_relay_wait(sock);
 	close(sock->shadow.lib_fd);
 	close(link_fds[0]);
@@ -285,7 +285,7 @@ static int end(void **state)
 static void carries_octets_both_ways(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
-	assert_true(sock->is_relay);
+	assert_true(sock->relay.is_on);
 	assert_int_equal(send(fd, "hello", 5, 0), 5);
 	assert_octets(link_fds[1], "hello");
 	assert_int_equal(send(link_fds[1], "answer", 6, 0), 6);
@@ -312,7 +312,7 @@ static void octets_received_before_are_there_at_once(void **state)
 	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	sdp_relay_settle(sock);
-	assert_true(atomic_load(&sock->relay_is_primed));
+	assert_true(atomic_load(&sock->relay.is_primed));
 	assert_octets(fd, "early");
 }
 
@@ -406,7 +406,7 @@ static int thread_cnt(void)
 	int cnt;
 
 	util_lock(&sock->lock);
-	cnt = sock->relay_cnt;
+	cnt = sock->relay.thread_cnt;
 	util_unlock(&sock->lock);
 	return cnt;
 }
@@ -417,7 +417,7 @@ static void needs_both_threads(void **state)
 	for (int cnt = 0; cnt < 2; cnt++) {
 		threads_left = cnt;
 		assert_int_equal(sdp_relay_enter(sock), -EAGAIN);
-		assert_false(sock->is_relay);
+		assert_false(sock->relay.is_on);
 		assert_false(sdp_relay_keeps(sock));
 		threads_wait();
 		assert_int_equal(thread_cnt(), 0);
@@ -458,7 +458,7 @@ static void refuses_what_it_cannot_carry(void **state)
 		if (!rows[i].has_fd)
 			program_closes();
 		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
-		assert_row(rows[i].name, sock->is_relay == rows[i].is_relay);
+		assert_row(rows[i].name, sock->relay.is_on == rows[i].is_relay);
 		if (!rows[i].is_relay)
 			threads_wait();
 		assert_row(rows[i].name,
@@ -474,7 +474,7 @@ static void refuses_what_it_cannot_carry(void **state)
 
 static void is_entered_once(void **state)
 {
-	atomic_store(&sock->is_asking, true);
+	atomic_store(&sock->start.is_asking, true);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(cancel_cnt, 1);
 	assert_int_equal(sdp_relay_enter(sock), 0);

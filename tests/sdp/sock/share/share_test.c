@@ -39,7 +39,7 @@ static int listen_fork_cnt, listen_child_cnt, enter_ret;
 
 int sdp_relay_enter(struct sdp_sock *sock)
 {
-	sock->is_relay = enter_ret == 0;
+	sock->relay.is_on = enter_ret == 0;
 	atomic_fetch_add(&counts->entered, 1);
 	return enter_ret;
 }
@@ -161,7 +161,7 @@ static int child_uses_one(void)
 	struct sdp_sock *sock = sdp_sock_get(fds[USED]);
 
 	CHECK(sock && sdp_sock_state(sock) == SDP_SOCK_RELAY);
-	CHECK(sock->is_relay && sock->is_unasked);
+	CHECK(sock->relay.is_on && sock->relay.is_unasked);
 	CHECK(!sdp_sock_link(sock) && sock->shadow.lib_fd == -1);
 	CHECK(atomic_load(&counts->entered) == 0);
 	errno = 77;
@@ -170,11 +170,11 @@ static int child_uses_one(void)
 	/* The parent has made a relay of it before the call continued. */
 	CHECK(atomic_load(&counts->entered) == 1);
 	CHECK(atomic_load(&counts->settled) == 1);
-	CHECK(!sock->is_unasked);
+	CHECK(!sock->relay.is_unasked);
 	sdp_share_use(sock);
 	CHECK(atomic_load(&counts->entered) == 1);
 	CHECK(sdp_sock_state(socks[PLAIN]) == SDP_SOCK_TCP);
-	CHECK(!socks[PLAIN]->is_unasked);
+	CHECK(!socks[PLAIN]->relay.is_unasked);
 	CHECK(listen_child_cnt == SOCK_CNT);
 	return 0;
 }
@@ -183,8 +183,8 @@ static void a_child_asks_for_what_it_uses(void **state)
 {
 	assert_int_equal(in_fork(child_uses_one), 0);
 	assert_int_equal(counts->entered, 1);
-	assert_true(socks[USED]->is_relay);
-	assert_false(socks[OTHER]->is_relay);
+	assert_true(socks[USED]->relay.is_on);
+	assert_false(socks[OTHER]->relay.is_on);
 	assert_true(socks[OTHER]->is_shared);
 	assert_false(socks[PLAIN]->is_shared);
 	assert_int_equal(listen_fork_cnt, SOCK_CNT);
@@ -194,7 +194,8 @@ static int child_uses_all(void)
 {
 	sdp_share_use_all();
 	CHECK(atomic_load(&counts->entered) == 2);
-	CHECK(!socks[USED]->is_unasked && !socks[OTHER]->is_unasked);
+	CHECK(!socks[USED]->relay.is_unasked &&
+	      !socks[OTHER]->relay.is_unasked);
 	sdp_share_use_all();
 	CHECK(atomic_load(&counts->entered) == 2);
 	return 0;
@@ -211,7 +212,7 @@ static int child_sees_a_reset(void)
 	char octet;
 
 	sdp_share_use(socks[USED]);
-	CHECK(!socks[USED]->is_unasked);
+	CHECK(!socks[USED]->relay.is_unasked);
 	CHECK(recv(fds[USED], &octet, 1, 0) == -1 && errno == ECONNRESET);
 	CHECK(send(fds[USED], "x", 1, MSG_NOSIGNAL) == -1);
 	CHECK(fcntl(fds[USED], F_GETFD) == FD_CLOEXEC);
@@ -225,7 +226,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 	enter_ret = -EAGAIN;
 	assert_int_equal(in_fork(child_sees_a_reset), 0);
 	assert_true(counts->entered > 1);
-	assert_false(socks[USED]->is_relay);
+	assert_false(socks[USED]->relay.is_on);
 	assert_int_equal(send(fds[USED], "x", 1, MSG_NOSIGNAL), 1);
 }
 
@@ -257,7 +258,7 @@ static int child_executes(void)
 	CHECK(fcntl(fds[USED], F_SETFD, 0) == 0);
 	sdp_share_exec();
 	CHECK(atomic_load(&counts->entered) == 1);
-	CHECK(!socks[USED]->is_unasked && socks[OTHER]->is_unasked);
+	CHECK(!socks[USED]->relay.is_unasked && socks[OTHER]->relay.is_unasked);
 	return 0;
 }
 
@@ -266,18 +267,18 @@ static void a_program_gets_what_it_inherits(void **state)
 	assert_int_equal(in_fork(child_executes), 0);
 	/* A program beside this one: relays in this process. */
 	memset(counts, 0, sizeof(*counts));
-	socks[USED]->is_relay = socks[OTHER]->is_relay = false;
+	socks[USED]->relay.is_on = socks[OTHER]->relay.is_on = false;
 	assert_int_equal(fcntl(fds[OTHER], F_SETFD, 0), 0);
 	sdp_share_spawn();
 	assert_int_equal(counts->entered, 1);
-	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+	assert_true(socks[OTHER]->relay.is_on && !socks[USED]->relay.is_on);
 }
 
 static int child_without_parent(void)
 {
 	/* The parent's end is closed, so there is no answer. */
 	sdp_share_use(socks[USED]);
-	CHECK(!socks[USED]->is_unasked);
+	CHECK(!socks[USED]->relay.is_unasked);
 	CHECK(atomic_load(&counts->entered) == 0);
 	return 0;
 }
@@ -336,11 +337,11 @@ static void without_descriptors_all_become_relays_at_once(void **state)
 	old = test_fd_leave(1); /* two are needed */
 	sdp_share_fork_prepare();
 	test_fd_restore(old);
-	assert_true(socks[USED]->is_relay && socks[OTHER]->is_relay);
+	assert_true(socks[USED]->relay.is_on && socks[OTHER]->relay.is_on);
 	sdp_share_fork_parent();
 	assert_int_equal(test_fd_cnt(), before);
 	/* No child exists for which a last number would be kept. */
-	socks[USED]->is_relay = false;
+	socks[USED]->relay.is_on = false;
 	counts->entered = 0;
 	sdp_share_close(fds[USED]);
 	assert_int_equal(counts->entered, 0);
@@ -373,7 +374,7 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	assert_int_equal(counts->entered, 0);
 	sdp_share_close(fds[OTHER]);
 	assert_int_equal(counts->entered, 1);
-	assert_true(socks[OTHER]->is_relay);
+	assert_true(socks[OTHER]->relay.is_on);
 	sdp_share_close(fds[OTHER]); /* it is a relay */
 	assert_int_equal(counts->entered, 1);
 	program_close(second);
@@ -398,7 +399,7 @@ static void a_descriptor_in_a_message_becomes_a_relay(void **state)
 	memcpy(CMSG_DATA(part), (int[]){ 0, fds[OTHER] }, 2 * sizeof(int));
 	sdp_share_message(&msg);
 	assert_int_equal(counts->entered, 1);
-	assert_true(socks[OTHER]->is_relay && !socks[USED]->is_relay);
+	assert_true(socks[OTHER]->relay.is_on && !socks[USED]->relay.is_on);
 }
 
 static void a_fork_apart_shares_nothing(void **state)
@@ -429,7 +430,7 @@ static void a_query_ends_before_a_fork(void **state)
 		sdp_share_fork_apart(false);
 		sdp_share_fork_prepare();
 		assert_false(sdp_sock_is_asking(socks[USED]));
-		assert_false(socks[USED]->is_relay);
+		assert_false(socks[USED]->relay.is_on);
 		assert_int_equal(socks[USED]->is_shared,
 				 answer == SDP_SOCK_STREAM);
 		assert_true(socks[OTHER]->is_shared);

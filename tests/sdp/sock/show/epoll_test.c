@@ -334,7 +334,7 @@ static void gives_a_relay_to_the_kernel(void **state)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
-	sock->is_relay = true;
+	sock->relay.is_on = true;
 	sdp_watch_give(sock);
 	assert_int_equal(queued(7), 0);
 	assert_int_equal(reported(), 7);

@@ -303,7 +303,7 @@ static void a_relays_shadow_is_its_own(void **state)
 	short before = kernel_says();
 
 	sock->is_async = true;
-	sock->is_relay = true;
+	sock->relay.is_on = true;
 	bits_change(SDP_LINK_IN);
 	sdp_sock_watch(sock, fd);
 	assert_int_equal(kernel_says(), before);

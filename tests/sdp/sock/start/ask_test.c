@@ -226,7 +226,7 @@ int sdp_start_cover(struct sdp_sock *of, int of_fd)
 		return cover_ret;
 	of->tcp_fd = fcntl(of_fd, F_DUPFD_CLOEXEC, 0);
 	assert_true(of->tcp_fd >= 0);
-	atomic_store(&of->is_asking, true);
+	atomic_store(&of->start.is_asking, true);
 	sdp_sock_become(of, SDP_SOCK_STARTING);
 	return 0;
 }
@@ -309,7 +309,7 @@ static int begin(void **state)
 	target = (struct sdp_target){ addrs[SDP_PORT], true };
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sock = sock_add(fd, end_nothing);
-	sock->tcp_fd = sock->stop_fd = -1;
+	sock->tcp_fd = sock->start.stop_fd = -1;
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static void thread_wait(void)
 static int end(void **state)
 {
 	assert_int_equal(limit_cnt, 0);
-	assert_int_equal(sock->stop_fd, -1);
+	assert_int_equal(sock->start.stop_fd, -1);
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	program_close(fd);
 	if (sock->tcp_fd >= 0)
@@ -547,7 +547,7 @@ static void an_unwanted_connection_is_closed(void **state)
 	way = SDP_WAY_CM;
 	find_ret = 0;
 	atomic_store(&sock->is_nonblock, true);
-	sock->is_closed = true;
+	sock->start.is_closed = true;
 	assert_int_equal(dial(), -EINPROGRESS);
 	thread_wait();
 	assert_int_equal(close_cnt, 1);
@@ -577,7 +577,7 @@ static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 	cover_ret = -ENOMEM;
 	assert_int_equal(dial(), 0);
 	assert_int_equal(plain_why, -ENOMEM);
-	assert_int_equal(sock->stop_fd, -1);
+	assert_int_equal(sock->start.stop_fd, -1);
 	assert_int_equal(test_fd_next(), next);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 }

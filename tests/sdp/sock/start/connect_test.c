@@ -436,7 +436,7 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sdp_sock of = { .state = cases[i].state,
-				       .is_relay = cases[i].is_relay };
+				       .relay.is_on = cases[i].is_relay };
 
 		assert_row(cases[i].name,
 			   sdp_connect_is_undone(
@@ -459,7 +459,7 @@ static void a_second_connect_is_eisconn(void **state)
 	assert_int_equal(sdp_connect(&sock, fd, (void *)16, 16), -EFAULT);
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(dial(TCP_PORT), -EISCONN);
-	atomic_store(&sock.is_asking, true);
+	atomic_store(&sock.start.is_asking, true);
 	assert_int_equal(dial(TCP_PORT), -EALREADY);
 	sock.state = SDP_SOCK_TCP;
 }

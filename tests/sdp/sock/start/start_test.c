@@ -395,7 +395,7 @@ static int end(void **state)
 		sdp_private_close(sock->tcp_fd);
 	if (sock->shadow.lib_fd >= 0)
 		close(sock->shadow.lib_fd);
-	free(sock->early); /* as the end of a socket does */
+	free(sock->start.early); /* as the end of a socket does */
 	sdp_sock_drop(sock);
 	return sem_destroy(&gate);
 }
@@ -576,7 +576,7 @@ static void nothing_is_kept_while_it_asks(void **state)
 	/* The number belongs to TCP again. */
 	assert_int_equal(send(fd, "tcp", 3, 0), 3);
 	assert_octets(peer, "tcp");
-	atomic_store(&sock->is_asking, false);
+	atomic_store(&sock->start.is_asking, false);
 }
 
 static void waits_until_its_deadline(void **state)
@@ -627,7 +627,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 		begin(state);
 		test_tcp_pair(other);
 		sock->is_accepting = failures[i].is_accepting;
-		sock->is_undone = failures[i].is_undone;
+		sock->start.is_undone = failures[i].is_undone;
 		if (failures[i].has_way_back)
 			other_tcp = other[0];
 		link_rets[0] = failures[i].ret;
@@ -728,8 +728,8 @@ static void returning_to_tcp_delays_no_call(void **state)
 		if (rows[i].is_closed)
 			assert_true(sdp_start_abandon(sock));
 		util_lock(&sock->lock);
-		sock->is_undone = rows[i].is_undone;
-		sock->is_relay = rows[i].is_relay;
+		sock->start.is_undone = rows[i].is_undone;
+		sock->relay.is_on = rows[i].is_relay;
 		util_unlock(&sock->lock);
 		sem_post(&way_end);
 		gate_open();
@@ -807,7 +807,7 @@ static void a_stopped_start_is_left(void **state)
 	wait_until(sdp_owed_stop(0));
 	assert_true(was_stoppable && !was_resumed);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STARTING);
-	assert_true(sock->is_left);
+	assert_true(sock->start.is_left);
 	assert_int_equal(sdp_owed_cnt(), 1);
 	assert_int_equal(end_cnt, 0);
 	assert_ptr_equal(sdp_owed_take(), sock);
@@ -844,7 +844,7 @@ static void in_another_process_the_number_is_a_relay(void **state)
 	sdp_start_elsewhere(sock, fd, pair[0]);
 	close(pair[0]);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_RELAY);
-	assert_true(sock->is_relay);
+	assert_true(sock->relay.is_on);
 	assert_int_equal(send(fd, "pair", 4, 0), 4);
 	assert_octets(pair[1], "pair");
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
