@@ -492,6 +492,8 @@ static void bursts_park(void **state)
 		for (int i = 0; i < BURST_CNT; i++)
 			(void)rnicpair_take(b, b->rcq);
 	}
+	/* For this time only. */
+	wait_until(!atomic_load(&a->ctx->engine->wants_park));
 }
 
 /* Posts without a later poll are sent too. */
