@@ -366,28 +366,3 @@ enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
 	*ret_msg = msg;
 	return SDP_MSG_OK;
 }
-
-const char *sdp_msg_fault_str(enum sdp_msg_fault fault)
-{
-	switch (fault) {
-	case SDP_MSG_OK:
-		return "no fault";
-	case SDP_MSG_SHORT:
-		return "shorter than a BSDH";
-	case SDP_MSG_LEN:
-		return "Len does not match the octets received";
-	case SDP_MSG_MID:
-		return "reserved MID";
-	case SDP_MSG_OOB:
-		return "OOB_PRES without payload";
-	case SDP_MSG_AVAIL:
-		return "invalid length of an advertisement";
-	case SDP_MSG_MODE:
-		return "reserved mode";
-	case SDP_MSG_CONST:
-		return "invalid constants of SuspComm";
-	case SDP_MSG_PADDING:
-		return "octets after the message";
-	}
-	return "?";
-}

@@ -164,7 +164,4 @@ enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
 					 enum sdp_layout layout,
 					 struct sdp_msg *ret_msg);
 
-/* For example "Len does not match the octets received"; static, never NULL. */
-const char *sdp_msg_fault_str(enum sdp_msg_fault fault);
-
 #endif

@@ -160,21 +160,15 @@ int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog);
 int sdp_listener_name(const struct sdp_listener *listener,
 		      struct sockaddr_storage *ret_addr);
-/* Readable when sdp_link_accept_cm() or sdp_listener_take() may have something
- * to do. */
+/* Readable when sdp_listener_take() may have something to do. */
 int sdp_listener_fd(const struct sdp_listener *listener);
 void sdp_listener_free(struct sdp_listener *listener);
-/* Waits for a peer, then until its link is established. Rejects a peer that
- * does not speak SDP, and returns the reason. */
-int sdp_link_accept_cm(struct sdp_link **ret_link,
-		       struct sdp_listener *listener,
-		       const struct sdp_link_options *opt, uint64_t deadline,
-		       struct sdp_outcome *ret_outcome);
-
 /*
- * The same in two steps. sdp_listener_take() takes a connection request and
- * does not wait. The second function answers it and waits; another thread may
- * call it. The answer frees the request. The listener may be freed earlier.
+ * Accepts in two steps. sdp_listener_take() takes a connection request and
+ * does not wait. sdp_request_accept() answers it and waits until the link is
+ * established; another thread may call it. It rejects a peer that does not
+ * speak SDP, and returns the reason. The answer frees the request. The listener
+ * may be freed earlier.
  * Return: 0; -EAGAIN: no request; -EMFILE ...: the peer was rejected.
  */
 int sdp_listener_take(struct sdp_listener *listener,
@@ -319,18 +313,13 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
  *    too small, or zero copy is off; -ENOMEM ...: cannot be registered; other
  *    errors as sdp_link_send() and sdp_link_recv().
  *  - done returns the octets transferred; -EAGAIN: not complete.
- *  - cancel requests the memory back. done then returns how many octets were
- *    transferred. It takes as long as the peer needs to answer, at most
- *    conn.cancel_ms.
  */
 int sdp_link_send_zcopy_begin(struct sdp_link *link, const void *buf,
 			      size_t len);
 ssize_t sdp_link_send_zcopy_done(struct sdp_link *link);
-void sdp_link_send_zcopy_cancel(struct sdp_link *link);
 int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 			       unsigned int flags);
 ssize_t sdp_link_recv_direct_done(struct sdp_link *link);
-void sdp_link_recv_direct_cancel(struct sdp_link *link);
 
 /* ---- cancellation ---- */
 
@@ -497,7 +486,7 @@ int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,
 		       size_t *ret_len);
 
 /*
- * As sdp_link_accept_fd() and sdp_link_accept_cm(), for a connection that is
+ * As sdp_link_accept_fd() and sdp_request_accept(), for a connection that is
  * handed over. Return: also -EPERM: the connection comes from another peer,
  * accept the next one; -EINVAL: @octets is not valid.
  */

@@ -471,19 +471,6 @@ static int conclude_accept(struct start *s, const struct sdp_listener *listener,
 	return ret;
 }
 
-int sdp_link_accept_cm(struct sdp_link **ret_link,
-		       struct sdp_listener *listener,
-		       const struct sdp_link_options *opt, uint64_t deadline,
-		       struct sdp_outcome *ret_outcome)
-{
-	struct start s = { .deadline = deadline,
-			   .stop_fd = -1,
-			   .ch = listener->ch };
-
-	return conclude_accept(&s, listener, accept_steps(&s, opt), ret_link,
-			       ret_outcome);
-}
-
 int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
 		      const void *octets, size_t len,
 		      const struct sdp_link_options *opt, uint64_t deadline,

@@ -38,7 +38,8 @@ bool sdp_drive_is_end(int error)
 	return error == ECONNRESET || sdp_link_is_lost(error);
 }
 
-void sdp_drive_error(struct sdp_link *link, int error)
+/* sdp_drive() puts it into the state. */
+static void note_error(struct sdp_link *link, int error)
 {
 	link->end.is_failed = true;
 	if (!link->end.was_told && !link->end.error)
@@ -69,8 +70,7 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 	case SDP_FAULT_TIMEOUT:
 		util_warn("sdp", "qp 0x%06x to %s: %s", link->qp_num, peer,
 			  sdp_fault_str(fault));
-		sdp_drive_error(link,
-				link->moving.is_up ? ETIMEDOUT : ECONNRESET);
+		note_error(link, link->moving.is_up ? ETIMEDOUT : ECONNRESET);
 		return;
 	case SDP_FAULT_PEER_ABORT:
 	case SDP_FAULT_LLP_LOST:
@@ -81,7 +81,7 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 		util_warn("sdp", "qp 0x%06x to %s: aborted: %s", link->qp_num,
 			  peer, sdp_fault_str(fault));
 	}
-	sdp_drive_error(link, carrier_error(link));
+	note_error(link, carrier_error(link));
 }
 
 static void on_sent(struct sdp_link *link, uint64_t cookie, uint32_t len)

@@ -34,9 +34,6 @@ bool sdp_drive_is_to_move(const struct sdp_link *link);
 /* Whether the error ends a connection and is reported once. */
 bool sdp_drive_is_end(int error);
 
-/* Records an error of the connection. sdp_drive() puts it into the state. */
-void sdp_drive_error(struct sdp_link *link, int error);
-
 /* Makes sure that the link is served at its deadline. */
 void sdp_drive_arm(struct sdp_link *link);
 

@@ -126,7 +126,9 @@ ssize_t sdp_link_send_zcopy_done(struct sdp_link *link)
 	return ret;
 }
 
-void sdp_link_send_zcopy_cancel(struct sdp_link *link)
+/* Requests the memory back, which takes as long as the peer needs to answer, at
+ * most conn.cancel_ms. */
+static void zcopy_cancel(struct sdp_link *link)
 {
 	util_lock(&link->lock);
 	if (link->tx.zbuf.is_busy) {
@@ -158,7 +160,7 @@ static void wait_back(struct sdp_link *link, unsigned int bit)
 
 static ssize_t send_back(struct sdp_link *link)
 {
-	sdp_link_send_zcopy_cancel(link);
+	zcopy_cancel(link);
 	wait_back(link, LINK_ZDONE);
 	return sdp_link_send_zcopy_done(link);
 }
@@ -403,7 +405,7 @@ ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
 	return ret;
 }
 
-void sdp_link_recv_direct_cancel(struct sdp_link *link)
+static void direct_cancel(struct sdp_link *link)
 {
 	util_lock(&link->lock);
 	if (link->rx.zbuf.is_busy) {
@@ -422,7 +424,7 @@ void sdp_link_relay(struct sdp_link *link)
 	/* These bits hold, or will hold when the requested memory is back. */
 	sdp_notice_update(link, LINK_RDONE | LINK_ZDONE);
 	util_unlock(&link->lock);
-	sdp_link_recv_direct_cancel(link);
+	direct_cancel(link);
 }
 
 /* Whether to receive directly: the peer has advertised data that is better read
@@ -451,7 +453,7 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 
 static ssize_t recv_back(struct sdp_link *link)
 {
-	sdp_link_recv_direct_cancel(link);
+	direct_cancel(link);
 	wait_back(link, LINK_RDONE);
 	return sdp_link_recv_direct_done(link);
 }

@@ -41,7 +41,7 @@ void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link)
 	link->is_hashed = true;
 }
 
-void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link)
+static void unhash(struct sdp_dev *dev, struct sdp_link *link)
 {
 	struct sdp_link **at = bucket(dev, link->qp_num);
 
@@ -89,7 +89,7 @@ static void take_down(struct sdp_link *link)
 	}
 	link->qp = NULL;
 	sdp_dev_shrink(link->dev, link->post.sq_depth);
-	sdp_poll_remove(link->dev, link);
+	unhash(link->dev, link);
 	sdp_conn_llp_down(link->conn, sdp_now_ns());
 }
 

@@ -37,9 +37,8 @@ void sdp_poll_rearm(struct sdp_dev *dev);
  * held. */
 void sdp_poll_events(struct sdp_dev *dev, unsigned int which);
 
-/* Table of links by QP number. poll_lock is held. */
+/* Into the table of links by QP number. poll_lock is held. */
 void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link);
-void sdp_poll_remove(struct sdp_dev *dev, struct sdp_link *link);
 
 /* Frees a link that has no references. */
 void sdp_poll_free(struct sdp_link *link);

@@ -253,8 +253,6 @@ static void refuses_malformed_messages(void **state)
 			   sdp_msg_decode(buf, len, SDP_LAYOUT_FIGURE, &msg) ==
 				   refused[i].fault);
 		assert_row(refused[i].name, msg.mid == 0xaa);
-		assert_row(refused[i].name,
-			   sdp_msg_fault_str(refused[i].fault)[0] != '?');
 	}
 }
 

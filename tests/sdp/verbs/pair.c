@@ -3,6 +3,7 @@
 #include "pair.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -102,6 +103,19 @@ static struct sdp_link *link_connect(const struct sockaddr_in *addr,
 	return link;
 }
 
+static struct sdp_request *request_take(struct sdp_listener *listener)
+{
+	struct pollfd pfd = { .fd = sdp_listener_fd(listener),
+			      .events = POLLIN };
+	struct sdp_request *request = NULL;
+	int ret;
+
+	while ((ret = sdp_listener_take(listener, &request)) == -EAGAIN)
+		must(poll(&pfd, 1, -1) == 1);
+	must(!ret);
+	return request;
+}
+
 static struct sdp_link *link_accept(struct place *p, const struct pair *pair)
 {
 	struct sdp_link_options opt = pair->opt[1];
@@ -111,7 +125,8 @@ static struct sdp_link *link_accept(struct place *p, const struct pair *pair)
 
 	opt.conn.carrier = pair->carrier;
 	if (p->cm) {
-		ret = sdp_link_accept_cm(&link, p->cm, &opt, soon(), &outcome);
+		ret = sdp_request_accept(&link, request_take(p->cm), &opt,
+					 soon(), &outcome);
 	} else {
 		fd = accept(p->fd, NULL, NULL);
 		must(fd >= 0);
