@@ -90,7 +90,9 @@ static struct sdp_slab *slab_new(struct sdp_pool *pool)
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (slab->mem == MAP_FAILED)
 		goto free_slab;
-	slab->mr = ibv_reg_mr(pool->pd, slab->mem, slab->len, pool->access);
+	/* The function, not the macro: with rights that are no constant that
+	 * needs a newer libibverbs. */
+	slab->mr = (ibv_reg_mr)(pool->pd, slab->mem, slab->len, pool->access);
 	if (!slab->mr)
 		goto unmap;
 	for (uint32_t i = SLAB_BUFS; i-- > 0;)
