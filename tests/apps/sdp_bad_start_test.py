@@ -18,8 +18,8 @@ import iwarp
 from harness import check, wait_until
 from iwarp import fpdu, send
 from sdp_hostile_test import (
-    ACK_IN_RTR, CLIENT, ROUNDS, ROUNDS_BESIDE, SERVER, TIMEOUT, data,
-    demand_steps, hello, sdp_port)
+    ACK_IN_RTR, CLIENT, ROUNDS, ROUNDS_BESIDE, TIMEOUT, data, demand_steps,
+    hello, sdp_port, start_server)
 from sdp_program import SdpTest, main
 
 REVISION, ENHANCED = 2, iwarp.FLAG_CRC | iwarp.FLAG_ENHANCED
@@ -161,11 +161,8 @@ def to_a_server(carrier):
 
     def run():
         with SdpTest(name) as test:
-            server = test.start("server", [sys.executable, "-c", SERVER],
-                                env=LOG | {"USIW_SDP_CARRIER": carrier})
-            port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
-            sdp = wait_until(lambda: sdp_port(server, port), 20,
-                             "the announcement")
+            server, port, sdp = start_server(
+                test, LOG | {"USIW_SDP_CARRIER": carrier})
             client = [sys.executable, "-c", CLIENT, port]
             beside = test.start("beside", client + [ROUNDS_BESIDE, 0.02])
             beside.wait_text(re.compile("first"))

@@ -138,6 +138,14 @@ def sdp_port(server, port):
     return None
 
 
+def start_server(test, env):
+    """Return: the program, its port, and its SDP port."""
+    server = test.start("server", [sys.executable, "-c", SERVER], env=env)
+    port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
+    return server, port, wait_until(lambda: sdp_port(server, port), 20,
+                                    "the announcement")
+
+
 def attack(port, octets, is_early):
     """@is_early: does not wait for the HelloAck. Return: the peer."""
     peer = iwarp.Peer(port, TIMEOUT)
@@ -192,11 +200,7 @@ def case(name, octets, count=PEERS, stay=False, is_early=False):
     """@stay: the hostile connections are open while the client is served."""
     def run():
         with SdpTest(name) as test:
-            server = test.start("server", [sys.executable, "-c", SERVER],
-                                env={"USIW_LOG": "error"})
-            port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
-            sdp = wait_until(lambda: sdp_port(server, port), 20,
-                             "the announcement")
+            _, port, sdp = start_server(test, {"USIW_LOG": "error"})
             client = [sys.executable, "-c", CLIENT, port]
             beside = test.start("beside", client + [ROUNDS_BESIDE, 0.003])
             beside.wait_text(re.compile("first"))
@@ -228,11 +232,7 @@ def attack_to_the_end(sdp, octets, is_early):
 def thousand():
     """All that connections share is there for the next one, each time."""
     with SdpTest("thousand") as test:
-        server = test.start("server", [sys.executable, "-c", SERVER],
-                            env={"USIW_LOG": "error"})
-        port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
-        sdp = wait_until(lambda: sdp_port(server, port), 20,
-                         "the announcement")
+        server, port, sdp = start_server(test, {"USIW_LOG": "error"})
         before = None
         for i in range(THOUSAND):
             kind, is_early = KINDS[i % len(KINDS)]
