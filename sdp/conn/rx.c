@@ -414,6 +414,7 @@ static enum sdp_fault handle(struct sdp_conn *conn, struct rx *rx, size_t len)
 		conn->update_cnt = 0;
 	if (sdp_credit_allows(&conn->credit, SDP_CREDIT_PAYLOAD))
 		conn->poke_cnt = 0;
+	sdp_conn_disarm(conn, SDP_TIMER_POKE); /* the peer told its credit */
 	rx->is_old_buf = conn->resize.old_cnt;
 	sdp_resize_used(&conn->resize);
 	fault = check_context(conn, rx);

@@ -348,17 +348,21 @@ static bool is_filler_due(const struct sdp_conn *conn)
  * after a delay that doubles each time. @is_due: the timer has expired. The
  * Accepting Peer waits longer. If both ends waited equally long, each update
  * could cross the other, and both ends would stay at one credit for ever.
+ * @min_ms: the delay is not shorter, not even the first time.
  */
 static bool backoff_allows(struct sdp_conn *conn, bool is_wanted,
-			   enum sdp_timer timer, uint8_t *cnt, bool *is_due)
+			   enum sdp_timer timer, uint8_t *cnt, bool *is_due,
+			   uint32_t min_ms)
 {
 	uint32_t ms = SDP_BACKOFF_MS << *cnt >> 1;
 
+	if (ms < min_ms)
+		ms = min_ms;
 	if (ms > SDP_BACKOFF_MS_MAX)
 		ms = SDP_BACKOFF_MS_MAX;
 	if (conn->opt.role == SDP_ACCEPTING)
 		ms += ms / 2;
-	if (is_wanted && *cnt && !*is_due) {
+	if (is_wanted && (*cnt || min_ms) && !*is_due) {
 		if (conn->timers[timer] == SDP_NEVER)
 			sdp_conn_arm(conn, timer, ms);
 		return false;
@@ -379,21 +383,30 @@ static bool takes_turn(struct sdp_conn *conn)
 			 sdp_credit_allows(&conn->credit, SDP_CREDIT_UPDATE);
 
 	return backoff_allows(conn, is_wanted, SDP_TIMER_UPDATE,
-			      &conn->update_cnt, &conn->due.update);
+			      &conn->update_cnt, &conn->due.update, 0);
 }
 
 /* A message without content, sent when payload waits for one more credit. The
  * peer must then tell its credit (rule 8). It is sent once, then with growing
  * delays: while the peer's ULP does not read, the answer brings no more
- * credit. */
+ * credit.
+ *
+ * The last credit pokes only while MSeqAck 0 is ambiguous: a peer that computes
+ * two from it need not tell its credit. A peer like us answers without that. If
+ * two such ends used their last credit at a time, neither could send again;
+ * hence the long delay, which differs between them.
+ */
 static bool pokes(struct sdp_conn *conn)
 {
-	bool is_wanted =
-		!sdp_credit_allows(&conn->credit, SDP_CREDIT_PAYLOAD) &&
-		sdp_tx_is_starved(conn);
+	const struct sdp_credit *c = &conn->credit;
+	bool is_last = sdp_credit_get(c) == 1 && sdp_credit_is_ambiguous(c);
+	bool is_wanted = (is_last || may_control(conn)) &&
+			 !sdp_credit_allows(c, SDP_CREDIT_PAYLOAD) &&
+			 sdp_tx_is_starved(conn);
 
 	return backoff_allows(conn, is_wanted, SDP_TIMER_POKE, &conn->poke_cnt,
-			      &conn->due.poke);
+			      &conn->due.poke,
+			      is_last ? SDP_BACKOFF_MS_MAX : 0);
 }
 
 bool sdp_tx_update(struct sdp_conn *conn, struct sdp_work *work)
@@ -404,9 +417,8 @@ bool sdp_tx_update(struct sdp_conn *conn, struct sdp_work *work)
 
 	if (is_update)
 		; /* SDP-38, SDP-45 */
-	else if (!may_control(conn))
-		return false;
-	else if (conn->due.first_data || sdp_tx_pending_oob(conn))
+	else if (may_control(conn) &&
+		 (conn->due.first_data || sdp_tx_pending_oob(conn)))
 		; /* C7; SDP-112 */
 	else if (is_filler_due(conn))
 		conn->filler_cnt--;

@@ -143,12 +143,12 @@ bool sdp_credit_allows(const struct sdp_credit *credit,
 	 * gain counts as the peer surely sees it (SDP-42). */
 	if (need == SDP_CREDIT_UPDATE && have == 1)
 		return gain(credit, known_credit(credit)) > 0;
-	/* The peer's MSeqAck 0 may acknowledge message 0. Then it computes one
-	 * more than we do, and need not tell its credit while that is 2. */
-	if (need == SDP_CREDIT_CONTROL && credit->has_heard &&
-	    !credit->has_ack && credit->sent_cnt)
-		have++;
 	return have >= need;
+}
+
+bool sdp_credit_is_ambiguous(const struct sdp_credit *credit)
+{
+	return credit->has_heard && !credit->has_ack && credit->sent_cnt;
 }
 
 void sdp_credit_send(struct sdp_credit *credit, struct sdp_msg *msg)

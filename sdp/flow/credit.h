@@ -68,6 +68,10 @@ uint32_t sdp_credit_get(const struct sdp_credit *credit);
 bool sdp_credit_allows(const struct sdp_credit *credit,
 		       enum sdp_credit_need need);
 
+/* Whether the peer's MSeqAck 0 may acknowledge message 0. The peer then
+ * computes one credit more for us than sdp_credit_get() does (rule 11). */
+bool sdp_credit_is_ambiguous(const struct sdp_credit *credit);
+
 /* Whether an update is due: the peer's credit is low, or many receives were
  * posted (rule 6, SDP-38, SDP-45). SDP-41 may still forbid it. */
 bool sdp_credit_is_update_due(const struct sdp_credit *credit);

@@ -93,8 +93,8 @@ static uint32_t send_to_the_letter(struct script *s, uint16_t bufs,
 		}
 		script_done(s);
 		while (sdp_conn_next_event(s->conn, &ev))
-			;	   /* the buffers that were sent */
-		s->now += 20 * MS; /* a second poke waits */
+			;	     /* the buffers that were sent */
+		s->now += 2000 * MS; /* a poke waits */
 		sdp_conn_tick(s->conn, s->now);
 	}
 	return payload_cnt;
