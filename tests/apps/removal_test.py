@@ -36,7 +36,11 @@ def ends(*change):
     try:
         with Test(" ".join(change)) as test:
             port = harness.free_port()
-            common = ["ib_send_bw", "-R", "-F", "-s", "65536", "-D", "600",
+            # Writes need no word of the receiver. ib_send_bw waits for
+            # credits, with all octets acknowledged: such a sender does not
+            # notice that its peer is gone. And the receiver would end
+            # because its credits stay without an answer.
+            common = ["ib_write_bw", "-R", "-F", "-s", "65536", "-D", "600",
                       "-p", port]
             env = {"USIW_RETRY_MS": RETRY_MS}
             receiver = test.start("receiver", common, env=env)
