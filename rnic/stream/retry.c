@@ -9,7 +9,8 @@
  * ever, and so does a process that gets no processor: an adapter would
  * acknowledge on its own.  So while octets are under way, the engine looks now
  * and then whether TCP has any outstanding, and whether the peer's TCP
- * acknowledges any.
+ * acknowledges any.  TCP probes a closed window, and a peer that exists
+ * answers.
  */
 #include "retry.h"
 
@@ -28,6 +29,13 @@
 #define RETRY_LOOKS 4u
 /* Looks fall on this grid, so that the engine wakes once for many streams. */
 #define RETRY_GRID_NS (100 * NS_PER_MS)
+/* So many probes of a closed window may stay without an answer: one is under
+ * way, or was lost.  The interval between them doubles while the window is
+ * closed, up to two minutes. */
+#define RETRY_PROBES_MAX 1u
+/* Linux answers two probes a second (tcp_invalid_ratelimit); where routes have
+ * a short rto_min, more are sent. */
+#define RETRY_PROBE_MS 1000u
 
 static void retry_set(struct rnic_stream *stream, uint64_t now_ns)
 {
@@ -62,17 +70,26 @@ void rnic_retry_start(struct rnic_stream *stream)
 
 enum look {
 	LOOK_EMPTY,  /* TCP has no octets */
-	LOOK_CLOSED, /* the peer's window is closed */
+	LOOK_CLOSED, /* the peer says that its window is closed */
 	LOOK_MOVES,
 	LOOK_SAME, /* none was acknowledged since the last look */
 };
 
-/* Octets are outstanding, or could be sent if there were a route to the peer.
- */
+/* Opening it may have been the last that the peer sent, and lost. */
+static bool look_has_no_answer(const struct tcp_info *info)
+{
+	return info->tcpi_probes > RETRY_PROBES_MAX &&
+	       info->tcpi_last_ack_recv >= RETRY_PROBE_MS;
+}
+
+/* Octets are outstanding, or could be sent if there were a route to the peer,
+ * or the peer's TCP does not even say that its window is closed. */
 static bool look_is_due(const struct tcp_info *info)
 {
-	return info->tcpi_unacked || (info->tcpi_notsent_bytes &&
-				      info->tcpi_snd_wnd >= info->tcpi_snd_mss);
+	return info->tcpi_unacked ||
+	       (info->tcpi_notsent_bytes &&
+		info->tcpi_snd_wnd >= info->tcpi_snd_mss) ||
+	       look_has_no_answer(info);
 }
 
 static enum look look_take(struct rnic_stream *stream)

@@ -6,6 +6,7 @@ is connected by rdma_cm ends on both sides.
 The script runs itself inside `unshare -Urnm`, with its own interfaces.
 """
 import re
+import signal
 import subprocess
 
 import harness
@@ -30,11 +31,27 @@ def moved(test, octets):
                "the connection to be in use")
 
 
-def ends(*change):
-    """The receiver's address goes; the sender is on another host."""
+def probes_window(pid):
+    """Whether a TCP socket in the process's namespace waits for its peer's
+    closed window (timer 4)."""
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as f:
+        return any(line.split()[5].startswith("04:") for line in f)
+
+
+def close_window(sender, receiver):
+    """The receiver reads nothing any more, until the sender's TCP may send
+    nothing."""
+    receiver.signal(signal.SIGSTOP)
+    wait_until(lambda: probes_window(sender.pid), LIMIT,
+               "the receiver's window to close")
+
+
+def ends(*change, is_closed=False):
+    """The receiver's address goes; the sender is on another host.  Its window
+    may be closed at that moment."""
     net = Net(1500)
     try:
-        with Test(" ".join(change)) as test:
+        with Test(" ".join([*change, *["closed"] * is_closed])) as test:
             port = harness.free_port()
             # Writes need no word of the receiver. ib_send_bw waits for
             # credits, with all octets acknowledged: such a sender does not
@@ -48,7 +65,12 @@ def ends(*change):
             sender = test.start("sender", common + [ADDRESS["client"]],
                                 env=env, inside=net.inside)
             moved(test, 1 << 24)
+            if is_closed:
+                close_window(sender, receiver)
             ip(*change)
+            if is_closed:
+                sender.wait(LIMIT, codes=None)
+                receiver.signal(signal.SIGCONT)
             receiver.wait(LIMIT, codes=None)
             code = sender.wait(LIMIT, codes=None)
             check(code, "the sender ended without an error")
@@ -104,6 +126,7 @@ harness.confine(__file__)
 harness.main([
     ("deleted", lambda: ends("link", "del", "veth0")),
     ("down", lambda: ends("link", "set", "veth0", "down")),
+    ("closed", lambda: ends("link", "set", "veth0", "down", is_closed=True)),
     ("address", lambda: ends("addr", "del", ADDRESS["client"] + "/24", "dev",
                              "veth0")),
     ("removed", removed), ("back", back)])

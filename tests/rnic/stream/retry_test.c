@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* retry.c: a peer whose TCP does not answer is given up in time. One that has
- * closed its window, or acknowledges sometimes, is not. Work whose peer has
+/* retry.c: a peer whose TCP does not answer is given up in time, also behind a
+ * closed window. One that says that its window is closed, or acknowledges
+ * sometimes, is not. Work whose peer has
  * gone fails in time, and not before. */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -33,7 +34,27 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 /* ---- a simulated TCP ---- */
 
-enum kind { SILENT, NO_ROUTE, CLOSED_WINDOW, SLOW, EMPTY };
+enum kind {
+	SILENT,
+	NO_ROUTE,
+	CLOSED_WINDOW,
+	CLOSED_ONE_LOST,     /* a probe of the window has no answer yet */
+	CLOSED_RATE_LIMITED, /* several, but a moment ago one had */
+	CLOSED_SILENT,
+	SLOW,
+	EMPTY
+};
+
+/* What TCP says of a closed window. */
+static const struct {
+	uint8_t probes;
+	uint32_t last_ack_ms;
+} closed[] = {
+	[CLOSED_WINDOW] = { 0, 50000 },
+	[CLOSED_ONE_LOST] = { 1, 50000 },
+	[CLOSED_RATE_LIMITED] = { 4, 999 },
+	[CLOSED_SILENT] = { 2, 1000 },
+};
 
 static _Atomic int kind;
 static _Atomic uint32_t look_cnt;
@@ -43,15 +64,20 @@ static const struct rnic_tcp_ops *real;
 static int fake_getsockopt(int fd, int level, int name, void *val,
 			   socklen_t *len)
 {
+	bool is_closed = kind >= CLOSED_WINDOW && kind <= CLOSED_SILENT;
 	struct tcp_info info = {
 		.tcpi_unacked = kind == SILENT || kind == SLOW,
 		.tcpi_notsent_bytes = kind == EMPTY ? 0 : 4711,
 		.tcpi_snd_mss = 1448,
-		.tcpi_snd_wnd = kind == CLOSED_WINDOW ? 1447 : 65536,
+		.tcpi_snd_wnd = is_closed ? 1447 : 65536,
 	};
 
 	if (level != IPPROTO_TCP || name != TCP_INFO)
 		return getsockopt(fd, level, name, val, len);
+	if (is_closed) {
+		info.tcpi_probes = closed[kind].probes;
+		info.tcpi_last_ack_recv = closed[kind].last_ack_ms;
+	}
 	if (kind == SLOW)
 		info.tcpi_bytes_acked = look_cnt / 2;
 	look_cnt++;
@@ -150,6 +176,12 @@ static void an_unreachable_peer_exhausts_retries_too(void **state)
 	given_up_in_time(NO_ROUTE);
 }
 
+/* Its window was closed when it was last heard. */
+static void so_does_one_that_answers_no_probe(void **state)
+{
+	given_up_in_time(CLOSED_SILENT);
+}
+
 /* The first look notes what three more have to find unchanged. */
 static void it_takes_four_looks(void **state)
 {
@@ -178,7 +210,9 @@ static const struct {
 	bool has_work;
 	uint32_t looks; /* at least this many; then there are no more */
 } rows[] = {
-	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 4 },
+	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 8 },
+	{ "a probe was lost", CLOSED_ONE_LOST, LIMIT_MS, true, 8 },
+	{ "it answers few probes", CLOSED_RATE_LIMITED, LIMIT_MS, true, 8 },
 	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 4 },
 	{ "timeout 0 is for ever", SILENT, 0, true, 0 },
 	{ "no work for it", SILENT, LIMIT_MS, false, 0 },
@@ -571,6 +605,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_peer_times_out),
 		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
+		cmocka_unit_test(so_does_one_that_answers_no_probe),
 		cmocka_unit_test(it_takes_four_looks),
 		cmocka_unit_test(others_are_waited_for),
 		cmocka_unit_test(octets_without_work_time_out_too),
