@@ -297,12 +297,52 @@ static void each_credit_begins_anew(void **state)
 	stage_close(&st);
 }
 
+/* A program may be kept from arming for long, and must not be waited for for
+ * ever. */
+static void looks_are_further_and_further_apart(void **state)
+{
+	struct rnic_stream *stream;
+	bool are_good = true;
+	uint32_t looks = 0;
+	struct stage st;
+
+	(void)state;
+	stage_open(&st, RNIC_PERSONA_RNIC);
+	sends(&st);
+	rnic_engine_lead(st.s->ctx->engine);
+	stream = st.s->qp->stream;
+	for (;;) {
+		uint64_t begin_ns = rnic_now_ns(), end_ns;
+		uint64_t gap_ns = (10 * NS_PER_MS) << looks;
+
+		if (looks == 0)
+			rnic_nudge_written(stream, CREDIT_LEN);
+		else
+			rnic_nudge_fire(stream);
+		end_ns = rnic_now_ns();
+		if (!stream->nudge_ns)
+			break;
+		are_good &= stream->nudge_ns >= begin_ns + gap_ns &&
+			    stream->nudge_ns <= end_ns + gap_ns;
+		/* A thread serves it then. */
+		are_good &= stream->source.due.ns &&
+			    stream->source.due.ns <= stream->nudge_ns;
+		looks++;
+	}
+	rnic_engine_unlead(st.s->ctx->engine);
+	assert_true(are_good);
+	assert_int_equal(looks, 8);
+	assert_false(has_event(st.s, 0));
+	stage_close(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_reader_that_would_hang_is_woken),
 		cmocka_unit_test(a_cq_that_is_armed_late_is_woken_as_well),
 		cmocka_unit_test(each_credit_begins_anew),
+		cmocka_unit_test(looks_are_further_and_further_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
