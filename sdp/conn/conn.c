@@ -136,8 +136,10 @@ int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *options)
 	options_default(&opt);
 	if (!options_are_valid(&opt))
 		return -EINVAL;
-	if (opt.sink_threshold < opt.buf_size)
-		opt.sink_threshold = opt.buf_size; /* SDP-32 */
+	/* A buffer that is advertised gets all of one message, also if the
+	 * receives grow meanwhile (SDP-32, SDP-130, SDP-172, C25). */
+	if (opt.sink_threshold < opt.buf_size_max)
+		opt.sink_threshold = opt.buf_size_max;
 	/* During a resize, buffers of the old and of the new size may hold
 	 * payload. */
 	chunk_cap = power_of_two(2 * (opt.bufs + 1));

@@ -115,7 +115,7 @@ enum sdp_req_pipe {
  * @src_threshold: send buffers up to this size are copied (65536); UINT32_MAX:
  *   all.
  * @sink_threshold: only larger receive buffers are advertised (65536); never
- *   below @buf_size (SDP-32).
+ *   below @buf_size_max (SDP-32).
  * @read_min: if the receive buffer is smaller, the peer is asked to send the
  *   data instead of having it read in small pieces (4096).
  * @inline_max: octets of an advertised buffer that the SrcAvail itself carries

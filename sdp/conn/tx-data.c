@@ -300,13 +300,10 @@ bool sdp_tx_is_starved(struct sdp_conn *conn)
 static struct sdp_recv_entry *next_sink(struct sdp_conn *conn)
 {
 	struct sdp_recv_entry *e = sdp_queue_recv_first(conn, SDP_RECV_PLAIN);
-	uint32_t min = conn->resize.own_size;
 
-	if (conn->opt.sink_threshold > min)
-		min = conn->opt.sink_threshold;
 	if (!e || e->filled || e->is_cancelled || e->was_read ||
 	    !(e->flags & SDP_BUF_RDMA) || e->flags & SDP_BUF_WAITALL ||
-	    e->len <= min) /* SDP-171, SDP-172 */
+	    e->len <= conn->opt.sink_threshold) /* SDP-171, SDP-172 */
 		return NULL;
 	return e;
 }

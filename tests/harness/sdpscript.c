@@ -18,7 +18,7 @@ struct sdp_options script_options(enum sdp_role role)
 	opt.carrier = SDP_CM_SEND;
 	opt.bufs = 16;
 	opt.buf_size = 256;
-	opt.buf_size_max = 1024;
+	opt.buf_size_max = 300;
 	opt.max_adverts = 4;
 	opt.src_threshold = 300;
 	opt.sink_threshold = 300;

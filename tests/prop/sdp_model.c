@@ -214,7 +214,7 @@ static struct sdp_options options(struct sim *s, enum sdp_role role,
 	opt.has_manual_mode = p->has_manual_mode;
 	opt.bufs = 3 + pick(s, 8);
 	opt.buf_size = 60 + pick(s, 300);
-	opt.buf_size_max = 2000;
+	opt.buf_size_max = 600;
 	opt.max_adverts = (uint16_t)(1 + pick(s, 5));
 	opt.ord = (uint16_t)(1 + pick(s, 3));
 	opt.ird = (uint16_t)(1 + pick(s, 3));

@@ -173,6 +173,36 @@ static void keeps_within_the_peers_size(void **state)
 	}
 }
 
+/*
+ * SDP-130, C25: receives grow while a receive buffer between the old and the
+ * new size is posted. A buffer that is advertised gets all of one message
+ * (SDP-174). A larger message would leave a rest, which the Write into the next
+ * advertised buffer would overtake.
+ */
+static void grows_receives_beside_advertised_buffers(void **state)
+{
+	struct sdp_options opt[2];
+	struct sim s;
+
+	copying(opt, 8, 256);
+	opt[0].buf_size_max = 512;
+	open_with(&s, &opt[0], &opt[1]);
+	(void)sdp_conn_set_mode(s.end[1].conn, SDP_MODE_PIPELINED);
+	sim_run(&s);
+	assert_true(sim_post_recv(&s, &s.end[0], 400, SDP_BUF_RDMA));
+	assert_true(sim_post_recv(&s, &s.end[0], 800, SDP_BUF_RDMA));
+	sim_run(&s);
+	assert_int_equal(sdp_conn_ask_size(s.end[1].conn, 512), 0);
+	sim_run(&s);
+	assert_int_equal(sdp_conn_peer_size(s.end[1].conn), 512);
+	assert_true(sim_send(&s, &s.end[1], 496, 0));
+	assert_true(sim_send(&s, &s.end[1], 704, SDP_BUF_RDMA));
+	sim_drain(&s);
+	assert_int_equal(s.end[0].got.len, 1200);
+	sim_check_rest(&s);
+	sim_fini(&s);
+}
+
 /* T23 */
 static void carries_a_million_single_octets(void **state)
 {
@@ -271,6 +301,7 @@ int main(void)
 		cmocka_unit_test(moves_when_both_were_blocked),
 		cmocka_unit_test(falls_silent_when_idle),
 		cmocka_unit_test(keeps_within_the_peers_size),
+		cmocka_unit_test(grows_receives_beside_advertised_buffers),
 		cmocka_unit_test(carries_a_million_single_octets),
 		cmocka_unit_test(ends_the_deadlock_of_two_writers),
 		cmocka_unit_test(keeps_within_max_adverts_of_one),
