@@ -185,11 +185,8 @@ void rnic_stream_carrier_remove(struct rnic_stream *stream)
 	bool has_wake = stream->source.has_wake;
 
 	rnic_engine_remove_wake(stream->engine, &stream->source);
-	if (!has_wake)
-		return;
-	/* The same, or -1. */
-	stream->local->wake_fd = stream->source.wake_fd;
-	stream->local->wakes_later = false;
+	if (has_wake) /* the same, or -1 */
+		stream->local->wake_fd = stream->source.wake_fd;
 }
 
 void rnic_stream_carrier_lost(struct rnic_stream *stream)
