@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #include "os/fd.h"
 #include "qp/object.h"
 #include "rnicpair.h"
+#include "stats.h"
 #include "stream/carrier.h"
+#include "stream/end.h"
 #include "stream/object.h"
 #include "stream/pass.h"
 
@@ -344,6 +347,78 @@ static void stays_on_tcp_where_an_end_cannot_be_woken(void **state)
 	}
 }
 
+/* ---- both ways ---- */
+
+static bool are_local(struct rnicpair *p)
+{
+	bool are = true;
+
+	for (int side = 0; side < 2; side++) {
+		struct rnic_stream *stream = lead(p, side);
+
+		are &= stream->local && stream->local->is_tx_on &&
+		       stream->local->is_rx_on;
+		unlead(p, side);
+	}
+	return are;
+}
+
+/* Both ends send by the ring behind it. */
+static void change(struct rnicpair *p)
+{
+	for (int i = 0; i < 3; i++)
+		step(p, i % 2);
+	wait_until((quiesce(p), are_local(p)));
+}
+
+static void both_ways_are_counted(void **state)
+{
+	static const enum rnic_stat stats[] = { RNIC_STAT_local_opened,
+						RNIC_STAT_local_left,
+						RNIC_STAT_local_tx_octets,
+						RNIC_STAT_local_rx_octets };
+	uint64_t before[ARRAY_LEN(stats)];
+	struct rnicpair *p = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(stats); i++)
+		before[i] = test_stat(stats[i]);
+	change(p);
+	rnicpair_post_echo(p, 0, 100000);
+	rnicpair_take(&p->side[1], p->side[1].rcq);
+	rnicpair_take(&p->side[0], p->side[0].scq);
+	assert_int_equal(test_stat(stats[0]), before[0] + 2);
+	assert_int_equal(test_stat(stats[1]), before[1]);
+	assert_true(test_stat(stats[2]) >= before[2] + 100000);
+	assert_true(test_stat(stats[3]) >= before[3] + 100000);
+	rnic_stream_carrier_lost(lead(p, 0));
+	unlead(p, 0);
+	quiesce(p);
+	wait_until((quiesce(p), test_stat(stats[1]) == before[1] + 2));
+	assert_int_equal(test_stat(stats[0]), before[0] + 2);
+}
+
+/* It may not have come back for long: it would write to another file. */
+static void a_thread_that_wakes_keeps_its_descriptor(void **state)
+{
+	struct rnicpair *p = *state;
+	struct rnic_engine *engine = p->side[0].ctx->engine;
+	struct rnic_stream *stream;
+	bool is_open;
+	int fd;
+
+	change(p);
+	stream = lead(p, 0);
+	fd = stream->local->wake_fd;
+	atomic_fetch_add(&engine->waker_cnt, 1);
+	rnic_stream_abort(stream);
+	is_open = fcntl(fd, F_GETFD) >= 0;
+	atomic_fetch_sub(&engine->waker_cnt, 1);
+	unlead(p, 0);
+	assert_true(fd >= 0);
+	assert_true(is_open);
+	rnic_fd_close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +427,8 @@ int main(void)
 		PAIR_TEST(tries_more_and_more_seldom),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		PAIR_TEST(a_wake_up_is_put_off_once),
+		PAIR_TEST(both_ways_are_counted),
+		PAIR_TEST(a_thread_that_wakes_keeps_its_descriptor),
 		cmocka_unit_test(stays_on_tcp_where_an_end_cannot_be_woken),
 		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
 	};

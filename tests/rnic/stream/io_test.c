@@ -7,15 +7,18 @@
 #include "test.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
+#include "stats.h"
 #include "qp/object.h"
 #include "stream/io.h"
 #include "stream/object.h"
@@ -133,6 +136,47 @@ static void devices_count_their_traffic(void **state)
 				 now.tx_fpdu - old.tx_fpdu);
 		assert_int_equal(now.rx_crc_bad, old.rx_crc_bad);
 	}
+}
+
+static const struct {
+	const char *name;
+	enum rnic_stat stat;
+	uint64_t min, max;
+} counts[] = {
+#define PAYLOAD (2 * 100000 + SEND_CNT * SEND_LEN)
+	{ "streams opened", RNIC_STAT_streams_opened, 2, 2 },
+	{ "streams ended", RNIC_STAT_streams_ended, 2, 2 },
+	{ "payload", RNIC_STAT_tx_payload, PAYLOAD, PAYLOAD },
+	{ "octets sent", RNIC_STAT_tx_octets, PAYLOAD, 2 * PAYLOAD },
+	{ "octets received", RNIC_STAT_rx_octets, PAYLOAD, 2 * PAYLOAD },
+	{ "FPDUs sent", RNIC_STAT_tx_fpdu, SQ_CNT, PAYLOAD },
+	{ "FPDUs received", RNIC_STAT_rx_fpdu, SQ_CNT, PAYLOAD },
+	{ "calls that send", RNIC_STAT_tx_calls, 1, PAYLOAD },
+	{ "calls that receive", RNIC_STAT_rx_calls, 1, PAYLOAD },
+	{ "passes of posts", RNIC_STAT_passes_post, 1, PAYLOAD },
+	{ "passes of polls", RNIC_STAT_passes_poll, 1, PAYLOAD },
+	{ "no TERMINATE", RNIC_STAT_term_sent, 0, 0 },
+#undef PAYLOAD
+};
+
+static void the_page_counts_all(void **state)
+{
+	uint64_t before[RNIC_STAT_CNT], more[RNIC_STAT_CNT];
+	struct rnicpair p;
+
+	rnicpair_open_idle(&p, &defaults);
+	for (int i = 0; i < RNIC_STAT_CNT; i++)
+		before[i] = test_stat(i);
+	rnicpair_connect(&p);
+	traffic_post(&p, 100000);
+	traffic_check(&p, 100000);
+	rnicpair_close(&p);
+	for (int i = 0; i < RNIC_STAT_CNT; i++)
+		more[i] = test_stat(i) - before[i];
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		assert_row(counts[i].name,
+			   more[counts[i].stat] >= counts[i].min &&
+				   more[counts[i].stat] <= counts[i].max);
 }
 
 /* ---- pieces ---- */
@@ -560,9 +604,51 @@ static void the_last_octets_are_seen_last(void **state)
 	}
 }
 
+static const struct {
+	const char *name;
+	size_t len; /* octets of an FPDU before the FIN */
+} fins[] = {
+	{ "between FPDUs", 0 },
+	{ "amid the length", 1 },
+	{ "amid the header", 9 },
+};
+
+/* Whatever else it is, the socket is not to be read any more. */
+static void a_fin_anywhere_is_noted_at_once(void **state)
+{
+	static const uint8_t front[] = { 0, 22, 0xc1, 0x40, 0, 0, 0, 1, 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(fins); i++) {
+		struct rnicpair_side *s;
+		struct rnic_stream *stream;
+		struct pollfd pfd = { .events = POLLRDHUP };
+		struct rawpeer raw;
+		struct rnicpair p;
+		bool is_seen, is_noted;
+
+		s = rawpeer_open(&raw, &p, &defaults);
+		/* Nobody else reads it. */
+		rnic_engine_lead(s->ctx->engine);
+		stream = s->qp->stream;
+		must(write(raw.fd, front, fins[i].len) == (int)fins[i].len);
+		must(!shutdown(raw.fd, SHUT_WR));
+		pfd.fd = stream->source.fd;
+		is_seen = poll(&pfd, 1, RNICPAIR_LIMIT_MS) == 1;
+		for (int k = 0; k < 3 && !stream->has_peer_fin; k++)
+			(void)rnic_stream_read(stream);
+		is_noted = stream->has_peer_fin;
+		rnic_engine_unlead(s->ctx->engine);
+		assert_true(is_seen);
+		assert_row(fins[i].name, is_noted);
+		rawpeer_close_both(&raw, &p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_page_counts_all),
+		cmocka_unit_test(a_fin_anywhere_is_noted_at_once),
 		cmocka_unit_test(devices_count_their_traffic),
 		cmocka_unit_test(any_cut_gives_the_same_result),
 		cmocka_unit_test(waiting_often_changes_nothing),
