@@ -299,6 +299,23 @@ static void posts_and_polls_may_leave_octets(void **state)
 	}
 }
 
+/* A turn of zero is that of a post: however often it was polled. */
+static void no_turn_is_zero(void **state)
+{
+	struct rnic_engine *engine = rnic_engines_at(&engines, 0);
+	uint32_t first = engine->turn_no;
+
+	assert_true(first % 2);
+	rnic_engine_poll(engine);
+	assert_int_equal(engine->poll_turn, first + 2);
+	engine->turn_no = UINT32_MAX;
+	rnic_engine_poll(engine);
+	assert_int_equal(engine->poll_turn, 1);
+	rnic_engine_bell(engine, &(struct rnic_bell){ .serve = serve_note });
+	rnic_engine_flush(engine);
+	assert_int_equal(engine->poll_turn, 0);
+}
+
 /* ---- threads ---- */
 
 #define ROUNDS 3000
@@ -397,6 +414,7 @@ int main(void)
 		ENGINES_TEST(a_bell_is_served_after_the_lead_under_all),
 		ENGINES_TEST(a_flush_serves_the_bells_of_all),
 		ENGINES_TEST(posts_and_polls_may_leave_octets),
+		ENGINES_TEST(no_turn_is_zero),
 		ENGINES_TEST(leaders_and_changes_exclude_each_other),
 		ENGINES_TEST(the_end_does_not_wait_for_a_lead_for_ever),
 	};

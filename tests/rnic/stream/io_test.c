@@ -391,14 +391,15 @@ static void idle_streams_hold_no_staging(void **state)
 	traffic_check(p, 200000);
 	assert_true(rnicpair_is_quiet(p, p->side[0].scq));
 	for (int i = 0; i < 2; i++) {
-		struct rnic_stream *stream;
+		struct rnic_engine *engine = p->side[i].ctx->engine;
+		struct rnic_stream *stream = p->side[i].qp->stream;
 
-		rnic_engine_lead(p->side[i].ctx->engine);
-		stream = p->side[i].qp->stream;
-		assert_null(stream->rx_staging);
-		assert_null(stream->tx_staging);
-		assert_null(stream->start_rx);
-		rnic_engine_unlead(p->side[i].ctx->engine);
+		assert_null(with_lead(engine, stream->rx_staging));
+		assert_null(with_lead(engine, stream->tx_staging));
+		assert_null(with_lead(engine, stream->start_rx));
+		/* The next one gets it. */
+		assert_non_null(with_lead(engine, engine->rx_pool.free_list));
+		assert_non_null(with_lead(engine, engine->tx_pool.free_list));
 	}
 }
 
