@@ -5,8 +5,11 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "engine/engine.h"
+#include "engine/hot.h"
 #include "engine/spin.h"
 #include "engine/wake.h"
 #include "mem/context.h"
@@ -41,6 +44,67 @@ static void set_idle(uint32_t looks)
 {
 	atomic_store(&idle_until_cnt, looks);
 	atomic_store(&has_idle, looks > 0);
+}
+
+/* ---- one round after the other, by a clock of the test ---- */
+
+/* Of the thread of the test; all zero: as it is. */
+static __thread struct {
+	uint64_t now_ns, step_ns; /* from one question to the next */
+	uint32_t take_cnt, give_cnt, look_cnt;
+	uint32_t news_at; /* look; 0: none comes */
+	uint32_t words_max;
+} fake;
+
+int __real_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (!fake.now_ns)
+		return __real_clock_gettime(id, ts);
+	ts->tv_sec = (time_t)(fake.now_ns / 1000000000);
+	ts->tv_nsec = (long)(fake.now_ns % 1000000000);
+	fake.now_ns += fake.step_ns;
+	return 0;
+}
+
+uint32_t __real_rnic_engine_hot_words_take(struct rnic_engine *engine,
+					   struct rnic_hot_word *words,
+					   uint32_t max);
+uint32_t __wrap_rnic_engine_hot_words_take(struct rnic_engine *engine,
+					   struct rnic_hot_word *words,
+					   uint32_t max);
+uint32_t __wrap_rnic_engine_hot_words_take(struct rnic_engine *engine,
+					   struct rnic_hot_word *words,
+					   uint32_t max)
+{
+	if (!fake.now_ns)
+		return __real_rnic_engine_hot_words_take(engine, words, max);
+	fake.words_max = max;
+	fake.take_cnt++;
+	return 1;
+}
+
+bool __real_rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
+					 uint32_t cnt);
+bool __wrap_rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
+					 uint32_t cnt);
+bool __wrap_rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
+					 uint32_t cnt)
+{
+	if (!fake.now_ns)
+		return __real_rnic_engine_hot_words_differ(words, cnt);
+	return ++fake.look_cnt == fake.news_at;
+}
+
+void __real_rnic_engine_hot_words_give(struct rnic_engine *engine);
+void __wrap_rnic_engine_hot_words_give(struct rnic_engine *engine);
+void __wrap_rnic_engine_hot_words_give(struct rnic_engine *engine)
+{
+	if (!fake.now_ns)
+		__real_rnic_engine_hot_words_give(engine);
+	else
+		fake.give_cnt++;
 }
 
 static int setup(void **state)
@@ -219,6 +283,150 @@ static void a_program_that_posts_has_its_cpu(void **state)
 	rnicpair_close(&p);
 }
 
+/* ---- how long ---- */
+
+static void sleeps(struct rnic_engine *engine)
+{
+	must(rnic_engine_sleep_begin(engine));
+}
+
+static void stops(struct rnic_engine *engine)
+{
+	atomic_store(&engine->is_stopping, true);
+}
+
+static void polls(struct rnic_engine *engine)
+{
+	atomic_store(&engine->poll_ns, fake.now_ns);
+}
+
+static const struct round_row {
+	const char *name;
+	uint32_t limit_us, step_ns;
+	uint32_t idle_looks; /* the machine is busy after so many */
+	uint32_t news_at;
+	void (*change)(struct rnic_engine *engine); /* NULL: nothing */
+	bool has_no_memory;
+	uint32_t rounds, looks;
+	bool has_news;
+} round_rows[] = {
+	{ "until its time is over", 50, 10000, 99, .rounds = 5, .looks = 500 },
+	{ "not behind it", 50, 50000, 99, .rounds = 1, .looks = 100 },
+	{ "the last nanosecond", 50, 49999, 99, .rounds = 2, .looks = 200 },
+	{ "rounds are slow", 1000, 100000, 99, .rounds = 10, .looks = 1000 },
+	{ "its CPU was lost", 1000, 100001, 99, .rounds = 1, .looks = 100 },
+	{ "until no CPU is idle", 50, 10000, 2, .rounds = 2, .looks = 200 },
+	{ "no CPU is idle", 11, 10000, 0, .rounds = 0, .looks = 0 },
+	{ "no CPU needs to be", 10, 1000, 0, .rounds = 10, .looks = 1000 },
+	{ "news at once", 50, 10000, 99, 1, .rounds = 1, .looks = 1,
+	  .has_news = true },
+	{ "news later", 50, 10000, 99, 250, .rounds = 3, .looks = 250,
+	  .has_news = true },
+	{ "another one sleeps there", 50, 10000, 99, .change = sleeps },
+	{ "the engine stops", 50, 10000, 99, .change = stops },
+	{ "another one polls", 50, 10000, 99, .change = polls },
+	{ "epoll only", 50, 10000, 99, .has_no_memory = true },
+};
+
+/* A round is so many looks at memory, and one at epoll unless there is news. */
+static void it_looks_for_so_long(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(round_rows); i++) {
+		const struct round_row *row = &round_rows[i];
+		struct rnic_spin spin = { .limit_us = row->limit_us,
+					  .has_cpus = true,
+					  .gap = 1 };
+		struct epoll_event ev[ENGINE_EVENT_MAX];
+		struct rnic_engine *engine;
+		struct rnicpair p;
+		int cnt;
+
+		spin.cpus.fd = -1;
+		rnicpair_open_idle(&p, &defaults);
+		engine = p.side[0].ctx->engine;
+		set_idle(row->idle_looks);
+		atomic_store(&engine->memory_cnt, row->has_no_memory ? 0 : 1);
+		atomic_store(&engine->is_spinning, true);
+		memset(&fake, 0, sizeof(fake));
+		fake.now_ns = 1000 * NS_PER_MS;
+		fake.news_at = row->news_at;
+		if (row->change)
+			row->change(engine);
+		fake.step_ns = row->step_ns;
+		cnt = rnic_spin(&spin, engine, ev);
+		fake.now_ns = 0;
+		if (row->change == sleeps)
+			rnic_engine_sleep_end(engine);
+		atomic_store(&engine->is_stopping, false);
+		atomic_store(&engine->memory_cnt, 0);
+		assert_row(row->name,
+			   cnt == (row->has_news ? RNIC_SPIN_NEWS : 0));
+		assert_row(row->name, fake.take_cnt == row->rounds);
+		assert_row(row->name, fake.give_cnt == row->rounds);
+		assert_row(row->name, fake.look_cnt == row->looks);
+		assert_row(row->name, !row->rounds || fake.words_max == 16);
+		/* What is in vain makes the next ones rarer. */
+		assert_row(row->name, spin.gap == (row->has_news ? 0 : 3));
+		assert_row(row->name,
+			   rnic_engine_is_spinning(engine) == row->has_news);
+		rnicpair_close(&p);
+	}
+}
+
+static const struct limit_row {
+	const char *name;
+	bool has_idle, is_known;
+	uint32_t served_cnt; /* arrivals before this one */
+	bool has_posted;
+	uint32_t limit_us; /* 0: it does not spin */
+	bool is_crowded;
+	uint32_t served_after;
+} limit_rows[] = {
+	{ "an idle CPU", true, true, 0, true, 1000000, false, 0 },
+	{ "an idle CPU, no posts", true, true, 3, false, 1000000, false, 4 },
+	{ "nothing is known", false, false, 16, false, 0, false, 16 },
+	{ "busy", false, true, 0, true, 0, true, 0 },
+	{ "busy, a post after many arrivals", false, true, 16, true, 0, true,
+	  0 },
+	{ "busy, some arrivals", false, true, 14, false, 0, true, 15 },
+	{ "busy, many arrivals", false, true, 15, false, 10, true, 16 },
+	{ "busy, more arrivals", false, true, 16, false, 10, true, 16 },
+};
+
+static void the_machine_and_the_program_set_the_limit(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
+		const struct limit_row *row = &limit_rows[i];
+		struct rnic_spin spin = { .has_cpus = true,
+					  .served_cnt = row->served_cnt };
+		struct rnic_engine *engine;
+		struct rnicpair p;
+
+		rnicpair_open_idle(&p, &defaults);
+		engine = p.side[0].ctx->engine;
+		spin.cpus.fd = row->is_known
+				       ? rnic_fd_own(open("/dev/null",
+							  O_RDONLY | O_CLOEXEC))
+				       : -1;
+		set_idle(row->has_idle ? 99 : 0);
+		rnic_engine_lead(engine);
+		atomic_store(&engine->has_posted, row->has_posted);
+		rnic_engine_note_arrival(engine);
+		rnic_spin_begin(&spin, engine);
+		rnic_engine_unlead(engine);
+		assert_row(row->name, spin.limit_us == row->limit_us);
+		assert_row(row->name, rnic_engine_is_spinning(engine) ==
+					      (row->limit_us > 0));
+		assert_row(row->name,
+			   atomic_load(&engine->is_crowded) == row->is_crowded);
+		assert_row(row->name, spin.served_cnt == row->served_after);
+		assert_false(atomic_load(&engine->has_posted));
+		rnic_spin_fini(&spin);
+		assert_false(spin.has_cpus);
+		rnicpair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +437,9 @@ int main(void)
 				       setup),
 		cmocka_unit_test_setup(it_needs_an_arrival, setup),
 		cmocka_unit_test_setup(a_program_that_posts_has_its_cpu, setup),
+		cmocka_unit_test_setup(it_looks_for_so_long, setup),
+		cmocka_unit_test_setup(
+			the_machine_and_the_program_set_the_limit, setup),
 	};
 
 	setenv("USIW_SPIN_US", SPIN_US, 1);

@@ -6,15 +6,20 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "child.h"
+#include "os/addr.h"
 #include "os/fd.h"
 #include "rnicpair.h"
 #include "qp/object.h"
@@ -85,6 +90,114 @@ static void leaves_the_socket_when_it_fails(void **state)
 	rnic_fd_close(fd[0]);
 	rnic_fd_close(fd[1]);
 }
+
+/* ---- what the settings say ---- */
+
+static const struct option_row {
+	const char *name, *value; /* of the setting; NULL: the defaults */
+	const char *peer;
+	struct smpa_options opt;
+} option_rows[] = {
+#define RTR_BOTH (SMPA_RTR_WRITE | SMPA_RTR_READ)
+	{ NULL, NULL, "127.0.0.1", { .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_CRC", "on", "127.0.0.1", { .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_CRC",
+	  "off",
+	  "192.0.2.1",
+	  { .no_crc = true, .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_CRC",
+	  "auto",
+	  "127.0.0.1",
+	  { .no_crc = true, .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_CRC",
+	  "auto",
+	  "192.0.2.1",
+	  { .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_MARKERS",
+	  "on",
+	  "127.0.0.1",
+	  { .want_markers = true, .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_MPA_REV0",
+	  "permissive",
+	  "127.0.0.1",
+	  { .rev0 = SMPA_REV0_PERMISSIVE, .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_MPA_REV0",
+	  "refuse",
+	  "127.0.0.1",
+	  { .ird_max = 128, .rtr = RTR_BOTH } },
+	{ "USIW_IRD", "7", "127.0.0.1", { .ird_max = 7, .rtr = RTR_BOTH } },
+	{ "USIW_IRD", "1", "127.0.0.1", { .ird_max = 1, .rtr = RTR_BOTH } },
+	/* The RTR may be a READ. */
+	{ "USIW_IRD", "0", "127.0.0.1", { .ird_max = 1, .rtr = RTR_BOTH } },
+	{ "USIW_RTR", "off", "127.0.0.1", { .ird_max = 128, .rtr = 0 } },
+#undef RTR_BOTH
+};
+
+static const struct option_row *option_row;
+
+/* In a child: a process reads the settings once. */
+static int options_follow_the_row(void)
+{
+	const struct smpa_options *want = &option_row->opt;
+	struct smpa_options opt = SMPA_OPTIONS_INIT;
+	struct sockaddr_storage peer = { 0 };
+	struct sockaddr_in *sin = (struct sockaddr_in *)&peer;
+
+	sin->sin_family = AF_INET;
+	CHECK(inet_pton(AF_INET, option_row->peer, &sin->sin_addr) == 1);
+	if (option_row->name)
+		CHECK(!setenv(option_row->name, option_row->value, 1));
+	rnic_stream_start_options(&peer, &opt);
+	CHECK(opt.no_crc == want->no_crc);
+	CHECK(opt.want_markers == want->want_markers);
+	CHECK(opt.rev0 == want->rev0);
+	CHECK(opt.ird_max == want->ird_max);
+	CHECK(opt.rtr == want->rtr);
+	return 0;
+}
+
+static void options_follow_the_settings(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(option_rows); i++) {
+		option_row = &option_rows[i];
+		print_message("%s=%s, peer %s\n", option_row->name,
+			      option_row->value, option_row->peer);
+		assert_int_equal(in_child(options_follow_the_row), 0);
+	}
+}
+
+/* ---- memory ---- */
+
+/* Neither of a stream that was made, nor of one that could not be. */
+static void leaves_no_memory_behind(void **state)
+{
+	static const uint8_t revs[] = { 2, 3 };
+
+	for (size_t i = 0; i < ARRAY_LEN(revs); i++) {
+		struct smpa_options opt = SMPA_OPTIONS_INIT;
+		size_t before = 0;
+
+		opt.rev = revs[i];
+		/* libc keeps a few pieces, and takes them from the first ones.
+		 */
+		for (int k = -16; k < 64; k++) {
+			struct rnic_stream *stream = NULL;
+			int fd[2];
+
+			if (k == 0)
+				before = mallinfo2().uordblks;
+			rnicpair_sockets(0, fd);
+			if (rnic_stream_new(fd[0], &opt, &stream) < 0)
+				rnic_fd_close(fd[0]);
+			rnic_stream_free(stream);
+			rnic_fd_close(fd[1]);
+		}
+		assert_true(mallinfo2().uordblks <
+			    before + 32 * SMPA_START_STAGING_MIN);
+	}
+}
+
+/* ---- the exchange ---- */
 
 /* Private Data of every length, in pieces of every size. */
 static void exchanges_private_data(void **state)
@@ -243,9 +356,76 @@ static void reads_nothing_beyond_the_frame(void **state)
 	rnic_stream_free(b);
 }
 
+/* ---- what follows the frame ---- */
+
+static ssize_t recv_one(int fd, void *mem, size_t len, int flags)
+{
+	must(len == 1); /* there is room for no more */
+	return recv(fd, mem, len, flags);
+}
+
+static const struct heard_row {
+	const char *name;
+	const char *says;
+	bool is_closed, is_reset;
+	int rc;
+} heard_rows[] = {
+	{ "nothing", "", false, false, 0 },
+	{ "an octet", "x", false, false, 1 },
+	{ "several", "xyz", false, false, 1 },
+	{ "an octet, then FIN", "x", true, false, 1 },
+	{ "FIN", "", true, false, -ECONNRESET },
+	{ "RST", "", true, true, -ECONNRESET },
+};
+
+/* The octets stay there, for RDMA mode. */
+static void hears_what_follows_the_frame(void **state)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+
+	ops.recv = recv_one;
+	for (size_t i = 0; i < ARRAY_LEN(heard_rows); i++) {
+		const struct heard_row *row = &heard_rows[i];
+		struct linger linger = { .l_onoff = row->is_reset };
+		size_t len = strlen(row->says);
+		struct rnic_stream *stream;
+		struct pollfd pfd;
+		char octets[8];
+		int fd[2];
+
+		rnicpair_sockets(0, fd);
+		stream = stream_new(fd[0], SMPA_RESPONDER);
+		assert_int_equal(write(fd[1], row->says, len), len);
+		assert_int_equal(setsockopt(fd[1], SOL_SOCKET, SO_LINGER,
+					    &linger, sizeof(linger)),
+				 0);
+		if (row->is_closed)
+			rnic_fd_close(fd[1]);
+		pfd = (struct pollfd){ .fd = fd[0], .events = POLLIN };
+		if (len || row->is_closed)
+			assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
+		rnic_tcp_replace(&ops);
+		for (int k = 0; k < 2; k++)
+			assert_row(row->name, rnic_stream_start_is_heard(
+						      stream) == row->rc);
+		rnic_tcp_replace(NULL);
+		if (len)
+			assert_int_equal(recv(fd[0], octets, sizeof(octets),
+					      MSG_DONTWAIT),
+					 len);
+		rnic_stream_free(stream);
+		if (!row->is_closed)
+			rnic_fd_close(fd[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First: this process has not read the settings. */
+		cmocka_unit_test(options_follow_the_settings),
+		cmocka_unit_test(leaves_no_memory_behind),
+		cmocka_unit_test(hears_what_follows_the_frame),
 		cmocka_unit_test(takes_the_socket_over),
 		cmocka_unit_test(leaves_the_socket_when_it_fails),
 		cmocka_unit_test(exchanges_private_data),
