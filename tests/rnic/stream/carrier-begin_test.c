@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* carrier.c: tries to meet, and the first looks at the ring, one by one. */
 #define _GNU_SOURCE /* memfd_create */
+#include "descriptors.h"
 #include "test.h"
 
 #include <errno.h>
@@ -371,6 +372,42 @@ static void change(struct rnicpair *p)
 	wait_until((quiesce(p), are_local(p)));
 }
 
+/* Mappings of the memory that two ends share. */
+static uint32_t mapping_cnt(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096];
+	uint32_t cnt = 0;
+
+	must(maps);
+	while (fgets(line, sizeof(line), maps))
+		cnt += strstr(line, "memfd:usiw-local") != NULL;
+	fclose(maps);
+	return cnt;
+}
+
+static void the_end_leaves_nothing_open(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	int fd_cnt = 0;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct rnicpair p;
+
+		rnicpair_open(&p, &opt);
+		assert_int_equal(mapping_cnt(), 0);
+		change(&p);
+		assert_int_equal(mapping_cnt(), 2);
+		rnicpair_close(&p);
+		assert_int_equal(mapping_cnt(), 0);
+		/* The first pair leaves what the process needs once. */
+		if (i > 0)
+			assert_int_equal(test_fd_cnt(), fd_cnt);
+		fd_cnt = test_fd_cnt();
+	}
+}
+
 static void both_ways_are_counted(void **state)
 {
 	static const enum rnic_stat stats[] = { RNIC_STAT_local_opened,
@@ -427,6 +464,7 @@ int main(void)
 		PAIR_TEST(tries_more_and_more_seldom),
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		PAIR_TEST(a_wake_up_is_put_off_once),
+		cmocka_unit_test(the_end_leaves_nothing_open),
 		PAIR_TEST(both_ways_are_counted),
 		PAIR_TEST(a_thread_that_wakes_keeps_its_descriptor),
 		cmocka_unit_test(stays_on_tcp_where_an_end_cannot_be_woken),

@@ -30,6 +30,20 @@
 #define REF 0x1000
 #define WR_CNT 10
 
+/* ---- the peer's FIN ---- */
+
+static bool overruns_then; /* what it completes is too much for the CQ */
+
+void __wrap_rnic_sq_peer_closed(struct rnic_qp *qp);
+void __real_rnic_sq_peer_closed(struct rnic_qp *qp);
+
+void __wrap_rnic_sq_peer_closed(struct rnic_qp *qp)
+{
+	__real_rnic_sq_peer_closed(qp);
+	if (overruns_then)
+		rnic_qp_overrun(qp);
+}
+
 /* ---- the manager ---- */
 
 static _Atomic uint32_t told_cnt;
@@ -704,6 +718,37 @@ static void an_overrun_while_letting_go_is_reported_once(void **state)
 	assert_int_equal(atomic_load(&told_cnt), 1);
 }
 
+/* While an answer is owed the stream goes on, but not the QP. */
+static void an_overrun_by_the_peers_fin_is_acted_on_at_once(void **state)
+{
+	for (int overruns = 0; overruns < 2; overruns++) {
+		struct rnicpair_options opt = stage_options();
+		struct rnic_stream *stream;
+		struct rnicpair_side *s;
+		struct rawpeer raw;
+		struct rnicpair p;
+		bool has_qp;
+
+		s = rawpeer_open(&raw, &p, &opt);
+		rnic_engine_lead(s->ctx->engine);
+		stream = s->qp->stream;
+		stream->has_peer_fin = true;
+		s->qp->irq.cnt = 1;
+		overruns_then = overruns;
+		rnic_stream_end_step(stream);
+		overruns_then = false;
+		has_qp = stream->qp;
+		s->qp->irq.cnt = 0;
+		/* It has not come yet. */
+		stream->has_peer_fin = false;
+		rnic_engine_unlead(s->ctx->engine);
+		assert_int_equal(has_qp, !overruns);
+		assert_int_equal(rnic_qp_state(s->qp) == RNIC_QPS_ERROR,
+				 overruns);
+		rawpeer_close_both(&raw, &p);
+	}
+}
+
 /* MPA-134: it is sent at once when the first FPDU has arrived (T-55). */
 static void waiting_work_goes_out_with_the_first_fpdu(void **state)
 {
@@ -788,6 +833,8 @@ int main(void)
 		cmocka_unit_test(waiting_work_is_not_delayed_by_more),
 		cmocka_unit_test(the_limit_is_for_peers_that_stall),
 		cmocka_unit_test(an_overrun_while_letting_go_is_reported_once),
+		cmocka_unit_test(
+			an_overrun_by_the_peers_fin_is_acted_on_at_once),
 		cmocka_unit_test(waiting_work_goes_out_with_the_first_fpdu),
 		cmocka_unit_test(waiting_work_fails_with_a_status_of_its_own),
 		cmocka_unit_test(a_terminate_before_a_reset_is_received),

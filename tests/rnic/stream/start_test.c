@@ -350,6 +350,9 @@ static void reads_nothing_beyond_the_frame(void **state)
 	assert_int_equal(write(fd[0], "behind", 6), 6);
 	assert_int_equal(step(b, &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_REQUEST);
+	/* Its header, IRD and ORD, and the Private Data. */
+	assert_int_equal(rnic_stream_start_taken(b), 20 + 4 + 3);
+	assert_int_equal(rnic_stream_start_taken(a), 0);
 	assert_int_equal(recv(fd[1], octets, sizeof(octets), MSG_DONTWAIT), 6);
 	assert_memory_equal(octets, "behind", 6);
 	rnic_stream_free(a);
