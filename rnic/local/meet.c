@@ -138,7 +138,6 @@ static int tcp_check(int tcp_fd)
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
 
-	memset(&info, 0, sizeof(info));
 	if (rnic_tcp()->getsockopt(tcp_fd, IPPROTO_TCP, TCP_INFO, &info, &len) <
 		    0 ||
 	    info.tcpi_state != 1 /* TCP_ESTABLISHED */)
