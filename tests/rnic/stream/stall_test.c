@@ -167,6 +167,51 @@ static void a_stream_with_progress_does_not_time_out(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
+struct looks {
+	uint32_t cnt; /* until the time is over; 0: there is no FPDU yet */
+	bool are_even;
+};
+
+static struct looks look(struct rnic_stream *stream)
+{
+	struct looks looks = { .are_even = true };
+	uint64_t now_ns = rnic_now_ns();
+
+	if (!smpa_conn_rx_is_midway(stream->conn))
+		return looks;
+	stream->stall.same_cnt = 0;
+	for (looks.cnt = 1; looks.cnt < 10; looks.cnt++) {
+		if (rnic_stall_is_over(stream, now_ns))
+			break;
+		/* STALL_MS in equal parts, and a thread comes for each. */
+		looks.are_even &= stream->stall.next_ns ==
+				  now_ns + STALL_MS * NS_PER_MS / 4;
+		looks.are_even &= stream->source.due.ns &&
+				  stream->source.due.ns <=
+					  stream->stall.next_ns;
+	}
+	return looks;
+}
+
+/* A process that was stopped finds all its times over at once. */
+static void it_takes_four_looks_at_one_fpdu(void **state)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct rnicpair_side *s;
+	struct looks looks;
+	struct rawpeer raw;
+	struct rnicpair p;
+
+	s = rawpeer_open(&raw, &p, &opt);
+	send_front(&raw, s, 8, 9);
+	wait_until(
+		(looks = with_lead(s->ctx->engine, look(s->qp->stream))).cnt >
+		0);
+	assert_int_equal(looks.cnt, 4);
+	assert_true(looks.are_even);
+	rawpeer_close_both(&raw, &p);
+}
+
 /* A Send without a receive and without space to hold it is left in TCP. */
 static void unread_octets_do_not_time_out(void **state)
 {
@@ -204,6 +249,7 @@ int main(void)
 		cmocka_unit_test(slow_octets_do_not_extend_the_limit),
 		cmocka_unit_test(silence_between_fpdus_does_not_time_out),
 		cmocka_unit_test(a_stream_with_progress_does_not_time_out),
+		cmocka_unit_test(it_takes_four_looks_at_one_fpdu),
 		cmocka_unit_test(unread_octets_do_not_time_out),
 	};
 
