@@ -14,7 +14,9 @@
 
 #include "engine/engine.h"
 #include "local/local.h"
+#include "local/handover.h"
 #include "local/meet.h"
+#include "local/ring.h"
 #include "mem/context.h"
 #include "os/fd.h"
 #include "qp/object.h"
@@ -24,6 +26,7 @@
 #include "stream/end.h"
 #include "stream/object.h"
 #include "stream/pass.h"
+#include "stream/serve.h"
 
 static int listen_rc; /* 0: as it is */
 
@@ -434,6 +437,46 @@ static void both_ways_are_counted(void **state)
 	assert_int_equal(test_stat(stats[0]), before[0] + 2);
 }
 
+struct reached {
+	bool is_asleep, is_awake, hands_over, stays;
+};
+
+static struct reached reach(struct rnic_stream *stream)
+{
+	const struct rnic_local *local = stream->local;
+	struct rnic_ring_shared *in = local->rx.shared;
+	struct rnic_source *source = &stream->source;
+	struct rnic_handover handover = { .read = NULL };
+	struct reached reached;
+
+	reached.is_asleep = rnic_stream_ops.sleep(source) &&
+			    atomic_load(&in->reader) == RNIC_RING_ASLEEP;
+	rnic_stream_ops.stay_awake(source);
+	reached.is_awake = atomic_load(&in->reader) == RNIC_RING_AWAKE;
+	reached.hands_over = rnic_stream_ops.handover(source, &handover) &&
+			     handover.read == &local->tx.shared->tail &&
+			     handover.written == local->tx.own;
+	rnic_stream_ops.unwakeable(source);
+	reached.stays = !local->has_left_tx;
+	return reached;
+}
+
+/* What the engine calls for a source changes the memory of both ends. */
+static void the_engine_reaches_the_ring(void **state)
+{
+	struct rnicpair *p = *state;
+	struct reached reached;
+
+	change(p);
+	reached = reach(lead(p, 0));
+	unlead(p, 0);
+	assert_true(reached.is_asleep);
+	assert_true(reached.is_awake);
+	assert_true(reached.hands_over);
+	assert_false(reached.stays);
+	quiesce(p);
+}
+
 /* It may not have come back for long: it would write to another file. */
 static void a_thread_that_wakes_keeps_its_descriptor(void **state)
 {
@@ -465,6 +508,7 @@ int main(void)
 		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
 		PAIR_TEST(a_wake_up_is_put_off_once),
 		cmocka_unit_test(the_end_leaves_nothing_open),
+		PAIR_TEST(the_engine_reaches_the_ring),
 		PAIR_TEST(both_ways_are_counted),
 		PAIR_TEST(a_thread_that_wakes_keeps_its_descriptor),
 		cmocka_unit_test(stays_on_tcp_where_an_end_cannot_be_woken),
