@@ -144,6 +144,37 @@ static void discards_by_the_table(void **state)
 	}
 }
 
+static uint32_t endless_cnt;
+
+static ssize_t endless_recv(int fd, void *mem, size_t len, int flags)
+{
+	(void)fd;
+	(void)mem;
+	must(flags & MSG_TRUNC);
+	endless_cnt++;
+	return (ssize_t)len;
+}
+
+/* The next stream has its turn, however much the peer has sent. */
+static void discards_so_much_in_a_row(void **state)
+{
+	const struct rnic_tcp_ops *real = rnic_tcp();
+	struct rnic_tcp_ops ops = *real;
+	struct ends e;
+
+	(void)state;
+	ops.recv = endless_recv;
+	endless_cnt = 0;
+	ends_open(&e);
+	rnic_tcp_replace(&ops);
+	assert_int_equal(rnic_stream_discard(e.stream), 0);
+	rnic_tcp_replace(real);
+	assert_int_equal(endless_cnt, 16);
+	assert_int_equal(e.stream->rx_octets, 16u << 20);
+	assert_false(e.stream->has_peer_fin);
+	ends_close(&e);
+}
+
 static void returns_tcp_info(void **state)
 {
 	struct tcp_info info;
@@ -462,6 +493,7 @@ int main(void)
 		cmocka_unit_test(counts_what_tcp_takes),
 		cmocka_unit_test(reads_available_octets),
 		cmocka_unit_test(discards_by_the_table),
+		cmocka_unit_test(discards_so_much_in_a_row),
 		cmocka_unit_test(returns_tcp_info),
 		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
 		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
