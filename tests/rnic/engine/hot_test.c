@@ -266,6 +266,34 @@ static void poll_finds_news_of_a_hot_source(void **state)
 	assert_int_equal(hot->look_cnt, 1);
 }
 
+/* Looks again of a poll; news comes before one of them. */
+static int again_cnt, news_at;
+
+bool __real_rnic_engine_has_news(const struct rnic_engine *e);
+bool __wrap_rnic_engine_has_news(const struct rnic_engine *e);
+bool __wrap_rnic_engine_has_news(const struct rnic_engine *e)
+{
+	if (++again_cnt == news_at)
+		fake_write(&fakes[FAKE_CNT - 1], false);
+	return __real_rnic_engine_has_news(e);
+}
+
+static void poll_waits_a_little_for_news(void **state)
+{
+	static const int at[] = { 0, 1, 3, ENGINE_LOOKS };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+		again_cnt = 0;
+		news_at = at[i];
+		fakes[FAKE_CNT - 1].look_cnt = 0;
+		rnic_engine_poll(engine);
+		assert_int_equal(fakes[FAKE_CNT - 1].look_cnt, at[i] > 0);
+		assert_int_equal(again_cnt, at[i] ? at[i] : ENGINE_LOOKS);
+	}
+	news_at = 0;
+}
+
 /* A program that does something else between its polls does not wait long in
  * any. */
 static void polls_in_vain_cease_to_look_again(void **state)
@@ -823,6 +851,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HOT_TEST(keeps_only_the_latest_hot),
 		HOT_TEST(poll_finds_news_of_a_hot_source),
+		HOT_TEST(poll_waits_a_little_for_news),
 		HOT_TEST(polls_in_vain_cease_to_look_again),
 		HOT_TEST(wakeup_makes_a_source_hot),
 		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
