@@ -210,10 +210,10 @@ static const struct {
 	bool has_work;
 	uint32_t looks; /* at least this many; then there are no more */
 } rows[] = {
-	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 8 },
-	{ "a probe was lost", CLOSED_ONE_LOST, LIMIT_MS, true, 8 },
-	{ "it answers few probes", CLOSED_RATE_LIMITED, LIMIT_MS, true, 8 },
-	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 4 },
+	{ "its window is closed", CLOSED_WINDOW, LIMIT_MS, true, 5 },
+	{ "a probe was lost", CLOSED_ONE_LOST, LIMIT_MS, true, 5 },
+	{ "it answers few probes", CLOSED_RATE_LIMITED, LIMIT_MS, true, 5 },
+	{ "it acknowledges now and then", SLOW, LIMIT_MS, true, 5 },
 	{ "timeout 0 is for ever", SILENT, 0, true, 0 },
 	{ "no work for it", SILENT, LIMIT_MS, false, 0 },
 };
