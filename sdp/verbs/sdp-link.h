@@ -64,7 +64,7 @@ static inline bool sdp_link_is_lost(int error)
  *   for them, like SO_SNDBUF (1048576).
  * @is_nodelay: like TCP_NODELAY. Without it small sends are gathered while a
  *   message is being sent.
- * @is_oobinline: like SO_OOBINLINE.
+ * @is_oobinline, @rcvlowat: like SO_OOBINLINE and SO_RCVLOWAT.
  * @has_no_zcopy: never registers the caller's buffers.
  * @stop_fd: sdp_link_connect_fd() and sdp_link_accept_fd() return -ECANCELED
  *   when it is readable, as long as nothing of the peer was read; 0: none.
@@ -77,6 +77,7 @@ struct sdp_link_options {
 	uint32_t send_bytes;
 	bool is_nodelay;
 	bool is_oobinline;
+	uint32_t rcvlowat;
 	bool has_no_zcopy;
 	int stop_fd;
 	bool is_resumed;
@@ -180,7 +181,9 @@ void sdp_request_reject(struct sdp_request *request);
 
 /* ---- state ---- */
 
-#define SDP_LINK_IN 0x01u    /* sdp_link_recv() has data, an end or an error */
+#define SDP_LINK_IN                                                            \
+	0x01u /* sdp_link_recv() has rcvlowat octets, an end or an             \
+	       * error */
 #define SDP_LINK_OUT 0x02u   /* sdp_link_send() has room or an error */
 #define SDP_LINK_PRI 0x04u   /* an urgent octet arrived and was not read */
 #define SDP_LINK_RDHUP 0x08u /* the peer sends no more */
@@ -504,10 +507,11 @@ enum sdp_link_setting {
 	SDP_LINK_NODELAY, /* 0, 1; 1 sends gathered octets */
 	SDP_LINK_CORK, /* 0, 1; holds octets for at most 200 ms, as TCP_CORK */
 	SDP_LINK_OOBINLINE, /* 0, 1 */
-	SDP_LINK_SNDBUF,    /* send_bytes */
-	SDP_LINK_ZCOPY,	    /* 0, 1 */
-	SDP_LINK_MODE,	    /* enum sdp_mode of the sending half */
-	SDP_LINK_RCV_SIZE,  /* ask the peer to change its buffers (ChRcvBuf) */
+	SDP_LINK_RCVLOWAT,
+	SDP_LINK_SNDBUF,   /* send_bytes */
+	SDP_LINK_ZCOPY,	   /* 0, 1 */
+	SDP_LINK_MODE,	   /* enum sdp_mode of the sending half */
+	SDP_LINK_RCV_SIZE, /* ask the peer to change its buffers (ChRcvBuf) */
 };
 
 int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,

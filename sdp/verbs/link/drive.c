@@ -170,7 +170,7 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		on_sent(link, ev->sent.cookie, ev->sent.len);
 		break;
 	case SDP_EV_READABLE:
-		return SDP_LINK_IN;
+		return SDP_LINK_IN | LINK_OCTETS;
 	case SDP_EV_OOB_PENDING:
 		link->rx.oob.pend_cnt++;
 		return SDP_LINK_URGENT;

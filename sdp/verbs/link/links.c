@@ -96,7 +96,7 @@ void sdp_links_orphan(void)
 		atomic_store_explicit(&link->is_zcopy_off, true,
 				      memory_order_relaxed);
 		atomic_store_explicit(&link->state,
-				      SDP_LINK_IN | SDP_LINK_OUT |
+				      SDP_LINK_IN | LINK_OCTETS | SDP_LINK_OUT |
 					      SDP_LINK_RDHUP | SDP_LINK_HUP |
 					      SDP_LINK_ERR | SDP_LINK_CLOSED |
 					      LINK_STANDS | LINK_ZDONE |

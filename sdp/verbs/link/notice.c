@@ -189,6 +189,16 @@ static bool is_readable(const struct sdp_link *link)
 	       link->rx.oob.left_cnt > 1;
 }
 
+/* There are octets, or an end. */
+static bool is_enough(const struct sdp_link *link)
+{
+	return link->opt.rcvlowat <= 1 || link->rx.is_peer_closed ||
+	       link->end.is_conn_down || link->end.is_failed ||
+	       link->rx.is_shut ||
+	       sdp_conn_readable(link->conn) + link->rx.oob.has_kept >=
+		       link->opt.rcvlowat;
+}
+
 static bool is_writable(const struct sdp_link *link)
 {
 	if (link->end.is_conn_down || link->end.is_failed || link->tx.is_shut)
@@ -201,7 +211,8 @@ static bool is_writable(const struct sdp_link *link)
 static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 {
 	if (s || link->end.is_failed || link->end.is_conn_down) {
-		s |= is_readable(link) ? SDP_LINK_IN : 0;
+		s |= is_readable(link) ? LINK_OCTETS : 0;
+		s |= s & LINK_OCTETS && is_enough(link) ? SDP_LINK_IN : 0;
 		s |= is_writable(link) ? SDP_LINK_OUT : 0;
 	}
 	if (link->rx.oob.has_octet)

@@ -13,12 +13,13 @@
 #include "verbs/sdp-link.h"
 
 /* Further bits of the state, for sdp_wait(). */
-#define LINK_STANDS 0x100u /* Hello and HelloAck were exchanged */
-#define LINK_ZDONE 0x200u  /* the zero-copy send is complete */
-#define LINK_RDONE 0x400u  /* the direct receive is complete */
-#define LINK_SHUT 0x800u   /* DisConn and everything before it was sent */
-#define LINK_UP 0x1000u	   /* the newest carrier was established */
-#define LINK_BARE 0x2000u  /* between two carriers, after sdp_link_suspend() */
+#define LINK_STANDS 0x100u  /* Hello and HelloAck were exchanged */
+#define LINK_ZDONE 0x200u   /* the zero-copy send is complete */
+#define LINK_RDONE 0x400u   /* the direct receive is complete */
+#define LINK_SHUT 0x800u    /* DisConn and everything before it was sent */
+#define LINK_UP 0x1000u	    /* the newest carrier was established */
+#define LINK_BARE 0x2000u   /* between two carriers, after sdp_link_suspend() */
+#define LINK_OCTETS 0x8000u /* SDP_LINK_IN with an rcvlowat of 1 */
 
 /* Header and pieces of one message. */
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)

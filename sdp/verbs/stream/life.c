@@ -487,6 +487,9 @@ static int set_locked(struct sdp_link *link, enum sdp_link_setting setting,
 	case SDP_LINK_OOBINLINE:
 		link->opt.is_oobinline = value;
 		return 0;
+	case SDP_LINK_RCVLOWAT:
+		link->opt.rcvlowat = value;
+		return 0;
 	case SDP_LINK_SNDBUF:
 		link->opt.send_bytes = value < 4096 ? 4096 : value;
 		return 0;
