@@ -516,6 +516,7 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
+	int ret;
 
 	/* SO_ERROR of a connect() to the SDP port is not reported to the
 	 * program. */
@@ -524,9 +525,13 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	if (sock)
 		sdp_sock_put(sock);
 	sock = shadow_get(fd);
-	if (!sock)
-		return sdp_real()->getsockopt(fd, level, name, value, len);
-	return CALL_END(sock, sdp_option_get(sock, level, name, value, len));
+	if (sock)
+		return CALL_END(sock,
+				sdp_option_get(sock, level, name, value, len));
+	ret = sdp_real()->getsockopt(fd, level, name, value, len);
+	if (ret == 0)
+		sdp_option_hide(fd, level, name, value, len);
+	return ret;
 }
 
 static void ioctl_done(int fd, unsigned long request, const int *arg)

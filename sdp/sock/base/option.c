@@ -311,10 +311,13 @@ static int number_set(struct sdp_sock *sock, int level, int name,
 	int number, ret = int_of(value, len, &number);
 
 	if (level == SOL_SOCKET && name == SO_RCVLOWAT) {
-		if (ret == 0)
+		if (ret == 0) {
 			opt->rcvlowat = number > 0   ? number
 					: number < 0 ? INT32_MAX
 						     : 1;
+			link_set(sock, SDP_LINK_RCVLOWAT,
+				 (uint32_t)opt->rcvlowat);
+		}
 	} else if (level == SOL_SOCKET && name == SO_OOBINLINE) {
 		if (ret == 0) {
 			opt->has_oobinline = number != 0;
@@ -520,6 +523,16 @@ static bool is_mark(const struct sdp_sock *sock, int level, int name)
 
 	return level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT &&
 	       sock->tcp_fd >= 0 && sdp_mark_get(sock->tcp_fd, &mark);
+}
+
+void sdp_option_hide(int fd, int level, int name, void *value,
+		     const socklen_t *len)
+{
+	struct sdp_mark mark;
+
+	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT &&
+	    sdp_fd_kind(fd) == SDP_FD_SOCK && sdp_mark_get(fd, &mark))
+		memset(value, 0, *len);
 }
 
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,

@@ -41,6 +41,11 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		   socklen_t *len);
 
+/* The kernel has answered for @fd, which has no shadow: takes the library's
+ * mark out of the answer. */
+void sdp_option_hide(int fd, int level, int name, void *value,
+		     const socklen_t *len);
+
 /* LISTENING: copies the listener's options to the twin. */
 void sdp_options_copy(int from_fd, int to_fd);
 

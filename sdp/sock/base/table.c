@@ -110,6 +110,14 @@ bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)
 	       object == &sock->file;
 }
 
+void sdp_sock_step(struct sdp_sock *sock)
+{
+	/* release: what has changed is seen by who sees the new number */
+	atomic_fetch_add_explicit(&sock->start.step, 1, memory_order_release);
+	syscall(SYS_futex, &sock->start.step, FUTEX_WAKE_PRIVATE, INT_MAX, NULL,
+		NULL, 0);
+}
+
 void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 {
 	/* release: publishes what the state refers to; pairs with
@@ -127,8 +135,7 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 	if (state == SDP_SOCK_STARTING)
 		atomic_store_explicit(&sdp_begun, true, memory_order_seq_cst);
 	if (old == SDP_SOCK_STARTING)
-		syscall(SYS_futex, &sock->state, FUTEX_WAKE_PRIVATE, INT_MAX,
-			NULL, NULL, 0);
+		sdp_sock_step(sock);
 }
 
 static void sock_free(struct util_file *file)

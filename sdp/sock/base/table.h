@@ -91,7 +91,9 @@ struct sdp_sock_start {
 	struct sdp_sock *owed_next;
 	char *early;		    /* octets sent meanwhile */
 	_Atomic uint32_t early_len; /* written with the lock */
-	int stop_fd; /* is_asking: readable when the query must end */
+	uint32_t early_urgent; /* its length up to the urgent octet; 0: none */
+	_Atomic uint32_t step; /* a futex: sdp_sock_step() */
+	int stop_fd;	       /* is_asking: readable when the query must end */
 	_Atomic bool is_asking; /* not connected yet (ask.h) */
 	bool is_limit_raised;	/* see limit.h */
 	bool is_closed;		/* the program has closed it */
@@ -118,8 +120,8 @@ struct sdp_sock {
 	struct util_file file; /* first member */
 	void (*end)(struct sdp_sock *sock);
 	_Atomic uint32_t hold_cnt;
-	struct util_lock lock;	/* protects changes of the state */
-	_Atomic uint32_t state; /* a futex, to wait for the end of STARTING */
+	struct util_lock lock; /* protects changes of the state */
+	_Atomic uint32_t state;
 	int family;
 	_Atomic bool is_nonblock;
 	_Atomic bool is_async;	 /* O_ASYNC: the kernel sends signals */
@@ -162,12 +164,17 @@ static inline bool sdp_sock_is_asking(const struct sdp_sock *sock)
 				    memory_order_acquire);
 }
 
+/* STARTING: something has changed that a call may wait for. */
+void sdp_sock_step(struct sdp_sock *sock);
+
 static inline void sdp_sock_asking_put(struct sdp_sock *sock, bool is_asking)
 {
 	/* release: publishes the state, or the result of the query; pairs with
 	 * sdp_sock_is_asking() */
 	atomic_store_explicit(&sock->start.is_asking, is_asking,
 			      memory_order_release);
+	if (!is_asking)
+		sdp_sock_step(sock);
 }
 
 /* Read it once for each use: connect() with AF_UNSPEC removes it while other

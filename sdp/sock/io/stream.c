@@ -107,6 +107,8 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 			break;
 		if (!sdp_sock_has_fd(sock, fd))
 			return -EBADF;
+		if (flags & MSG_OOB && !is_send)
+			return -EINVAL; /* nothing was received yet */
 		/* What arrives next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
@@ -133,13 +135,15 @@ static bool is_restarted(void)
 static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
 			     size_t cnt, int flags, uint64_t deadline)
 {
-	ssize_t ret = sdp_start_send(sock, iov, cnt);
+	ssize_t ret = -EPIPE;
 
+	if (!sdp_sock_is_wr_shut(sock))
+		ret = sdp_start_send(sock, iov, cnt, flags & MSG_OOB);
 	if (ret != -EAGAIN)
 		return ret;
 	if (!is_patient(sock, flags))
 		return -EAGAIN;
-	return sdp_start_wait(sock, deadline);
+	return sdp_start_wait_shut(sock, &sock->is_wr_shut, deadline);
 }
 
 static ssize_t tcp_send(int fd, const struct iovec *iov, size_t cnt, int flags)
@@ -242,6 +246,10 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 	ssize_t ret;
 
 	while (left > 0) {
+		/* A handler ends a call that has sent something, whatever its
+		 * sigaction() requests. */
+		if (sent > 0 && deadline == SDP_NEVER)
+			deadline--;
 		ret = send_once(sock, fd, iov, cnt, flags, deadline, &is_short);
 		if (ret == -EINTR && sent == 0 && deadline == SDP_NEVER &&
 		    is_restarted())
@@ -421,11 +429,16 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	ssize_t ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+		/* Nothing was received yet. */
+		if (flags & MSG_OOB)
+			return -EINVAL;
 		if (!is_patient(sock, flags))
 			return sdp_sock_is_rd_shut(sock) ? 0 : -EAGAIN;
-		ret = sdp_start_wait(sock, deadline);
+		ret = sdp_start_wait_shut(sock, &sock->is_rd_shut, deadline);
 		if (ret < 0)
 			return ret;
+		if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+			return 0;
 	}
 	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->relay.is_on)
 		return tcp_recv(fd, iov, cnt, flags);
@@ -480,6 +493,8 @@ int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 		if (link)
 			sdp_link_shutdown_read(link);
 	}
+	if (!link)
+		sdp_sock_step(sock);
 	util_unlock(&sock->lock);
 	sdp_sock_tell(sock, fd, SDP_NEWS_ALL);
 	return 0;

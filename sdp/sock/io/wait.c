@@ -82,6 +82,9 @@ static void set_sort(struct poll_set *set)
 		set->kernel[i].revents = 0;
 		if (sock) /* as in sdp_epoll_ctl() */
 			set->kernel[i].events &= ~POLLWRBAND;
+		/* For the peer's Hello. */
+		if (sock && sdp_sock_state(sock) == SDP_SOCK_PENDING)
+			set->kernel[i].events |= POLLIN;
 		if (is_stream(sock)) {
 			set->has_ours = true;
 			set->kernel[i].fd = -1;
@@ -137,14 +140,8 @@ static void set_close(void *arg)
 static short ours_events(const struct poll_set *set, nfds_t i)
 {
 	struct sdp_sock *sock = set->socks[i];
-	struct sdp_link *link = sdp_sock_link(sock);
 	short events = sdp_sock_events(sock);
 
-	/* SO_RCVLOWAT. The end of the stream always wakes the caller. */
-	if ((events & POLLIN) && !(events & (POLLRDHUP | POLLERR)) &&
-	    sock->options.rcvlowat > 1 && link &&
-	    sdp_link_inq(link) < (size_t)sock->options.rcvlowat)
-		events &= ~POLLIN;
 	if (events & POLLIN)
 		events |= POLLRDNORM;
 	if (events & POLLOUT)
@@ -184,7 +181,9 @@ static int set_collect(struct poll_set *set)
 		if (is_stream(set->socks[i]))
 			set->pfd[i].revents = ours_events(set, i);
 		else
-			set->pfd[i].revents = set->kernel[i].revents;
+			set->pfd[i].revents = set->kernel[i].revents &
+					      (set->pfd[i].events | POLLERR |
+					       POLLHUP | POLLNVAL);
 		ready += set->pfd[i].revents != 0;
 	}
 	return ready;
@@ -376,7 +375,7 @@ static bool set_look_up(struct poll_set *set)
 static int set_wait(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask)
 {
-	bool is_slept = false;
+	bool is_slept = false, is_news = false;
 	int ret;
 
 	/* Once is enough: set_rest() polls too. */
@@ -384,7 +383,9 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		sdp_progress();
 	for (;;) {
 		ret = is_slept ? set_collect(set) : set_look(set);
-		if (ret != 0 && !set_start(set))
+		if (is_slept || ret != 0)
+			is_news = set_start(set);
+		if (ret != 0 && !is_news)
 			return ret;
 		if (ret == 0 && deadline != SDP_NEVER &&
 		    sdp_now_ns() >= deadline)

@@ -3,7 +3,6 @@
 #include "end.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "unwind.h"
 #include "sock/base/count.h"
@@ -11,6 +10,7 @@
 #include "sock/listen/listen.h"
 #include "relay.h"
 #include "sock/show/shadow.h"
+#include "sock/start/early.h"
 #include "sock/start/start.h"
 #include "verbs/sdp-link.h"
 
@@ -38,8 +38,7 @@ static void rest_end(struct sdp_sock *sock)
 	shadow_end(sock);
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
-	free(sock->start.early);
-	sock->start.early = NULL;
+	sdp_early_drop(sock);
 }
 
 /* close() lingers, and the thread may leave it without returning. */
@@ -69,6 +68,18 @@ static void linger(struct sdp_sock *sock, struct sdp_link *link, int seconds)
 	(void)sdp_link_linger(link,
 			      sdp_now_ns() + (uint64_t)seconds * 1000000000u);
 	util_unwind_pop(&unwind);
+}
+
+/* close() of a socket whose start owes octets. The thread of the start goes on
+ * with them. */
+static void start_linger(struct sdp_sock *sock)
+{
+	int seconds = sock->options.linger_s;
+
+	if (seconds > 0 && sdp_sock_early_len(sock) > 0 &&
+	    !atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
+		(void)sdp_start_wait(sock, sdp_now_ns() + (uint64_t)seconds *
+								  1000000000u);
 }
 
 static void link_end(struct sdp_sock *sock)
@@ -133,6 +144,7 @@ void sdp_sock_end(struct sdp_sock *sock)
 			/* As with TCP, the peer must not accept a connection
 			 * that was not established before close(). */
 			(void)sdp_start_asked(sock, SDP_NEVER);
+			start_linger(sock);
 			break;
 		}
 		stream_close(sock);

@@ -19,8 +19,8 @@
 #include "env.h"
 #include "log.h"
 #include "thread.h"
-#include "user.h"
 #include "connect.h"
+#include "early.h"
 #include "sock/base/count.h"
 #include "sock/show/epoll.h"
 #include "sock/base/limit.h"
@@ -38,9 +38,6 @@
 /* After its Hello the peer is in the middle of the start. The call waits this
  * long for what the peer sent. */
 #define SOON_NS 20000000ull
-/* The end of a query may leave the state unchanged, so check at this
- * interval. */
-#define ASKED_NS 1000000ull
 #define NS_PER_MS 1000000ull
 /* Time for a peer to notice a refusal. */
 #define REFUSE_MS 1000
@@ -188,6 +185,7 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 
 	opt.is_nodelay = sock->options.has_nodelay;
 	opt.is_oobinline = sock->options.has_oobinline;
+	opt.rcvlowat = (uint32_t)sock->options.rcvlowat;
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
 	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
@@ -200,35 +198,27 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 				   reply_limit(sock), outcome);
 }
 
-static void early_len_put(struct sdp_sock *sock, uint32_t len)
-{
-	/* relaxed: written with the sock's lock; others read only the count */
-	atomic_store_explicit(&sock->start.early_len, len,
-			      memory_order_relaxed);
-}
-
 /* Does what the program requested meanwhile. The sock's lock is held. */
 static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
-	struct iovec iov = { .iov_base = sock->start.early,
-			     .iov_len = sdp_sock_early_len(sock) };
+	size_t at = 0, len = sdp_sock_early_len(sock);
 	ssize_t ret = 0;
 
-	while (iov.iov_len > 0) {
-		ret = sdp_link_send(link, &iov, 1, 0);
-		if (ret == -EAGAIN) {
-			sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
+	while (at < len && ret >= 0) {
+		bool is_urgent;
+		struct iovec iov = sdp_early_piece(sock, at, &is_urgent);
+
+		ret = sdp_link_send(link, &iov, 1,
+				    is_urgent ? SDP_SEND_OOB : 0);
+		if (ret > 0)
+			at += (size_t)ret;
+		if (ret != -EAGAIN)
 			continue;
-		}
-		if (ret < 0)
-			break;
-		iov.iov_base = (char *)iov.iov_base + ret;
-		iov.iov_len -= (size_t)ret;
+		(void)sdp_link_wait(link, SDP_LINK_OUT, SDP_NEVER);
+		ret = 0;
 	}
-	sdp_count_send(sock, sdp_sock_early_len(sock));
-	free(sock->start.early);
-	sock->start.early = NULL;
-	early_len_put(sock, 0);
+	sdp_count_send(sock, len);
+	sdp_early_drop(sock);
 	if (sdp_sock_is_wr_shut(sock))
 		sdp_link_shutdown(link);
 	if (sdp_sock_is_rd_shut(sock))
@@ -249,15 +239,18 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	sdp_watch_return(sock);
 }
 
-static int send_all(int fd, const char *octets, size_t len)
+/* Return: 0; -errno. */
+static int send_all(int fd, struct iovec piece, int flags)
 {
 	long sent;
 
-	for (; len > 0; octets += sent, len -= (size_t)sent) {
-		sent = syscall(SYS_sendto, fd, octets, len, MSG_NOSIGNAL, NULL,
-			       0);
+	while (piece.iov_len > 0) {
+		sent = syscall(SYS_sendto, fd, piece.iov_base, piece.iov_len,
+			       flags | MSG_NOSIGNAL, NULL, 0);
 		if (sent < 0)
 			return -errno;
+		piece.iov_base = (char *)piece.iov_base + sent;
+		piece.iov_len -= (size_t)sent;
 	}
 	return 0;
 }
@@ -276,16 +269,19 @@ static void close_by_reset(int fd)
  * time. Return: descriptor; -errno. */
 static int tcp_make(struct sdp_sock *sock)
 {
+	struct iovec piece;
 	int tcp_fd, ret;
-	size_t done = 0, len;
+	size_t done = 0;
+	bool is_urgent;
 
 	util_unlock(&sock->lock);
 	ret = tcp_fd = sdp_connect_tcp(sock);
 	util_lock(&sock->lock);
-	while (ret >= 0 && (len = sdp_sock_early_len(sock)) > done) {
+	while (ret >= 0 && sdp_sock_early_len(sock) > done) {
+		piece = sdp_early_piece(sock, done, &is_urgent);
+		done += piece.iov_len;
 		util_unlock(&sock->lock);
-		ret = send_all(tcp_fd, sock->start.early + done, len - done);
-		done = len;
+		ret = send_all(tcp_fd, piece, is_urgent ? MSG_OOB : 0);
 		util_lock(&sock->lock);
 	}
 	if (ret >= 0 && (sock->start.is_undone || sock->relay.is_on))
@@ -323,8 +319,7 @@ static void uncover(struct sdp_sock *sock)
 	util_unlock(&sock->shadow.lock);
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
-	free(sock->start.early);
-	sock->start.early = NULL;
+	sdp_early_drop(sock);
 }
 
 static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
@@ -584,6 +579,7 @@ void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
 	sdp_count_open(sock, sdp_sock_any_fd(sock));
 	(void)sdp_link_set(link, SDP_LINK_NODELAY, opt->has_nodelay);
 	(void)sdp_link_set(link, SDP_LINK_OOBINLINE, opt->has_oobinline);
+	(void)sdp_link_set(link, SDP_LINK_RCVLOWAT, (uint32_t)opt->rcvlowat);
 	(void)sdp_link_set(link, SDP_LINK_CORK, opt->has_cork);
 	sdp_sock_link_put(sock, link);
 	sdp_count_update(sock);
@@ -692,18 +688,29 @@ out:
 	return sdp_sock_state(sock);
 }
 
-int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+/* Sleeps until *@until, which a step makes true, or until the start has ended.
+ * Return: 0; -EAGAIN; -EINTR. */
+static int step_wait(struct sdp_sock *sock, const _Atomic bool *until,
+		     bool value, uint64_t deadline)
 {
-	struct timespec until = { .tv_sec = (time_t)(deadline / 1000000000u),
+	struct timespec limit = { .tv_sec = (time_t)(deadline / 1000000000u),
 				  .tv_nsec = (long)(deadline % 1000000000u) };
+	uint32_t step;
 	long ret;
 
-	while (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
+	for (;;) {
+		/* acquire: pairs with sdp_sock_step() */
+		step = atomic_load_explicit(&sock->start.step,
+					    memory_order_acquire);
+		if (sdp_sock_state(sock) != SDP_SOCK_STARTING ||
+		    (until && atomic_load_explicit(
+				      until, memory_order_acquire) == value))
+			return 0;
 		/* Without a time limit the kernel restarts it, as the program's
 		 * sigaction() requests. */
-		ret = syscall(SYS_futex, &sock->state,
-			      FUTEX_WAIT_BITSET_PRIVATE, SDP_SOCK_STARTING,
-			      deadline == SDP_NEVER ? NULL : &until, NULL,
+		ret = syscall(SYS_futex, &sock->start.step,
+			      FUTEX_WAIT_BITSET_PRIVATE, step,
+			      deadline == SDP_NEVER ? NULL : &limit, NULL,
 			      FUTEX_BITSET_MATCH_ANY);
 		sdp_ending_look();
 		if (ret < 0 && errno == EINTR)
@@ -711,20 +718,27 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 		if (ret < 0 && errno == ETIMEDOUT)
 			return -EAGAIN;
 	}
-	return 0;
+}
+
+int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
+{
+	return step_wait(sock, NULL, false, deadline);
+}
+
+int sdp_start_wait_shut(struct sdp_sock *sock, const _Atomic bool *is_shut,
+			uint64_t deadline)
+{
+	return step_wait(sock, is_shut, true, deadline);
 }
 
 bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline)
 {
-	uint64_t next;
+	int ret;
 
-	while (sdp_sock_is_asking(sock)) {
-		next = sdp_now_ns() + ASKED_NS;
-		if (next > deadline)
-			return false;
-		(void)sdp_start_wait(sock, next);
-	}
-	return true;
+	do {
+		ret = step_wait(sock, &sock->start.is_asking, false, deadline);
+	} while (ret == -EINTR);
+	return !sdp_sock_is_asking(sock);
 }
 
 bool sdp_start_abandon(struct sdp_sock *sock)
@@ -806,12 +820,10 @@ out:
 }
 
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
-		       size_t cnt)
+		       size_t cnt, bool is_urgent)
 {
-	size_t taken = 0, len;
 	ssize_t ret = 0;
-	uint32_t kept;
-	int bad = 0;
+	bool is_first;
 
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
@@ -820,28 +832,10 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		ret = -EAGAIN;
 		goto out;
 	}
-	if (!sock->start.early) {
-		sock->start.early = malloc(SDP_EARLY_MAX);
-		if (!sock->start.early) {
-			ret = -ENOMEM;
-			goto out;
-		}
+	is_first = !sock->start.early;
+	ret = sdp_early_add(sock, iov, cnt, is_urgent);
+	if (is_first && sock->start.early)
 		sdp_owed_begin(sock);
-	}
-	kept = sdp_sock_early_len(sock);
-	for (size_t i = 0; i < cnt; i++) {
-		len = SDP_EARLY_MAX - kept;
-		if (len > iov[i].iov_len)
-			len = iov[i].iov_len;
-		bad = util_user_get(sock->start.early + kept, iov[i].iov_base,
-				    len);
-		if (bad < 0)
-			break;
-		kept += (uint32_t)len;
-		taken += len;
-	}
-	early_len_put(sock, kept);
-	ret = taken > 0 ? (ssize_t)taken : bad < 0 ? bad : -EAGAIN;
 out:
 	util_unlock(&sock->lock);
 	return ret;

@@ -37,6 +37,10 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
  */
 int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline);
 
+/* The same, and 0 when *@is_shut: the program has ended that direction. */
+int sdp_start_wait_shut(struct sdp_sock *sock, const _Atomic bool *is_shut,
+			uint64_t deadline);
+
 /* Sleeps until the thread of ask.c has its answer, or until @deadline. Return:
  * whether it has. */
 bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline);
@@ -45,10 +49,10 @@ bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline);
  * are left to send. */
 bool sdp_start_abandon(struct sdp_sock *sock);
 
-/* STARTING: stores the octets. Return: their number; 0: the start has ended;
- * -EAGAIN: no space; -ENOMEM. */
+/* STARTING: stores the octets; @is_urgent: the last of them is. Return: their
+ * number; 0: the start has ended; -EAGAIN: no space; -ENOMEM. */
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
-		       size_t cnt);
+		       size_t cnt, bool is_urgent);
 
 /* Goes on with a start from sdp_owed_take(), in a thread. Return: 0; -errno. */
 int sdp_start_resume(struct sdp_sock *sock);

@@ -153,7 +153,7 @@ static void numbers_are_kept(void **state)
 	static const struct {
 		const char *name;
 		int level, option, value, want;
-		int setting; /* of the link; -1: none */
+		enum sdp_link_setting setting;
 	} rows[] = {
 		{ "nodelay", IPPROTO_TCP, TCP_NODELAY, 5, 1, SDP_LINK_NODELAY },
 		{ "no nodelay", IPPROTO_TCP, TCP_NODELAY, 0, 0,
@@ -162,10 +162,12 @@ static void numbers_are_kept(void **state)
 		{ "no cork", IPPROTO_TCP, TCP_CORK, 0, 0, SDP_LINK_CORK },
 		{ "inline", SOL_SOCKET, SO_OOBINLINE, 7, 1,
 		  SDP_LINK_OOBINLINE },
-		{ "lowat", SOL_SOCKET, SO_RCVLOWAT, 100, 100, -1 },
-		{ "no lowat", SOL_SOCKET, SO_RCVLOWAT, 0, 1, -1 },
+		{ "lowat", SOL_SOCKET, SO_RCVLOWAT, 100, 100,
+		  SDP_LINK_RCVLOWAT },
+		{ "no lowat", SOL_SOCKET, SO_RCVLOWAT, 0, 1,
+		  SDP_LINK_RCVLOWAT },
 		{ "a negative lowat", SOL_SOCKET, SO_RCVLOWAT, -1, INT32_MAX,
-		  -1 },
+		  SDP_LINK_RCVLOWAT },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -177,11 +179,9 @@ static void numbers_are_kept(void **state)
 		assert_row(rows[i].name,
 			   int_get(rows[i].level, rows[i].option) ==
 				   rows[i].want);
-		assert_row(rows[i].name, set_cnt == (rows[i].setting >= 0));
-		if (rows[i].setting >= 0)
-			assert_row(rows[i].name,
-				   settings[rows[i].setting] ==
-					   (uint32_t)rows[i].want);
+		assert_row(rows[i].name, set_cnt == 1);
+		assert_row(rows[i].name,
+			   settings[rows[i].setting] == (uint32_t)rows[i].want);
 		/* Options that would disturb the RNIC are not set on its
 		 * socket. */
 		assert_row(rows[i].name, kernel_int(client, rows[i].level,

@@ -132,8 +132,9 @@ void sdp_link_shutdown_read(struct sdp_link *link)
 
 /* Stores octets. The start may end just then. */
 ssize_t sdp_start_send(struct sdp_sock *starting, const struct iovec *iov,
-		       size_t cnt)
+		       size_t cnt, bool is_urgent)
 {
+	(void)is_urgent;
 	if (start_ends) {
 		sdp_sock_link_put(starting, LINK);
 		sdp_sock_become(starting, SDP_SOCK_STREAM);
@@ -147,6 +148,12 @@ int sdp_start_wait(struct sdp_sock *starting, uint64_t deadline)
 	sdp_sock_link_put(starting, LINK);
 	sdp_sock_become(starting, SDP_SOCK_STREAM);
 	return 0;
+}
+
+int sdp_start_wait_shut(struct sdp_sock *starting, const _Atomic bool *is_shut,
+			uint64_t deadline)
+{
+	return atomic_load(is_shut) ? 0 : sdp_start_wait(starting, deadline);
 }
 
 enum sdp_sock_state sdp_start(struct sdp_sock *pending, int fd,
@@ -406,6 +413,20 @@ static void a_receive_waits_for_the_start(void **state)
 	assert_int_equal(recv_octets(20, 0), 4);
 }
 
+/* Nothing arrives before the start has ended. */
+static void a_start_does_not_hold_up_what_has_ended(void **state)
+{
+	sdp_sock_link_put(&sock, NULL);
+	sdp_sock_become(&sock, SDP_SOCK_STARTING);
+	assert_int_equal(recv_octets(1, MSG_OOB), -EINVAL);
+	sock.is_rd_shut = true;
+	assert_int_equal(recv_octets(20, 0), 0);
+	assert_int_equal(recv_octets(20, MSG_DONTWAIT), 0);
+	sock.is_wr_shut = true;
+	assert_int_equal(send_octets(20, MSG_NOSIGNAL), -EPIPE);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_STARTING);
+}
+
 static void without_a_link_the_error_is_told_then_the_end(void **state)
 {
 	sdp_sock_link_put(&sock, NULL);
@@ -448,6 +469,7 @@ int main(void)
 		TEST(a_socket_that_was_shut_sends_nothing),
 		TEST(a_receive_counts_what_it_takes),
 		TEST(a_receive_waits_for_the_start),
+		TEST(a_start_does_not_hold_up_what_has_ended),
 		TEST(without_a_link_the_error_is_told_then_the_end),
 		TEST(what_has_fallen_back_is_the_kernels),
 	};

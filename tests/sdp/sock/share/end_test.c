@@ -30,8 +30,16 @@ static bool is_kept, is_abandoned, ends_again;
 static struct {
 	int link_closes, past_closes, counts, shadows, listeners;
 	int waits;
-	uint64_t close_deadline, linger_deadline;
+	uint64_t close_deadline, linger_deadline, start_deadline;
 } seen;
+
+int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
+{
+	assert_ptr_equal(of, &sock);
+	assert_int_equal(seen.shadows, 1);
+	seen.start_deadline = deadline;
+	return -EAGAIN;
+}
 
 uint64_t sdp_now_ns(void)
 {
@@ -164,6 +172,37 @@ static void lingers_for_the_time_of_so_linger(void **state)
 	}
 }
 
+/* close() waits for what was sent before the peer took part. */
+static void lingers_for_a_start(void **state)
+{
+	static const struct {
+		const char *name;
+		int seconds;
+		uint32_t early_len;
+		bool is_exit;
+		uint64_t deadline; /* 0: it does not wait */
+	} rows[] = {
+		{ "octets are owed", 7, 1, false, 12 * SECOND },
+		{ "nothing is owed", 7, 0, false, 0 },
+		{ "in the background", -1, 1, false, 0 },
+		{ "not at all", 0, 1, false, 0 },
+		{ "the process ends", 7, 1, true, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(state);
+		sock.state = SDP_SOCK_STARTING;
+		is_abandoned = true;
+		sock.options.linger_s = rows[i].seconds;
+		atomic_store(&sock.start.early_len, rows[i].early_len);
+		sdp_is_ending = rows[i].is_exit;
+		sdp_sock_end(&sock);
+		sdp_is_ending = false;
+		assert_row(rows[i].name,
+			   seen.start_deadline == rows[i].deadline);
+	}
+}
+
 /* A relay's last thread and close() may both call it. */
 static void ends_once(void **state)
 {
@@ -244,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(lingers_for_the_time_of_so_linger,
 				       begin),
+		cmocka_unit_test_setup(lingers_for_a_start, begin),
 		cmocka_unit_test_setup(ends_once, begin),
 		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
 		cmocka_unit_test_setup(releases_what_each_state_has, begin),

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* early.c: what a start stores, and the pieces in which it is sent. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sock/base/events.h"
+#include "sock/start/early.h"
+
+static struct sdp_sock sock;
+
+static int end(void **state)
+{
+	(void)state;
+	sdp_early_drop(&sock);
+	return 0;
+}
+
+static ssize_t add(const char *text, bool is_urgent)
+{
+	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
+
+	return sdp_early_add(&sock, &iov, 1, is_urgent);
+}
+
+/* Return: the octets, with each urgent one in brackets. */
+static const char *pieces(void)
+{
+	static char text[64];
+	size_t at = 0, len = 0;
+
+	while (at < sdp_sock_early_len(&sock)) {
+		bool is_urgent;
+		struct iovec piece = sdp_early_piece(&sock, at, &is_urgent);
+
+		assert_in_range(piece.iov_len, 1, sizeof(text) / 2);
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					is_urgent ? "[%.*s]" : "%.*s",
+					(int)piece.iov_len,
+					(char *)piece.iov_base);
+		at += piece.iov_len;
+	}
+	text[len] = 0;
+	return text;
+}
+
+static void the_last_urgent_octet_stays_urgent(void **state)
+{
+	static const struct {
+		const char *name, *texts[4]; /* "!": its last octet is urgent */
+		const char *want;
+	} rows[] = {
+		{ "nothing", { NULL }, "" },
+		{ "none", { "ab", "cd" }, "abcd" },
+		{ "the first", { "!", "abc" }, "[!]abc" },
+		{ "behind data of one send", { "ab!", "cd" }, "ab[!]cd" },
+		{ "the last", { "ab", "cd!" }, "abcd[!]" },
+		{ "two", { "ab!", "cd", "!", "e" }, "ab!cd[!]e" },
+		{ "two in a row", { "!", "!" }, "![!]" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (size_t t = 0; t < 4 && rows[i].texts[t]; t++) {
+			const char *text = rows[i].texts[t];
+
+			assert_int_equal(add(text, strchr(text, '!')),
+					 strlen(text));
+		}
+		assert_row(rows[i].name, !strcmp(pieces(), rows[i].want));
+		end(state);
+		assert_row(rows[i].name, !sdp_sock_early_len(&sock));
+	}
+}
+
+static void takes_what_there_is_room_for(void **state)
+{
+	static char much[SDP_EARLY_MAX + 1];
+	struct iovec iov[2] = { { much, 40000 }, { much, 40000 } };
+	bool is_urgent;
+
+	/* A part of an urgent send has no urgent octet. */
+	assert_int_equal(sdp_early_add(&sock, iov, 2, true), SDP_EARLY_MAX);
+	assert_int_equal(sdp_early_piece(&sock, 0, &is_urgent).iov_len,
+			 SDP_EARLY_MAX);
+	assert_false(is_urgent);
+	assert_int_equal(add("x", false), -EAGAIN);
+	assert_int_equal(sdp_sock_early_len(&sock), SDP_EARLY_MAX);
+}
+
+static void bad_memory_is_efault(void **state)
+{
+	char ok[] = "ok";
+	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
+
+	assert_int_equal(sdp_early_add(&sock, iov + 1, 1, false), -EFAULT);
+	assert_int_equal(sdp_early_add(&sock, iov, 2, true), 2);
+	assert_string_equal(pieces(), "ok");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_teardown(name, end)
+	const struct CMUnitTest tests[] = {
+		CASE(the_last_urgent_octet_stays_urgent),
+		CASE(takes_what_there_is_room_for),
+		CASE(bad_memory_is_efault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
