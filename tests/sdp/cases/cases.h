@@ -112,7 +112,8 @@ void wait_thread_asleep(pid_t tid);
 
 /* ---- addresses and connections ---- */
 
-extern int fixture_family; /* AF_INET, or AF_INET6 */
+extern int fixture_family;   /* AF_INET, or AF_INET6 */
+extern bool fixture_is_cold; /* pair_used() gives pairs that were not used */
 
 struct address {
 	union {
@@ -155,7 +156,8 @@ struct pair {
 };
 
 struct pair pair_new(void);
-/* A pair on which octets were sent in each direction. */
+/* A pair on which octets were sent in each direction; with --cold one that was
+ * not used, so that the case itself begins SDP. */
 struct pair pair_used(void);
 /* A socket whose peer has reset the connection. */
 int reset_new(void);

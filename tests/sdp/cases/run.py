@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """run.py tcp|sdp|rules [--only NAME,...] [--sanitizer address|thread]
-[--carrier cm] [ipv4|ipv6]: compares the output of sock-cases.
+[--carrier cm] [--cold] [ipv4|ipv6]: compares the output of sock-cases.
 
 A NAME is that of a case or of a theme. Without any, all cases run. Those that
 unfit.txt names for the sanitizer or the carrier are left out. --carrier is
-USIW_SDP_CARRIER of the run over SDP.
+USIW_SDP_CARRIER of the run over SDP. --cold: no connection was used before its
+case begins.
 
 tcp: two runs over TCP, the second beside a busy loop, print the same. No case
 fails, crashes or hangs.
@@ -13,8 +14,8 @@ fails, crashes or hangs.
 sdp: a run over SDP prints the same as a run over TCP. exceptions.txt names the
 cases that may differ, one a line, "name: reason". An exception without a
 difference is an error too. A reason that begins with "hangs" makes a case hang,
-and it is given little time for that. With a carrier its name stands before that
-of the file.
+and it is given little time for that.
+With a carrier or --cold the word stands before the file's name.
 
 rules: a run under the library, with rules that leave every socket to TCP or
 that cannot be read, prints the same as a run without the library. Nothing goes
@@ -47,6 +48,8 @@ LEAST_SENDERS = 250
 ONLY = []
 SANITIZER = []
 CARRIER = []
+# "--cold", or nothing.
+COLD = []
 
 
 def by_case(text, names):
@@ -81,14 +84,15 @@ def load(name):
 
 def unfit(names):
     """The cases that the sanitizer or the carrier does not allow."""
-    unfit_for = [*SANITIZER, *CARRIER] + ["both"] * len(SANITIZER) + [
+    unfit_for = [*SANITIZER, *CARRIER, *(["cold"] if COLD else [])] + [
+        "both"] * len(SANITIZER) + [
         f"{carrier}-{sanitizer}"
         for carrier in CARRIER for sanitizer in SANITIZER]
     found = []
     for words, reason in load("unfit.txt").items():
         what, name = words.split()
         check(what in ("address", "thread", "both", "cm", "cm-address",
-                       "cm-thread") and reason and
+                       "cm-thread", "cold") and reason and
               name in names, f"unfit.txt: {words}: {reason}")
         if what in unfit_for:
             found.append(name)
@@ -102,7 +106,7 @@ def is_of(name, only):
 def start(test, name, family, usiw, names, env=None, seconds=LIMIT):
     """Starts sock-cases over TCP or, with @usiw, over SDP."""
     limit = max(1, round(seconds * harness.SLOW))
-    words = ["--ipv6"] if family == "ipv6" else []
+    words = [*COLD, "--ipv6"] if family == "ipv6" else COLD
     if CARRIER:
         env = {"USIW_SDP_CARRIER": CARRIER[0]}
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
@@ -153,7 +157,7 @@ def over_tcp(family):
 
 
 def exceptions(names):
-    path = "-".join([*CARRIER, "exceptions.txt"])
+    path = "-".join([*CARRIER, *(["cold"] if COLD else []), "exceptions.txt"])
     found = load(path)
     for name, reason in found.items():
         check(ONLY or SANITIZER or name in names, f"{path}: {name} is no case")
@@ -247,6 +251,8 @@ def main():
         if sys.argv[1:2] == [word]:
             values.extend(sys.argv[2].split(","))
             del sys.argv[1:3]
+    if sys.argv[1:2] == ["--cold"]:
+        COLD.append(sys.argv.pop(1))
     harness.main([("ipv4", lambda: run("ipv4")),
                   ("ipv6", lambda: run("ipv6"))])
 

@@ -2,13 +2,14 @@
 /*
  * sock-cases - prints what programs see of stream sockets, case by case.
  *
- *	sock-cases [--ipv6] [-j COUNT] [--limit SECONDS] [NAME...]
+ *	sock-cases [--ipv6] [--cold] [-j COUNT] [--limit SECONDS] [NAME...]
  *	sock-cases --list
  *
  * A NAME is that of a case or of a theme. Each case runs in its own process, up
  * to COUNT at a time; the output is in the order of the table. A case that
  * exceeds the limit is stopped, and its last line is "NAME: hangs". The exit
- * code is 1 if a case failed, died or hung.
+ * code is 1 if a case failed, died or hung. With --cold no connection was used
+ * before its case begins.
  */
 #include "cases.h"
 #include "show.h"
@@ -192,8 +193,8 @@ static int run_all(void)
 
 static void usage(void)
 {
-	fputs("Usage: sock-cases [--ipv6] [-j COUNT] [--limit SECONDS] "
-	      "[NAME...]\n       sock-cases --list\n",
+	fputs("Usage: sock-cases [--ipv6] [--cold] [-j COUNT] "
+	      "[--limit SECONDS] [NAME...]\n       sock-cases --list\n",
 	      stderr);
 	exit(2);
 }
@@ -215,6 +216,8 @@ int main(int argc, char **argv)
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--ipv6"))
 			fixture_family = AF_INET6;
+		else if (!strcmp(argv[i], "--cold"))
+			fixture_is_cold = true;
 		else if (!strcmp(argv[i], "--list"))
 			is_list = true;
 		else if (!strcmp(argv[i], "-j") && i + 1 < argc)
