@@ -311,6 +311,7 @@ static void no_turn_is_zero(void **state)
 	engine->turn_no = UINT32_MAX;
 	rnic_engine_poll(engine);
 	assert_int_equal(engine->poll_turn, 1);
+	served.engine = engine;
 	rnic_engine_bell(engine, &(struct rnic_bell){ .serve = serve_note });
 	rnic_engine_flush(engine);
 	assert_int_equal(engine->poll_turn, 0);

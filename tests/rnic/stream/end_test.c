@@ -737,10 +737,11 @@ static void an_overrun_by_the_peers_fin_is_acted_on_at_once(void **state)
 		overruns_then = overruns;
 		rnic_stream_end_step(stream);
 		overruns_then = false;
-		has_qp = stream->qp;
+		has_qp = s->qp->stream == stream; /* otherwise it is freed */
 		s->qp->irq.cnt = 0;
 		/* It has not come yet. */
-		stream->has_peer_fin = false;
+		if (has_qp)
+			stream->has_peer_fin = false;
 		rnic_engine_unlead(s->ctx->engine);
 		assert_int_equal(has_qp, !overruns);
 		assert_int_equal(rnic_qp_state(s->qp) == RNIC_QPS_ERROR,
