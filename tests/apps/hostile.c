@@ -313,21 +313,28 @@ static void pass_to_server(void)
 	}
 }
 
+/* The library may unmap the memory meanwhile: then nothing is written. */
 static void scribble(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	unsigned long begin, end;
+	uint64_t page[512];
 	char line[512];
 
-	NEEDS(maps);
+	NEEDS(maps && mem >= 0);
 	while (fgets(line, sizeof(line), maps)) {
 		if (!strstr(line, "usiw-local") ||
 		    sscanf(line, "%lx-%lx", &begin, &end) != 2)
 			continue;
-		for (unsigned long at = begin; at < end; at += 8)
-			*(volatile uint64_t *)at = (uint64_t)random() << 32 |
-						   (uint64_t)random();
+		for (unsigned long at = begin; at < end; at += sizeof(page)) {
+			for (int i = 0; i < 512; i++)
+				page[i] = (uint64_t)random() << 32 |
+					  (uint64_t)random();
+			(void)!pwrite(mem, page, sizeof(page), (off_t)at);
+		}
 	}
+	close(mem);
 	fclose(maps);
 }
 
