@@ -45,6 +45,11 @@ static bool is_stream(const struct sdp_sock *sock)
 	return sock && sdp_sock_is_stream(sock);
 }
 
+static bool is_pending(const struct sdp_sock *sock)
+{
+	return sock && sdp_state_is_pending(sdp_sock_state(sock));
+}
+
 static int set_alloc(struct poll_set *set)
 {
 	size_t cnt = set->cnt;
@@ -264,7 +269,9 @@ static void sleep_begin(struct poll_sleep *sleep)
 	struct poll_set *set = sleep->set;
 
 	for (nfds_t i = 0; i < set->cnt; i++)
-		if (is_stream(set->socks[i]))
+		/* Another thread may start SDP, and read what would wake this
+		 * one. */
+		if (is_stream(set->socks[i]) || is_pending(set->socks[i]))
 			sdp_sock_sleep_begin(set->socks[i], &set->pollers[i],
 					     set->pfd[i].events,
 					     &sleep->sleeper);
