@@ -181,9 +181,8 @@ void sdp_request_reject(struct sdp_request *request);
 
 /* ---- state ---- */
 
-#define SDP_LINK_IN                                                            \
-	0x01u /* sdp_link_recv() has rcvlowat octets, an end or an             \
-	       * error */
+/* sdp_link_recv() has rcvlowat octets, an end or an error. */
+#define SDP_LINK_IN 0x01u
 #define SDP_LINK_OUT 0x02u   /* sdp_link_send() has room or an error */
 #define SDP_LINK_PRI 0x04u   /* an urgent octet arrived and was not read */
 #define SDP_LINK_RDHUP 0x08u /* the peer sends no more */

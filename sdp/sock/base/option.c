@@ -517,28 +517,25 @@ static int info_get(const struct sdp_sock *sock, void *value, socklen_t *len)
 }
 
 /* The program has not set what the library put there. */
-static bool is_mark(const struct sdp_sock *sock, int level, int name)
+static bool is_mark(int fd, int level, int name)
 {
 	struct sdp_mark mark;
 
-	return level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT &&
-	       sock->tcp_fd >= 0 && sdp_mark_get(sock->tcp_fd, &mark);
+	return level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT && fd >= 0 &&
+	       sdp_mark_get(fd, &mark);
 }
 
 void sdp_option_hide(int fd, int level, int name, void *value,
 		     const socklen_t *len)
 {
-	struct sdp_mark mark;
-
-	if (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT &&
-	    sdp_fd_kind(fd) == SDP_FD_SOCK && sdp_mark_get(fd, &mark))
+	if (sdp_fd_kind(fd) == SDP_FD_SOCK && is_mark(fd, level, name))
 		memset(value, 0, *len);
 }
 
 int sdp_option_get(struct sdp_sock *sock, int level, int name, void *value,
 		   socklen_t *len)
 {
-	if (is_mark(sock, level, name))
+	if (is_mark(sock->tcp_fd, level, name))
 		return int_put(0, value, len);
 	if (sdp_sock_is_asking(sock) &&
 	    (level != SOL_SOCKET || name != SO_ERROR))

@@ -382,7 +382,7 @@ static bool set_look_up(struct poll_set *set)
 static int set_wait(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask)
 {
-	bool is_slept = false, is_news = false;
+	bool is_slept = false, is_news;
 	int ret;
 
 	/* Once is enough: set_rest() polls too. */
@@ -390,8 +390,7 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		sdp_progress();
 	for (;;) {
 		ret = is_slept ? set_collect(set) : set_look(set);
-		if (is_slept || ret != 0)
-			is_news = set_start(set);
+		is_news = (is_slept || ret != 0) && set_start(set);
 		if (ret != 0 && !is_news)
 			return ret;
 		if (ret == 0 && deadline != SDP_NEVER &&

@@ -59,14 +59,18 @@ static void linger_left(void *arg)
 		sdp_sock_drop(call->sock);
 }
 
+static uint64_t linger_end(int seconds)
+{
+	return sdp_now_ns() + (uint64_t)seconds * 1000000000u;
+}
+
 static void linger(struct sdp_sock *sock, struct sdp_link *link, int seconds)
 {
 	struct linger_call call = { sock, link };
 	struct util_unwind unwind;
 
 	util_unwind_push(&unwind, linger_left, &call);
-	(void)sdp_link_linger(link,
-			      sdp_now_ns() + (uint64_t)seconds * 1000000000u);
+	(void)sdp_link_linger(link, linger_end(seconds));
 	util_unwind_pop(&unwind);
 }
 
@@ -78,8 +82,7 @@ static void start_linger(struct sdp_sock *sock)
 
 	if (seconds > 0 && sdp_sock_early_len(sock) > 0 &&
 	    !atomic_load_explicit(&sdp_is_ending, memory_order_relaxed))
-		(void)sdp_start_wait(sock, sdp_now_ns() + (uint64_t)seconds *
-								  1000000000u);
+		(void)sdp_start_wait(sock, linger_end(seconds));
 }
 
 static void link_end(struct sdp_sock *sock)

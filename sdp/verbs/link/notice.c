@@ -165,14 +165,20 @@ void sdp_notice_wake_all(struct sdp_dev *dev)
 
 /* ---- the state ---- */
 
+/* A reader gets the end, or an error, behind what is there. */
+static bool is_rx_over(const struct sdp_link *link)
+{
+	return link->rx.is_peer_closed || link->end.is_conn_down ||
+	       link->end.is_failed || link->rx.is_shut;
+}
+
 static bool is_readable(const struct sdp_link *link)
 {
 	uint64_t octets;
 	bool is_oob;
 	struct sdp_piece piece;
 
-	if (link->rx.is_peer_closed || link->end.is_conn_down ||
-	    link->end.is_failed || link->rx.is_shut)
+	if (is_rx_over(link))
 		return true;
 	if (link->rx.zbuf.is_busy)
 		return false;
@@ -189,12 +195,10 @@ static bool is_readable(const struct sdp_link *link)
 	       link->rx.oob.left_cnt > 1;
 }
 
-/* There are octets, or an end. */
+/* What can be read reaches rcvlowat. */
 static bool is_enough(const struct sdp_link *link)
 {
-	return link->opt.rcvlowat <= 1 || link->rx.is_peer_closed ||
-	       link->end.is_conn_down || link->end.is_failed ||
-	       link->rx.is_shut ||
+	return link->opt.rcvlowat <= 1 || is_rx_over(link) ||
 	       sdp_conn_readable(link->conn) + link->rx.oob.has_kept >=
 		       link->opt.rcvlowat;
 }
@@ -219,8 +223,7 @@ static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 		s |= SDP_LINK_PRI | SDP_LINK_URGENT;
 	if (link_oob_is_awaited(&link->rx.oob))
 		s |= SDP_LINK_URGENT;
-	if (link->rx.is_peer_closed || link->end.is_failed ||
-	    link->end.is_conn_down || link->rx.is_shut)
+	if (is_rx_over(link))
 		s |= SDP_LINK_RDHUP;
 	if (link->end.is_failed || link->end.is_conn_down ||
 	    (link->rx.is_peer_closed && link->tx.is_shut))
