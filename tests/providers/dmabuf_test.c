@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fake-rnic.h"
+#include "maps.h"
 
 #define PAGE 65536 /* of every machine, or a multiple */
 #define SIZE (4 * PAGE)
@@ -40,19 +41,6 @@ static int buffer_new(void)
 	return fd;
 }
 
-static uint32_t maps_of_buffer(void)
-{
-	FILE *file = fopen("/proc/self/maps", "re");
-	char line[512];
-	uint32_t cnt = 0;
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		cnt += strstr(line, "memfd:dmabuf") != NULL;
-	fclose(file);
-	return cnt;
-}
-
 static void it_is_mapped_as_long_as_it_is_registered(void **state)
 {
 	struct fake_world *w = *state;
@@ -62,7 +50,7 @@ static void it_is_mapped_as_long_as_it_is_registered(void **state)
 
 	assert_non_null(mr);
 	close(fd);
-	assert_int_equal(maps_of_buffer(), 1);
+	assert_int_equal(maps_cnt("memfd:dmabuf"), 1);
 	assert_int_equal(mr->length, PAGE);
 	assert_true(mr->addr == (void *)(PAGE + 64));
 	assert_true(fake.iova == 0x7000000000ull + 64);
@@ -74,7 +62,7 @@ static void it_is_mapped_as_long_as_it_is_registered(void **state)
 				  0) != 0);
 	assert_int_equal(errno, EOPNOTSUPP);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
-	assert_int_equal(maps_of_buffer(), 0);
+	assert_int_equal(maps_cnt("memfd:dmabuf"), 0);
 }
 
 static void each_refusal_has_its_error(void **state)
@@ -118,7 +106,7 @@ static void each_refusal_has_its_error(void **state)
 	fake.fail_name = NULL;
 	assert_null(ibv_reg_dmabuf_mr(w->pd, 0, 128, 0, fd, 0));
 	assert_int_equal(errno, EINVAL);
-	assert_int_equal(maps_of_buffer(), 0);
+	assert_int_equal(maps_cnt("memfd:dmabuf"), 0);
 	close(fd);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/thread.h"
 #include "engine/wake.h"
 #include "until.h"
+#include "wrap-clock.h"
 
 /* ---- sources that only count ---- */
 
@@ -73,20 +74,6 @@ static struct {
 } later;
 
 static struct rnic_engine *engine;
-
-/* 0: the real time. */
-static uint64_t fake_now_ns;
-
-int __real_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
-{
-	if (!fake_now_ns)
-		return __real_clock_gettime(id, ts);
-	ts->tv_sec = (time_t)(fake_now_ns / 1000000000);
-	ts->tv_nsec = (long)(fake_now_ns % 1000000000);
-	return 0;
-}
 
 static bool fake_wake(int wake_fd)
 {

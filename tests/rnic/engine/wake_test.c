@@ -4,26 +4,13 @@
 #include "test.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "must.h"
+#include "wrap-clock.h"
 
-/* ---- an engine without sources, and a clock of the test ---- */
-
-static uint64_t fake_now_ns; /* 0: the real time */
-
-int __real_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
-{
-	if (!fake_now_ns)
-		return __real_clock_gettime(id, ts);
-	ts->tv_sec = (time_t)(fake_now_ns / 1000000000);
-	ts->tv_nsec = (long)(fake_now_ns % 1000000000);
-	return 0;
-}
+/* ---- an engine without sources ---- */
 
 #define BEGIN_NS (1000 * NS_PER_MS)
 

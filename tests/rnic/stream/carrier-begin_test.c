@@ -2,6 +2,7 @@
 /* carrier.c: tries to meet, and the first looks at the ring, one by one. */
 #define _GNU_SOURCE /* memfd_create */
 #include "descriptors.h"
+#include "maps.h"
 #include "test.h"
 
 #include <errno.h>
@@ -375,20 +376,6 @@ static void change(struct rnicpair *p)
 	wait_until((quiesce(p), are_local(p)));
 }
 
-/* Mappings of the memory that two ends share. */
-static uint32_t mapping_cnt(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4096];
-	uint32_t cnt = 0;
-
-	must(maps);
-	while (fgets(line, sizeof(line), maps))
-		cnt += strstr(line, "memfd:usiw-local") != NULL;
-	fclose(maps);
-	return cnt;
-}
-
 static void the_end_leaves_nothing_open(void **state)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -399,11 +386,11 @@ static void the_end_leaves_nothing_open(void **state)
 		struct rnicpair p;
 
 		rnicpair_open(&p, &opt);
-		assert_int_equal(mapping_cnt(), 0);
+		assert_int_equal(maps_cnt("memfd:usiw-local"), 0);
 		change(&p);
-		assert_int_equal(mapping_cnt(), 2);
+		assert_int_equal(maps_cnt("memfd:usiw-local"), 2);
 		rnicpair_close(&p);
-		assert_int_equal(mapping_cnt(), 0);
+		assert_int_equal(maps_cnt("memfd:usiw-local"), 0);
 		/* The first pair leaves what the process needs once. */
 		if (i > 0)
 			assert_int_equal(test_fd_cnt(), fd_cnt);

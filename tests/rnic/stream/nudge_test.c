@@ -271,6 +271,15 @@ static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
 	stage_close(&st);
 }
 
+/* Opens it, sends, and takes the lead. */
+static struct rnic_stream *stage_lead(struct stage *st)
+{
+	stage_open(st, RNIC_PERSONA_RNIC);
+	sends(st);
+	rnic_engine_lead(st->s->ctx->engine);
+	return st->s->qp->stream;
+}
+
 /* Each credit has all looks: the program works on those before it. */
 static void each_credit_begins_anew(void **state)
 {
@@ -278,10 +287,7 @@ static void each_credit_begins_anew(void **state)
 	struct stage st;
 
 	(void)state;
-	stage_open(&st, RNIC_PERSONA_RNIC);
-	sends(&st);
-	rnic_engine_lead(st.s->ctx->engine);
-	stream = st.s->qp->stream;
+	stream = stage_lead(&st);
 	for (int i = 0; i < 2; i++) {
 		uint64_t due_ns = i ? stream->nudge_ns : 0;
 
@@ -307,10 +313,7 @@ static void looks_are_further_and_further_apart(void **state)
 	struct stage st;
 
 	(void)state;
-	stage_open(&st, RNIC_PERSONA_RNIC);
-	sends(&st);
-	rnic_engine_lead(st.s->ctx->engine);
-	stream = st.s->qp->stream;
+	stream = stage_lead(&st);
 	for (;;) {
 		uint64_t begin_ns = rnic_now_ns(), end_ns;
 		uint64_t gap_ns = (10 * NS_PER_MS) << looks;

@@ -48,7 +48,7 @@ LEAST_SENDERS = 250
 ONLY = []
 SANITIZER = []
 CARRIER = []
-# "--cold", or nothing.
+# "cold", or nothing.
 COLD = []
 
 
@@ -84,8 +84,7 @@ def load(name):
 
 def unfit(names):
     """The cases that the sanitizer or the carrier does not allow."""
-    unfit_for = [*SANITIZER, *CARRIER, *(["cold"] if COLD else [])] + [
-        "both"] * len(SANITIZER) + [
+    unfit_for = [*SANITIZER, *CARRIER, *COLD] + ["both"] * len(SANITIZER) + [
         f"{carrier}-{sanitizer}"
         for carrier in CARRIER for sanitizer in SANITIZER]
     found = []
@@ -106,7 +105,8 @@ def is_of(name, only):
 def start(test, name, family, usiw, names, env=None, seconds=LIMIT):
     """Starts sock-cases over TCP or, with @usiw, over SDP."""
     limit = max(1, round(seconds * harness.SLOW))
-    words = [*COLD, "--ipv6"] if family == "ipv6" else COLD
+    words = [f"--{word}" for word in COLD]
+    words += ["--ipv6"] if family == "ipv6" else []
     if CARRIER:
         env = {"USIW_SDP_CARRIER": CARRIER[0]}
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
@@ -157,7 +157,7 @@ def over_tcp(family):
 
 
 def exceptions(names):
-    path = "-".join([*CARRIER, *(["cold"] if COLD else []), "exceptions.txt"])
+    path = "-".join([*CARRIER, *COLD, "exceptions.txt"])
     found = load(path)
     for name, reason in found.items():
         check(ONLY or SANITIZER or name in names, f"{path}: {name} is no case")
@@ -252,7 +252,7 @@ def main():
             values.extend(sys.argv[2].split(","))
             del sys.argv[1:3]
     if sys.argv[1:2] == ["--cold"]:
-        COLD.append(sys.argv.pop(1))
+        COLD.append(sys.argv.pop(1).lstrip("-"))
     harness.main([("ipv4", lambda: run("ipv4")),
                   ("ipv6", lambda: run("ipv6"))])
 
