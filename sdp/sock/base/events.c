@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include "tcp-answer.h"
 #include "verbs/sdp-link.h"
 
 short sdp_events_of(unsigned int state)
@@ -62,4 +63,21 @@ bool sdp_sock_is_over(const struct sdp_sock *sock)
 		return false;
 	link = sdp_sock_link(sock);
 	return !link || (sdp_link_state(link) & (SDP_LINK_HUP | SDP_LINK_ERR));
+}
+
+unsigned int sdp_sock_holds(const struct sdp_sock *sock)
+{
+	const struct sdp_link *link = sdp_sock_link(sock);
+	unsigned int holds = 0;
+
+	if (atomic_load_explicit(&sock->error, memory_order_relaxed) ||
+	    (link && (sdp_link_state(link) & SDP_LINK_ERR)))
+		holds |= SDP_HOLDS_ERROR;
+	if (sdp_sock_is_over(sock))
+		holds |= SDP_HOLDS_OVER;
+	if (sdp_sock_is_rd_shut(sock))
+		holds |= SDP_HOLDS_RD_SHUT;
+	if (sdp_sock_is_wr_shut(sock))
+		holds |= SDP_HOLDS_WR_SHUT;
+	return holds;
 }

@@ -17,6 +17,10 @@ short sdp_sock_events(const struct sdp_sock *sock);
 /* Corresponds to TCP's state CLOSE: there is no peer any more. */
 bool sdp_sock_is_over(const struct sdp_sock *sock);
 
+/* What holds of the connection: SDP_HOLDS_..., but for the peer's end and a
+ * connection that is not made yet. */
+unsigned int sdp_sock_holds(const struct sdp_sock *sock);
+
 /* Translates state bits of a link into events of poll(2). */
 short sdp_events_of(unsigned int state);
 

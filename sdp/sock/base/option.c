@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tcp-answer.h"
 #include "user.h"
 #include "mark.h"
 #include "events.h"
@@ -574,8 +575,13 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 	union sdp_addr name;
 	int ret = 0;
 
-	if (is_peer && (sdp_sock_is_over(sock) || sdp_sock_is_asking(sock)))
-		return -ENOTCONN;
+	if (is_peer)
+		ret = sdp_answer_of(SDP_CALL_PEER_NAME,
+				    sdp_sock_is_asking(sock)
+					    ? SDP_HOLDS_NEW
+					    : sdp_sock_holds(sock));
+	if (ret < 0)
+		return ret;
 	if (sdp_sock_is_asking(sock))
 		ret = name_ask(sock, sock->tcp_fd, false, &name);
 	else if (sock->tcp_fd >= 0 || sdp_sock_state(sock) == SDP_SOCK_RELAY)

@@ -14,6 +14,7 @@
 
 #include "cancel.h"
 #include "unwind.h"
+#include "tcp-answer.h"
 #include "sock/base/count.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
@@ -470,11 +471,13 @@ ssize_t sdp_stream_recv(struct sdp_sock *sock, int fd, const struct iovec *iov,
 int sdp_stream_shutdown(struct sdp_sock *sock, int fd, int how)
 {
 	struct sdp_link *link;
+	int ret;
 
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		return -EINVAL;
-	if (sdp_sock_is_over(sock))
-		return -ENOTCONN;
+	ret = sdp_answer_of(SDP_CALL_SHUTDOWN, sdp_sock_holds(sock));
+	if (ret < 0)
+		return ret;
 	util_lock(&sock->lock);
 	link = sdp_sock_link(sock);
 	/* If both directions end, the reading side goes last. It wakes a poll()

@@ -52,18 +52,26 @@ static int wait_fd(int fd, int stop_fd, uint64_t deadline)
 
 static int error_of(const struct rdma_cm_event *ev)
 {
+	enum sdp_cause cause = SDP_CAUSE_RESET;
+	enum sdp_phase phase = SDP_PHASE_START;
+
 	switch (ev->event) {
 	case RDMA_CM_EVENT_REJECTED:
-		return -ECONNREFUSED;
+		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		return ev->status == -ETIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED;
+		if (ev->status == -ETIMEDOUT)
+			cause = SDP_CAUSE_SILENCE;
+		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		return -ENODEV;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		return -ECONNRESET;
+		phase = SDP_PHASE_OPEN;
+		break;
 	default:
-		return ev->status < 0 ? ev->status : -ECONNREFUSED;
+		if (ev->status < 0)
+			return ev->status;
 	}
+	return -sdp_answer_error(cause, phase);
 }
 
 static void take_private(struct start *s, const struct rdma_cm_event *ev)

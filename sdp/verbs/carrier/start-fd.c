@@ -94,7 +94,8 @@ static int read_all(int fd, uint8_t *buf, size_t len, uint64_t deadline)
 				 NULL);
 
 		if (n == 0)
-			return -ECONNRESET;
+			return -sdp_answer_error(SDP_CAUSE_RESET,
+						 SDP_PHASE_OPEN);
 		if (n < 0 && errno == EAGAIN) {
 			int ret = wait_fd(fd, POLLIN, deadline);
 

@@ -46,14 +46,15 @@ static void note_error(struct sdp_link *link, int error)
 		link->end.error = error;
 }
 
-/* The error of TCP's timers if the device reports it, else a lost peer. A
- * device that cannot report the error gets ECONNRESET. */
+/* The error of TCP's timers if the device reports it, else a lost peer, as for
+ * a device that cannot report the error. */
 static int carrier_error(const struct sdp_link *link)
 {
 	if (sdp_link_is_lost(link->end.llp_error))
 		return link->end.llp_error;
-	/* as TCP does after the peer's FIN */
-	return link->rx.is_peer_closed ? EPIPE : ECONNRESET;
+	return sdp_answer_error(SDP_CAUSE_RESET, link->rx.is_peer_closed
+							 ? SDP_PHASE_PEER_END
+							 : SDP_PHASE_OPEN);
 }
 
 static void on_failed(struct sdp_link *link, enum sdp_fault fault)
@@ -70,7 +71,10 @@ static void on_failed(struct sdp_link *link, enum sdp_fault fault)
 	case SDP_FAULT_TIMEOUT:
 		util_warn("sdp", "qp 0x%06x to %s: %s", link->qp_num, peer,
 			  sdp_fault_str(fault));
-		note_error(link, link->moving.is_up ? ETIMEDOUT : ECONNRESET);
+		note_error(link, sdp_answer_error(SDP_CAUSE_SILENCE,
+						  link->moving.is_up
+							  ? SDP_PHASE_OPEN
+							  : SDP_PHASE_MOVE));
 		return;
 	case SDP_FAULT_PEER_ABORT:
 	case SDP_FAULT_LLP_LOST:

@@ -4,8 +4,6 @@
  */
 #include "links.h"
 
-#include <errno.h>
-
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_POOL);
 static struct sdp_link *all;
 
@@ -92,7 +90,8 @@ void sdp_links_orphan(void)
 		link->end.is_failed = true;
 		link->end.is_conn_down = true;
 		link->notify = NULL;
-		link->end.error = ECONNRESET;
+		link->end.error =
+			sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_OPEN);
 		atomic_store_explicit(&link->is_zcopy_off, true,
 				      memory_order_relaxed);
 		atomic_store_explicit(&link->state,

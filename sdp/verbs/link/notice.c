@@ -168,8 +168,8 @@ void sdp_notice_wake_all(struct sdp_dev *dev)
 /* A reader gets the end, or an error, behind what is there. */
 static bool is_rx_over(const struct sdp_link *link)
 {
-	return link->rx.is_peer_closed || link->end.is_conn_down ||
-	       link->end.is_failed || link->rx.is_shut;
+	return link_holds(link) &
+	       (SDP_HOLDS_PEER_END | SDP_HOLDS_RD_SHUT | SDP_HOLDS_OVER);
 }
 
 static bool is_readable(const struct sdp_link *link)
@@ -225,10 +225,9 @@ static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 		s |= SDP_LINK_URGENT;
 	if (is_rx_over(link))
 		s |= SDP_LINK_RDHUP;
-	if (link->end.is_failed || link->end.is_conn_down ||
-	    (link->rx.is_peer_closed && link->tx.is_shut))
+	if (link_holds(link) & SDP_HOLDS_OVER)
 		s |= SDP_LINK_HUP;
-	if (link->end.error)
+	if (link_holds(link) & SDP_HOLDS_ERROR)
 		s |= SDP_LINK_ERR;
 	if (!link->tx.queued && !link->tx.zbuf.is_busy)
 		s |= SDP_LINK_DRAINED;

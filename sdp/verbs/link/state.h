@@ -10,6 +10,7 @@
 
 #include "verbs/dev/dev.h"
 #include "lock.h"
+#include "tcp-answer.h"
 #include "verbs/sdp-link.h"
 
 /* Further bits of the state, for sdp_wait(). */
@@ -194,6 +195,26 @@ static inline unsigned int link_state(const struct sdp_link *link)
 {
 	/* acquire: pairs with the release in sdp_notice_update() */
 	return atomic_load_explicit(&link->state, memory_order_acquire);
+}
+
+/* What holds of the link: SDP_HOLDS_..., but for one that does not stand yet.
+ * The link's lock is held. */
+static inline unsigned int link_holds(const struct sdp_link *link)
+{
+	unsigned int holds = 0;
+
+	if (link->end.error)
+		holds |= SDP_HOLDS_ERROR;
+	if (link->rx.is_peer_closed)
+		holds |= SDP_HOLDS_PEER_END;
+	if (link->tx.is_shut)
+		holds |= SDP_HOLDS_WR_SHUT;
+	if (link->rx.is_shut)
+		holds |= SDP_HOLDS_RD_SHUT;
+	if (link->end.is_failed || link->end.is_conn_down ||
+	    (link->rx.is_peer_closed && link->tx.is_shut))
+		holds |= SDP_HOLDS_OVER;
+	return holds;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/link/answer.h"
 #include "verbs/wait/cm-chan.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/links.h"
@@ -309,11 +310,11 @@ int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
 	util_lock(&link->lock);
 	switch (sdp_conn_fault(link->conn)) {
 	case SDP_FAULT_TIMEOUT:
-		ret = -ETIMEDOUT;
+		ret = -sdp_answer_error(SDP_CAUSE_SILENCE, SDP_PHASE_START);
 		break;
 	case SDP_FAULT_LLP:
 	case SDP_FAULT_LLP_LOST:
-		ret = -ECONNREFUSED;
+		ret = -sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_START);
 		break;
 	default:
 		ret = -EPROTO;
@@ -391,12 +392,11 @@ int sdp_link_tell(struct sdp_outcome *ret_outcome, int err, bool has_sent,
 
 int sdp_link_shutdown(struct sdp_link *link)
 {
-	int ret = 0;
+	int ret;
 
 	util_lock(&link->lock);
-	if (link->is_foreign || !(link_state(link) & LINK_STANDS)) {
-		ret = -ENOTCONN;
-	} else if (!link->tx.is_shut) {
+	ret = link_answer(link, SDP_CALL_SHUTDOWN);
+	if (!ret && !link->tx.is_shut) {
 		link->tx.is_shut = true;
 		sdp_drive(link, 0);
 	}

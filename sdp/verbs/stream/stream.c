@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user.h"
+#include "verbs/link/answer.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/inbox.h"
 #include "verbs/link/notice.h"
@@ -87,26 +88,14 @@ static size_t iov_len(const struct iovec *iov, int cnt)
 
 /* ---- errors ---- */
 
-static int take_error(struct sdp_link *link)
-{
-	int error = link->end.error;
-
-	link->end.error = 0;
-	link->end.was_told |= error != 0;
-	return error;
-}
-
 static int check_send(struct sdp_link *link)
 {
+	int ret;
+
 	if (link->is_foreign)
 		return -EPIPE;
-	if (link->tx.is_shut)
-		return -EPIPE;
-	if (link->end.error)
-		return -take_error(link);
-	if (link->end.is_failed || link->end.is_conn_down)
-		return -EPIPE;
-	return link_state(link) & LINK_STANDS ? 0 : -ENOTCONN;
+	ret = link_answer(link, SDP_CALL_SEND);
+	return ret == SDP_ANSWER_GO ? 0 : ret;
 }
 
 /* ---- sending ---- */
@@ -308,18 +297,12 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 	return 1;
 }
 
-/* The result of a receive that found no octets. The peer's end remains an end,
- * whatever happens afterwards. */
+/* The result of a receive that found no octets. */
 static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
-	if (link->rx.is_peer_closed)
+	if (link->end.error && flags & LINK_RECV_KEEP_ERROR)
 		return 0;
-	if (link->end.error)
-		return flags & LINK_RECV_KEEP_ERROR ? 0 : -take_error(link);
-	if (link->end.is_failed || link->end.is_conn_down || link->is_foreign ||
-	    link->rx.is_shut)
-		return 0;
-	return link_state(link) & LINK_STANDS ? -EAGAIN : -ENOTCONN;
+	return link_answer(link, SDP_CALL_RECV);
 }
 
 static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
@@ -402,7 +385,7 @@ int sdp_link_error(struct sdp_link *link)
 	int error;
 
 	util_lock(&link->lock);
-	error = take_error(link);
+	error = -link_answer(link, SDP_CALL_SO_ERROR);
 	if (error)
 		sdp_notice_update(link, 0);
 	util_unlock(&link->lock);

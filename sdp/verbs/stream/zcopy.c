@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "verbs/link/answer.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/notice.h"
 #include "verbs/wait/progress.h"
@@ -65,16 +66,10 @@ static bool is_off(const struct sdp_link *link)
 
 static int send_begin_locked(struct sdp_link *link, struct sdp_buf *buf)
 {
-	int ret = 0;
+	int ret = link_answer(link, SDP_CALL_SEND);
 
-	if (link->end.error) {
-		ret = -link->end.error;
-		link->end.error = 0;
-		link->end.was_told = true;
+	if (ret != SDP_ANSWER_GO)
 		return ret;
-	}
-	if (link->tx.is_shut || link->end.is_failed || link->end.is_conn_down)
-		return -EPIPE;
 	/* Gathered octets are sent first, and nothing is added to them. */
 	sdp_drive_push(link);
 	if (link->tx.tail && link->tx.tail->filled != link->tx.tail->given)
@@ -203,8 +198,11 @@ static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 		done = sdp_link_send(link, &iov, 1, 0);
 		return done > 0 ? done : ret;
 	}
-	ret = -sdp_link_error(link);
-	return ret ? ret : -EPIPE;
+	util_lock(&link->lock);
+	ret = link_answer(link, SDP_CALL_SEND);
+	sdp_notice_update(link, 0);
+	util_unlock(&link->lock);
+	return ret == SDP_ANSWER_GO ? -EPIPE : ret;
 }
 
 static bool wants_zcopy(struct sdp_link *link, size_t len)
@@ -337,8 +335,8 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 	if (link->rx.oob.has_kept ||
 	    (link->end.is_relayed && !(flags & SDP_RECV_RELAY)))
 		return -EAGAIN;
-	if (link->rx.is_shut || link->end.is_failed || link->end.is_conn_down ||
-	    link->rx.is_peer_closed)
+	if (link_holds(link) &
+	    (SDP_HOLDS_PEER_END | SDP_HOLDS_RD_SHUT | SDP_HOLDS_OVER))
 		return -EPIPE;
 	ret = zbuf_register(link, z, buf, len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
