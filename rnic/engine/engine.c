@@ -85,7 +85,6 @@ static void engine_unwakeable(struct rnic_engine *engine, uint64_t token)
 	struct rnic_source *source;
 
 	rnic_engine_lead_beside(engine);
-	rnic_engine_serve_bells(engine);
 	source = source_find(engine, token);
 	if (source && source->has_wake)
 		engine->ops->unwakeable(source);
@@ -715,7 +714,6 @@ void rnic_engine_catch_up(struct rnic_engine *engine)
 	if (!engine_lead_until(engine, rnic_now_ns() + ENGINE_CATCH_UP_NS))
 		return;
 	(void)engine_pass_epoll(engine);
-	rnic_engine_serve_bells(engine);
 	rnic_engine_unlead(engine);
 }
 
