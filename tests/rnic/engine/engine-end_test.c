@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "descriptors.h"
 #include "siw-mpa.h"
@@ -141,6 +142,7 @@ static void the_end_leaves_nothing(void **state)
 {
 	struct mallinfo2 before = { 0 };
 	uint32_t num = 0;
+	void *rx, *tx;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -152,16 +154,19 @@ static void the_end_leaves_nothing(void **state)
 		assert_true(!i || engine->stat.num == num);
 		num = engine->stat.num;
 		fake_open(&fakes[0]);
-		rnic_staging_put(&engine->rx_pool,
-				 rnic_staging_get(&engine->rx_pool));
-		rnic_staging_put(&engine->tx_pool,
-				 rnic_staging_get(&engine->tx_pool));
+		rx = rnic_staging_get(&engine->rx_pool);
+		tx = rnic_staging_get(&engine->tx_pool);
+		rnic_staging_put(&engine->rx_pool, rx);
+		rnic_staging_put(&engine->tx_pool, tx);
 		fake_now_ns = BEGIN_NS;
 		step_ns = 100 * NS_PER_MS;
 		rnic_engine_free(engine);
 		fake_now_ns = 0;
 		step_ns = 0;
 		close(fakes[0].source.fd);
+		/* No mapping is there any more. */
+		assert_int_equal(msync(rx, 4096, MS_ASYNC), -1);
+		assert_int_equal(msync(tx, 4096, MS_ASYNC), -1);
 		assert_int_equal(fakes[0].abort_cnt, 1);
 		assert_int_equal(fakes[0].abort_ns,
 				 BEGIN_NS + (2000 + 100) * NS_PER_MS);
