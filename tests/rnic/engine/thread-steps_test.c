@@ -639,6 +639,229 @@ static void parks_when_a_poller_asks(void **state)
 	assert_false(atomic_load(&engine->wants_park));
 }
 
+/* ---- trust ---- */
+
+static void write_word(void)
+{
+	atomic_fetch_add(&word, 1);
+}
+
+static void arrive(void)
+{
+	with_lead(rnic_engine_note_arrival(engine));
+}
+
+static void poll_and_leave(void)
+{
+	atomic_store(&engine->has_left, true);
+	poll_once();
+}
+
+static void poll_later(void)
+{
+	fake_now_ns += NS_PER_MS;
+	poll_once();
+}
+
+/* Behind a park: what was left, and how often the thread has parked when it has
+ * seen the next event. */
+static const struct {
+	const char *name;
+	bool has_memory;
+	void (*park_act)(void);
+	bool has_event; /* is left */
+	void (*act)(void);
+	int timeout_ms; /* if there is none */
+	int park_cnt;
+} trusts[] = {
+	{ "nothing", false, NULL, false, poll_once, -1, 2 },
+	{ "nothing in memory", true, NULL, false, poll_once, -1, 2 },
+	{ "an event", false, NULL, true, poll_once, 0, 1 },
+	{ "an event behind arrivals", false, arrive, true, poll_once, 0, 2 },
+	{ "an event, and it comes back", false, NULL, true, poll_and_leave, 0,
+	  1 + 6 },
+	{ "news in memory", true, write_word, false, poll_once, -1, 1 },
+	{ "a post", false, ring, false, poll_once, 0, 1 },
+	{ "a post, long ago", false, ring, false, poll_later, 0, 2 },
+};
+
+static void trusts_a_poller_that_leaves_nothing(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(trusts); i++) {
+		const struct wait with_event[] = {
+			{ "the first one", 0, NULL, .has_event = true },
+			{ "the second one", -1, poll_once, .has_event = true },
+			{ trusts[i].name, 0, trusts[i].act, .has_event = true },
+			{ NULL },
+		};
+		const struct wait without[] = {
+			{ "the first one", 0, NULL, .has_event = true },
+			{ "the second one", -1, poll_once, .has_event = true },
+			{ "parked", .timeout_ms = 0 },
+			{ trusts[i].name, trusts[i].timeout_ms, trusts[i].act,
+			  .has_event = true },
+			{ NULL },
+		};
+
+		if (trusts[i].has_memory)
+			add_memory();
+		os.park_act = trusts[i].park_act;
+		run(trusts[i].has_event ? with_event : without);
+		assert_row(trusts[i].name, os.park_cnt == trusts[i].park_cnt);
+		if (trusts[i].has_memory)
+			close(source.wake_fd);
+		teardown(NULL);
+		setup(NULL);
+	}
+}
+
+/* ---- where it runs ---- */
+
+static const struct place {
+	const char *name;
+	int post_cpu, cpu;
+	bool is_crowded, is_armed, fails;
+	uint64_t after_ns;
+	int place_cnt;	 /* moves so far */
+	uint32_t places; /* of the last one */
+} places[] = {
+	{ "nobody has posted", -1, 1, .place_cnt = 0 },
+	{ "another CPU", 2, 1, .place_cnt = 0 },
+	{ "its own", 1, 1, .place_cnt = 1, .places = 5 },
+	{ "the same again", 1, 1, .after_ns = 10 * NS_PER_MS, .place_cnt = 1,
+	  .places = 5 },
+	{ "its own again", 0, 0, .place_cnt = 2, .places = 6 },
+	{ "soon", 1, 1, .after_ns = 10 * NS_PER_MS - 1, .place_cnt = 2,
+	  .places = 6 },
+	{ "later", 1, 1, .after_ns = 1, .place_cnt = 3, .places = 5 },
+	{ "a program that sleeps", 1, 1, true, true, .place_cnt = 4,
+	  .places = 7 },
+	{ "... still", 1, 1, true, true, .after_ns = 10 * NS_PER_MS,
+	  .place_cnt = 4, .places = 7 },
+	{ "no idle CPU", 1, 1, true, .place_cnt = 5, .places = 5 },
+	{ "armed", 2, 2, false, true, .after_ns = 10 * NS_PER_MS,
+	  .place_cnt = 6, .places = 3 },
+	{ "denied", 0, 0, .fails = true, .after_ns = 10 * NS_PER_MS,
+	  .place_cnt = 7, .places = 6 },
+	{ "tried again", 0, 0, .place_cnt = 8, .places = 6 },
+	{ "none that is known", CPU_SETSIZE, CPU_SETSIZE,
+	  .after_ns = 10 * NS_PER_MS, .place_cnt = 8, .places = 6 },
+};
+
+static size_t place_at;
+
+static void place_check(void)
+{
+	const struct place *place = &places[place_at];
+	uint32_t mask = 0;
+
+	for (int i = 0; i < 3; i++)
+		mask |= CPU_ISSET(i, &os.places) ? 1u << i : 0;
+	assert_row(place->name, os.place_cnt == place->place_cnt);
+	assert_row(place->name, mask == place->places);
+}
+
+static void place_next(void)
+{
+	const struct place *place;
+
+	if (fake_now_ns > BEGIN_NS) {
+		place_check();
+		place_at++;
+	}
+	place = &places[place_at];
+	fake_now_ns += place->after_ns + (place_at == 0);
+	os.cpu = place->cpu;
+	os.has_no_place = place->fails;
+	atomic_store(&engine->post_cpu, place->post_cpu);
+	atomic_store(&engine->is_crowded, place->is_crowded);
+	atomic_store(&engine->armed_cnt, place->is_armed);
+}
+
+static void keeps_off_the_cpu_of_the_poster(void **state)
+{
+	struct wait waits[ARRAY_LEN(places) + 1] = { { NULL } };
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		waits[i] = (struct wait){ "a place", i ? -1 : 0, place_next,
+					  .has_event = true };
+	place_at = 0;
+	run(waits);
+	assert_int_equal(place_at, ARRAY_LEN(places) - 1);
+	place_check();
+}
+
+static void stays_on_the_only_cpu(void **state)
+{
+	static const struct wait waits[] = {
+		{ "the first one", 0, NULL, .has_event = true },
+		{ NULL },
+	};
+
+	CPU_ZERO(&os.allowed);
+	CPU_SET(1, &os.allowed);
+	atomic_store(&engine->post_cpu, 1);
+	run(waits);
+	assert_int_equal(os.place_cnt, 0);
+}
+
+/* ---- its priority ---- */
+
+static const struct {
+	const char *name;
+	struct sched attr;
+	int get_err, set_err, set_cnt, nice[2];
+	int said_cnt;
+} scheds[] = {
+	{ "nicer", { .nice = 0 }, .set_cnt = 1, .nice = { 5 } },
+	{ "as nice as can be", { .nice = 17 }, .set_cnt = 1, .nice = { 19 } },
+	{ "another policy", .attr.policy = SCHED_BATCH },
+	{ "nothing is known", { .nice = 0 }, .get_err = ENOSYS },
+	{ "denied",
+	  { .nice = 3 },
+	  .set_err = EPERM,
+	  .set_cnt = 2,
+	  .nice = { 8, 3 },
+	  .said_cnt = 1 },
+	{ "denied again",
+	  { .nice = 3 },
+	  .set_err = EPERM,
+	  .set_cnt = 2,
+	  .nice = { 8, 3 } },
+	{ "denied, and the same",
+	  { .nice = 19 },
+	  .set_err = EPERM,
+	  .set_cnt = 1,
+	  .nice = { 19 } },
+};
+
+static void asks_for_a_short_slice(void **state)
+{
+	static const struct wait none[] = { { NULL } };
+	char name[16];
+
+	for (size_t i = 0; i < ARRAY_LEN(scheds); i++) {
+		os.attr = scheds[i].attr;
+		os.get_err = scheds[i].get_err;
+		os.set_err = scheds[i].set_err;
+		must(!prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0));
+		run(none);
+		assert_int_equal(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1);
+		/* Each engine would say the same. */
+		assert_row(scheds[i].name, os.said_cnt == scheds[i].said_cnt);
+		assert_row(scheds[i].name, os.set_cnt == scheds[i].set_cnt);
+		for (int j = 0; j < os.set_cnt; j++) {
+			assert_row(scheds[i].name,
+				   os.set[j].nice == scheds[i].nice[j]);
+			assert_row(scheds[i].name, os.set[j].runtime == 100000);
+		}
+		teardown(NULL);
+		setup(NULL);
+	}
+	must(!pthread_getname_np(pthread_self(), name, sizeof(name)));
+	assert_string_equal(name, "usiw-engine");
+}
+
 #define THREAD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -653,6 +876,10 @@ int main(void)
 		THREAD_TEST(parks_while_another_thread_polls),
 		THREAD_TEST(the_end_ends_a_park),
 		THREAD_TEST(parks_when_a_poller_asks),
+		THREAD_TEST(trusts_a_poller_that_leaves_nothing),
+		THREAD_TEST(keeps_off_the_cpu_of_the_poster),
+		THREAD_TEST(stays_on_the_only_cpu),
+		THREAD_TEST(asks_for_a_short_slice),
 	};
 
 	setenv("USIW_NICE", "5", 1);
