@@ -32,11 +32,9 @@ static int stream_error(const struct rnic_stream *stream)
 	socklen_t len = sizeof(int);
 	int err = 0;
 
-	if (rnic_tcp()->getsockopt(stream->source.fd, SOL_SOCKET, SO_ERROR,
-				   &err, &len) < 0 ||
-	    err == 0)
-		return -ECONNRESET;
-	return -err;
+	rnic_tcp()->getsockopt(stream->source.fd, SOL_SOCKET, SO_ERROR, &err,
+			       &len);
+	return err ? -err : -ECONNRESET;
 }
 
 /* The connection has failed.  The provider reads the reason after it has seen
@@ -149,12 +147,11 @@ void rnic_stream_probe(struct rnic_stream *stream)
 	if (stream->is_tx_blocked || rnic_stream_lend_tx(stream) < 0 ||
 	    smpa_conn_submit(stream->conn, &msg) < 0)
 		return;
-	if (stream->probe_cnt == 1)
-		util_info("rnic",
-			  "%s: nothing from the peer since the start; "
-			  "an empty WRITE wakes a Linux siw that missed what "
-			  "came right behind its Reply",
-			  RNIC_QP_NAME(stream->qp));
+	util_info("rnic",
+		  "%s: nothing from the peer since the start; "
+		  "an empty WRITE wakes a Linux siw that missed what "
+		  "came right behind its Reply",
+		  RNIC_QP_NAME(stream->qp));
 	rnic_stream_tx(stream);
 }
 
@@ -167,8 +164,7 @@ void rnic_stream_probe(struct rnic_stream *stream)
  */
 static bool stream_is_unread(const struct rnic_stream *stream)
 {
-	return stream->qp &&
-	       (stream->has_peer_fin || rnic_stream_is_full(stream));
+	return stream->has_peer_fin || rnic_stream_is_full(stream);
 }
 
 static void stream_pass(struct rnic_stream *stream, uint32_t events)
@@ -177,10 +173,10 @@ static void stream_pass(struct rnic_stream *stream, uint32_t events)
 
 	rnic_stream_carrier_meet(stream);
 	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream)) {
-		rc = events & EPOLLERR ? stream_error(stream) : 0;
-		stream_note_error(stream, rc);
-		rnic_stream_part(stream, rc);
-		rc = 0;
+		int status = events & EPOLLERR ? stream_error(stream) : 0;
+
+		stream_note_error(stream, status);
+		rnic_stream_part(stream, status);
 	}
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP) && !stream->has_peer_fin) {
 		if (stream->qp)

@@ -22,7 +22,6 @@
 #include "qp/object.h"
 #include "stream/io.h"
 #include "stream/object.h"
-#include "stream/pass.h"
 #include "tcpfake.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -520,30 +519,6 @@ static void probes_only_behind_what_it_sent(void **state)
 	}
 }
 
-/* The second probe comes after four times as long, and is the last. */
-static void probes_a_silent_peer_twice(void **state)
-{
-	const uint64_t first_ns = 1000, second_ns = first_ns + 800000000;
-	struct rnic_stream *stream;
-	struct rawpeer raw;
-	struct rnicpair p;
-
-	(void)state;
-	rawpeer_open(&raw, &p, &defaults);
-	rnic_engine_lead(p.side[0].qp->engine);
-	stream = p.side[0].qp->stream;
-	/* As if no time had passed on a slow machine. */
-	stream->probe_cnt = 0;
-	stream->probe_ns = first_ns;
-	assert_false(rnic_stream_probe_is_due(stream, first_ns - 1));
-	assert_true(rnic_stream_probe_is_due(stream, first_ns));
-	assert_false(rnic_stream_probe_is_due(stream, second_ns - 1));
-	assert_true(rnic_stream_probe_is_due(stream, second_ns));
-	assert_true(stream->probe_ns == 0);
-	rnic_engine_unlead(p.side[0].qp->engine);
-	rawpeer_close_both(&raw, &p);
-}
-
 /* ---- the order in which octets are seen ---- */
 
 struct spin {
@@ -679,7 +654,6 @@ int main(void)
 		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
 		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
 		cmocka_unit_test(probes_only_behind_what_it_sent),
-		cmocka_unit_test(probes_a_silent_peer_twice),
 		cmocka_unit_test(the_last_octets_are_seen_last),
 	};
 

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * pass.c: which steps a pass takes, and in which order. What a step does is
+ * shown by the tests of its own file; here it leaves a letter.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "local/local.h"
+#include "os/clock.h"
+#include "os/tcp.h"
+#include "stream/object.h"
+#include "stream/pass.h"
+
+/* ---- the steps ----------------------------------------------------------- */
+
+static struct rnic_qp qp;
+static struct rnic_local local;
+static struct rnic_engine engine;
+static struct rnic_stream stream;
+
+static struct {
+	char log[64];
+	int rx, discard, transmit, lend, submit; /* what they return */
+	int reads_left;				 /* then no octets are left */
+	bool has_work, has_left, is_full, tx_is_pending, is_called, is_woken;
+	int so_error; /* < 0: the call fails */
+	int lost, part;
+	uint32_t emss_cnt, mulpdu;
+	uint64_t tx_fpdu, deadline_ns;
+} fake;
+
+static struct smpa_conn *const conn = (void *)&fake; /* not looked into */
+
+static void step(char letter)
+{
+	fake.log[strlen(fake.log)] = letter;
+}
+
+#define WRAP(type, function, args)                                             \
+	type __wrap_##function args;                                           \
+	type __wrap_##function args
+#define STEP(function, letter)                                                 \
+	WRAP(void, function, (struct rnic_stream * s))                         \
+	{                                                                      \
+		step(letter);                                                  \
+	}
+#define STEP_RETURNS(function, letter, value)                                  \
+	WRAP(int, function, (struct rnic_stream * s))                          \
+	{                                                                      \
+		step(letter);                                                  \
+		return value;                                                  \
+	}
+#define ANSWER(function, object, value)                                        \
+	WRAP(bool, function, (object * s))                                     \
+	{                                                                      \
+		return value;                                                  \
+	}
+
+/* clang-format off */
+STEP(rnic_stream_carrier_check, 'm')
+STEP_RETURNS(rnic_stream_rx, 'r', fake.rx)
+STEP_RETURNS(rnic_stream_read, 'i', fake.reads_left-- > 0)
+STEP_RETURNS(rnic_stream_discard, 'd', fake.discard)
+STEP_RETURNS(rnic_stream_transmit, 't', fake.transmit)
+STEP(rnic_stream_end_step, 'e')
+STEP(rnic_stream_events, 'v')
+STEP(rnic_stream_carrier_lost, 'c')
+STEP(rnic_stream_carrier_unwakeable, 'u')
+ANSWER(rnic_stream_has_work, const struct rnic_stream, fake.has_work)
+ANSWER(rnic_stream_has_left, const struct rnic_stream, fake.has_left)
+ANSWER(rnic_stream_is_full, const struct rnic_stream, fake.is_full)
+ANSWER(smpa_conn_tx_pending, const struct smpa_conn, fake.tx_is_pending)
+ANSWER(rnic_local_is_called, const struct rnic_local, fake.is_called)
+STEP_RETURNS(rnic_stream_lend_tx, 'l', fake.lend)
+/* clang-format on */
+
+WRAP(void, rnic_stream_lost, (struct rnic_stream * s, int status))
+{
+	step('L');
+	fake.lost = status;
+}
+
+WRAP(void, rnic_stream_part, (struct rnic_stream * s, int status))
+{
+	step('P');
+	fake.part = status;
+}
+
+WRAP(void, rnic_qp_end_due, (struct rnic_qp * q))
+{
+	q->cause.is_due = false;
+	step('q');
+}
+
+WRAP(bool, rnic_local_woken, (struct rnic_local * l))
+{
+	step('w');
+	return fake.is_woken;
+}
+
+WRAP(uint32_t, rnic_tcp_emss, (int fd))
+{
+	return 1000 + ++fake.emss_cnt;
+}
+
+WRAP(void, smpa_conn_set_mulpdu, (struct smpa_conn * c, uint32_t mulpdu))
+{
+	fake.mulpdu = mulpdu;
+}
+
+WRAP(const struct smpa_counters *, smpa_conn_counters,
+     (const struct smpa_conn *c))
+{
+	static struct smpa_counters counters;
+
+	counters.tx_fpdu = fake.tx_fpdu;
+	return &counters;
+}
+
+WRAP(int, smpa_conn_submit, (struct smpa_conn * c, const struct smpa_msg *msg))
+{
+	step(msg->opcode == SMPA_OP_WRITE && msg->quiet && msg->stag == 1 &&
+			     !msg->len
+		     ? 's'
+		     : '?');
+	return fake.submit;
+}
+
+WRAP(void, rnic_engine_deadline,
+     (struct rnic_engine * e, struct rnic_due *due, uint64_t ns))
+{
+	assert_ptr_equal(due, &stream.source.due);
+	step('n');
+	fake.deadline_ns = ns;
+}
+
+static int fake_getsockopt(int fd, int level, int name, void *val,
+			   socklen_t *len)
+{
+	assert_int_equal(level, SOL_SOCKET);
+	assert_int_equal(name, SO_ERROR);
+	assert_int_equal(*len, sizeof(int));
+	if (fake.so_error < 0)
+		return -1;
+	memcpy(val, &fake.so_error, sizeof(int));
+	return 0;
+}
+
+static const struct rnic_tcp_ops fake_tcp = { .getsockopt = fake_getsockopt };
+
+static int steps_setup(void **state)
+{
+	rnic_tcp_replace(&fake_tcp);
+	return 0;
+}
+
+static int steps_teardown(void **state)
+{
+	rnic_tcp_replace(NULL);
+	return 0;
+}
+
+/* A stream in RDMA mode, and steps that succeed. */
+static void steps_begin(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	memset(&qp, 0, sizeof(qp));
+	memset(&stream, 0, sizeof(stream));
+	memset(&local, 0, sizeof(local));
+	fake.lost = fake.part = 1;
+	qp.state = RNIC_QPS_RTS;
+	qp.conn = conn;
+	stream.phase = RNIC_STREAM_RUN;
+	stream.engine = &engine;
+	stream.qp = &qp;
+}
+
+/* ---- passes -------------------------------------------------------------- */
+
+#define BOTH (EPOLLIN | EPOLLOUT)
+
+enum flag {
+	FIN = 1 << 0,
+	FULL = 1 << 1,
+	NO_QP = 1 << 2,
+	DUE = 1 << 3, /* the end of the QP */
+	WORK = 1 << 4,
+	BLOCKED = 1 << 5,
+	LEFT = 1 << 6,
+	PENDING = 1 << 7,
+	MEETS = 1 << 8,
+	OVER = 1 << 9,
+};
+
+static void flags_set(int flags)
+{
+	stream.has_peer_fin = flags & FIN;
+	stream.is_tx_blocked = flags & BLOCKED;
+	stream.meet_tries = flags & MEETS ? 1 : 0;
+	fake.is_full = flags & FULL;
+	fake.has_work = flags & WORK;
+	fake.has_left = flags & LEFT;
+	fake.tx_is_pending = flags & PENDING;
+	qp.cause.is_due = flags & DUE;
+	if (flags & OVER)
+		qp.state = RNIC_QPS_ERROR;
+	if (flags & NO_QP)
+		stream.qp = NULL;
+}
+
+static const struct {
+	const char *name;
+	uint32_t events;
+	int flags;
+	int rx, discard;
+	const char *log;
+	int tcp_error, lost; /* lost: 1: not called */
+} passes[] = {
+	{ "nothing to send", BOTH, 0, 0, 0, "re", 0, 1 },
+	{ "room only", EPOLLOUT, 0, 0, 0, "e", 0, 1 },
+	{ "error", EPOLLERR, 0, 0, 0, "re", 0, 1 },
+	{ "hang-up", EPOLLHUP, 0, 0, 0, "re", 0, 1 },
+	{ "FIN has come", BOTH, FIN, 0, 0, "e", 0, 1 },
+	{ "towards the local path", BOTH, MEETS, 0, 0, "mre", 0, 1 },
+	{ "work", BOTH, WORK, 0, 0, "rte", 0, 1 },
+	{ "TCP was full", BOTH, BLOCKED, 0, 0, "rte", 0, 1 },
+	{ "the ring is left", BOTH, LEFT, 0, 0, "rte", 0, 1 },
+	{ "octets wait", BOTH, PENDING, 0, 0, "rte", 0, 1 },
+	{ "the QP's end", BOTH, DUE, 0, 0, "rqe", 0, 1 },
+	{ "no QP", BOTH, NO_QP, 0, 0, "de", 0, 1 },
+	{ "no QP, behind FIN", EPOLLERR, NO_QP | FIN, 0, 0, "Pe", 0, 1 },
+	{ "no QP, failed", BOTH, NO_QP, 0, -ECONNRESET, "dL", 0, -ECONNRESET },
+	{ "failed", BOTH, WORK, -ETIMEDOUT, 0, "rL", ETIMEDOUT, -ETIMEDOUT },
+	{ "failed, as EPIPE", BOTH, 0, -EPIPE, 0, "rL", ECONNRESET, -EPIPE },
+	{ "failed behind the end", BOTH, DUE, -EIO, 0, "rqL", EIO, -EIO },
+};
+
+static void a_pass_takes_the_steps_that_are_due(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(passes); i++) {
+		steps_begin();
+		flags_set(passes[i].flags);
+		fake.rx = passes[i].rx;
+		fake.discard = passes[i].discard;
+		rnic_stream_pass(&stream, passes[i].events);
+		print_message("%s: %s\n", passes[i].name, fake.log);
+		assert_string_equal(fake.log, passes[i].log);
+		assert_row(passes[i].name, qp.tcp_error == passes[i].tcp_error);
+		assert_row(passes[i].name, fake.lost == passes[i].lost);
+	}
+}
+
+/* It is not read, so that no call says that it has failed. */
+static const struct {
+	const char *name;
+	uint32_t events;
+	int flags, so_error;
+	const char *log;
+	int tcp_error, part; /* part: 1: not called */
+} unread[] = {
+	{ "its error", EPOLLERR, FIN, ETIMEDOUT, "Pe", ETIMEDOUT, -ETIMEDOUT },
+	{ "taken before", EPOLLERR, FIN, 0, "Pe", ECONNRESET, -ECONNRESET },
+	{ "not known", EPOLLERR, FIN, -1, "Pe", ECONNRESET, -ECONNRESET },
+	{ "hang-up", EPOLLHUP, FIN, ETIMEDOUT, "Pe", 0, 0 },
+	{ "both", EPOLLERR | EPOLLHUP, FIN, EPIPE, "Pe", ECONNRESET, -EPIPE },
+	{ "full memory", EPOLLHUP, FULL, 0, "Pre", 0, 0 },
+	{ "octets only", EPOLLIN, FULL, EIO, "re", 0, 1 },
+	{ "it is read", EPOLLERR, 0, EIO, "re", 0, 1 },
+};
+
+static void an_unread_socket_tells_its_error(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
+		steps_begin();
+		flags_set(unread[i].flags);
+		fake.so_error = unread[i].so_error;
+		rnic_stream_pass(&stream, unread[i].events);
+		print_message("%s: %s\n", unread[i].name, fake.log);
+		assert_string_equal(fake.log, unread[i].log);
+		assert_row(unread[i].name, qp.tcp_error == unread[i].tcp_error);
+		assert_row(unread[i].name, fake.part == unread[i].part);
+	}
+}
+
+/* What the peer sent before the end is read first. */
+static const struct {
+	const char *name;
+	int flags, send_error, reads;
+	const char *log;
+} failed_sends[] = {
+	{ "no error of the socket", WORK, 0, 2, "rtL" },
+	{ "nothing is there", WORK, -EPIPE, 0, "rtiL" },
+	{ "octets are there", WORK, -EPIPE, 2, "rtiiiL" },
+	{ "QP over", WORK | OVER, -EPIPE, 2, "rtL" },
+	{ "FIN has come", WORK | FIN, -EPIPE, 2, "tL" },
+	{ "full memory", WORK | FULL, -EPIPE, 2, "rtL" },
+	{ "no QP", PENDING | NO_QP, -EPIPE, 2, "dtL" },
+};
+
+static void a_failed_send_is_followed_by_reads(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(failed_sends); i++) {
+		steps_begin();
+		flags_set(failed_sends[i].flags);
+		stream.send_error = failed_sends[i].send_error;
+		fake.reads_left = failed_sends[i].reads;
+		fake.transmit = -EPIPE;
+		rnic_stream_pass(&stream, BOTH);
+		print_message("%s: %s\n", failed_sends[i].name, fake.log);
+		assert_string_equal(fake.log, failed_sends[i].log);
+		assert_row(failed_sends[i].name, fake.lost == -EPIPE);
+	}
+}
+
+/* Each entry of this file, and what it does before the pass. */
+static const struct {
+	const char *name;
+	bool is_woken, is_called, goes_on;
+	const char *log;
+} looks[] = {
+	{ "by itself", false, false, false, "re" },
+	{ "woken", true, false, true, "wre" },
+	{ "about to be woken", false, true, true, "wre" },
+	{ "the other end is gone", true, false, false, "wcre" },
+};
+
+static void a_look_finds_that_the_other_end_is_gone(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		steps_begin();
+		stream.local = &local;
+		fake.is_called = looks[i].is_called;
+		fake.is_woken = looks[i].goes_on;
+		rnic_stream_look(&stream, looks[i].is_woken);
+		print_message("%s: %s\n", looks[i].name, fake.log);
+		assert_string_equal(fake.log, looks[i].log);
+		/* Only an event of the socket makes TCP due. */
+		assert_false(local.is_tcp_due);
+	}
+}
+
+static void other_passes_begin_with_their_cause(void **state)
+{
+	steps_begin();
+	stream.local = &local;
+	rnic_stream_unwakeable(&stream);
+	assert_string_equal(fake.log, "ure");
+	assert_false(local.is_tcp_due);
+	rnic_stream_resume(&stream);
+	assert_string_equal(fake.log, "urevre");
+	assert_true(local.is_tcp_due);
+}
+
+/* ---- what is posted ------------------------------------------------------ */
+
+static void a_post_is_sent_unless_tcp_is_full(void **state)
+{
+	steps_begin();
+	flags_set(MEETS);
+	rnic_stream_tx(&stream);
+	assert_string_equal(fake.log, "mte");
+	stream.is_tx_blocked = true;
+	rnic_stream_tx(&stream);
+	assert_string_equal(fake.log, "mtem");
+	assert_int_equal(stream.pass_cnt, 1);
+}
+
+/* MPA-67: often while TCP learns the peer's window, then now and then. */
+static void mulpdu_follows_the_emss(void **state)
+{
+	uint32_t cnt = 0;
+
+	for (int has_markers = 0; has_markers < 2; has_markers++) {
+		steps_begin();
+		stream.has_tx_markers = has_markers;
+		cnt = 0;
+		for (uint32_t pass = 1; pass <= 3 * 4096; pass++) {
+			memset(fake.log, 0, sizeof(fake.log));
+			rnic_stream_tx(&stream);
+			if (!(pass & (pass - 1)) || pass == 3 * 4096)
+				cnt++;
+			assert_int_equal(fake.emss_cnt, cnt);
+		}
+		assert_int_equal(fake.mulpdu,
+				 smpa_mulpdu(1000 + cnt, has_markers));
+	}
+}
+
+/* ---- probes -------------------------------------------------------------- */
+
+#define FIRST_NS 1000u
+#define SECOND_NS (FIRST_NS + 4 * 200 * NS_PER_MS)
+
+static void only_an_initiator_probes(void **state)
+{
+	uint64_t before_ns = rnic_now_ns();
+
+	steps_begin();
+	rnic_stream_probe_start(&stream);
+	assert_string_equal(fake.log, "");
+	assert_true(stream.probe_ns == 0);
+	stream.is_initiator = true;
+	rnic_stream_probe_start(&stream);
+	assert_string_equal(fake.log, "n");
+	assert_true(stream.probe_ns == fake.deadline_ns);
+	assert_true(fake.deadline_ns >= before_ns + 200 * NS_PER_MS);
+	assert_true(fake.deadline_ns <= rnic_now_ns() + 200 * NS_PER_MS);
+}
+
+static const struct {
+	const char *name;
+	uint64_t probe_ns, now_ns, tx_fpdu;
+	enum rnic_stream_phase phase;
+	bool has_peer_fin;
+	uint8_t cnt;
+	bool is_due;
+	uint64_t next_ns;
+} probes[] = {
+#define RUN RNIC_STREAM_RUN
+	{ "none", 0, FIRST_NS, 1, RUN, false, 0, false, 0 },
+	{ "not yet", FIRST_NS, FIRST_NS - 1, 1, RUN, false, 0, false,
+	  FIRST_NS },
+	{ "the first", FIRST_NS, FIRST_NS, 1, RUN, false, 0, true, SECOND_NS },
+	{ "the last", SECOND_NS, SECOND_NS, 1, RUN, false, 1, true, 0 },
+	{ "closing", FIRST_NS, FIRST_NS, 1, RNIC_STREAM_CLOSING, false, 0,
+	  false, 0 },
+	{ "FIN has come", FIRST_NS, FIRST_NS, 1, RUN, true, 0, false, 0 },
+	{ "nothing was sent", FIRST_NS, FIRST_NS, 0, RUN, false, 0, false, 0 },
+};
+
+static void a_probe_has_its_time_and_cause(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++) {
+		bool is_due;
+
+		steps_begin();
+		stream.probe_ns = probes[i].probe_ns;
+		stream.probe_cnt = probes[i].cnt;
+		stream.phase = probes[i].phase;
+		stream.has_peer_fin = probes[i].has_peer_fin;
+		fake.tx_fpdu = probes[i].tx_fpdu;
+		is_due = rnic_stream_probe_is_due(&stream, probes[i].now_ns);
+		assert_row(probes[i].name, is_due == probes[i].is_due);
+		assert_row(probes[i].name,
+			   stream.probe_ns == probes[i].next_ns);
+		assert_row(probes[i].name,
+			   stream.probe_cnt == probes[i].cnt + is_due);
+	}
+}
+
+static const struct {
+	const char *name;
+	bool is_blocked;
+	int lend, submit;
+	const char *log;
+} probe_sends[] = {
+	{ "goes out", false, 0, 0, "lste" },
+	{ "TCP is full", true, 0, 0, "" },
+	{ "no staging", false, -ENOMEM, 0, "l" },
+	{ "no room", false, 0, -ENOBUFS, "ls" },
+};
+
+static void a_probe_is_an_empty_write(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_sends); i++) {
+		steps_begin();
+		stream.is_tx_blocked = probe_sends[i].is_blocked;
+		fake.lend = probe_sends[i].lend;
+		fake.submit = probe_sends[i].submit;
+		rnic_stream_probe(&stream);
+		print_message("%s: %s\n", probe_sends[i].name, fake.log);
+		assert_string_equal(fake.log, probe_sends[i].log);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pass_takes_the_steps_that_are_due),
+		cmocka_unit_test(an_unread_socket_tells_its_error),
+		cmocka_unit_test(a_failed_send_is_followed_by_reads),
+		cmocka_unit_test(a_look_finds_that_the_other_end_is_gone),
+		cmocka_unit_test(other_passes_begin_with_their_cause),
+		cmocka_unit_test(a_post_is_sent_unless_tcp_is_full),
+		cmocka_unit_test(mulpdu_follows_the_emss),
+		cmocka_unit_test(only_an_initiator_probes),
+		cmocka_unit_test(a_probe_has_its_time_and_cause),
+		cmocka_unit_test(a_probe_is_an_empty_write),
+	};
+
+	return cmocka_run_group_tests(tests, steps_setup, steps_teardown);
+}
