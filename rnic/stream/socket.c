@@ -69,15 +69,14 @@ static ssize_t socket_recv_rest(struct rnic_stream *stream,
 						     : DISCARD_SIZE;
 	size_t max = left;
 	ssize_t len;
-	int part_cnt = 0;
 
-	for (; part_cnt < cnt && left > 0; part_cnt++) {
-		part[part_cnt] = iov[part_cnt];
-		if (part[part_cnt].iov_len > left)
-			part[part_cnt].iov_len = left;
-		left -= part[part_cnt].iov_len;
+	for (int i = 0; i < cnt; i++) {
+		part[i] = iov[i];
+		if (part[i].iov_len > left)
+			part[i].iov_len = left;
+		left -= part[i].iov_len;
 	}
-	len = socket_recv(stream, part, part_cnt, max);
+	len = socket_recv(stream, part, cnt, max);
 	if (len > 0)
 		local->tcp_rest -= (uint64_t)len;
 	return len;
