@@ -45,12 +45,10 @@ void rnic_local_free(struct rnic_local *local)
 
 bool rnic_local_wake_fd(int wake_fd)
 {
-	const uint8_t octet = 0;
-
 	rnic_stat_add(RNIC_STAT_local_wakes, 1);
 	/* EAGAIN: enough wake-ups wait there. */
-	return syscall(SYS_sendto, wake_fd, &octet, sizeof(octet),
-		       MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) >= 0 ||
+	return syscall(SYS_sendto, wake_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL,
+		       NULL, 0) >= 0 ||
 	       errno == EAGAIN;
 }
 

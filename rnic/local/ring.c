@@ -138,9 +138,9 @@ static bool inline_take(const struct rnic_ring *ring, size_t have,
 
 /* ---- the writer ---- */
 
-/* Return: 0; -EPROTO.  The reader's index is looked at only if what is known to
- * be free does not do. */
-static int ring_find_room(struct rnic_ring *ring, size_t want, size_t *ret_room)
+/* Return: octets that are free; -EPROTO.  The reader's index is looked at only
+ * if what is known to be free does not do. */
+static ssize_t ring_find_room(struct rnic_ring *ring, size_t want)
 {
 	uint64_t room = RNIC_RING_SIZE - (ring->own - ring->peer);
 	uint64_t tail;
@@ -155,8 +155,7 @@ static int ring_find_room(struct rnic_ring *ring, size_t want, size_t *ret_room)
 		ring->peer = tail;
 		room = RNIC_RING_SIZE - (ring->own - tail);
 	}
-	*ret_room = (size_t)room;
-	return 0;
+	return (ssize_t)room;
 }
 
 static void ring_put(const struct rnic_ring *ring, struct inline_copy *few,
@@ -178,13 +177,12 @@ ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 	size_t want = iov_seek(iov, cnt, off, max, &copy);
 	struct inline_copy few;
 	bool is_few;
-	size_t room;
+	ssize_t room = ring_find_room(ring, want);
 	int rc;
 
-	rc = ring_find_room(ring, want, &room);
-	if (rc < 0)
-		return rc;
-	copy.len = want < room ? want : room;
+	if (room < 0)
+		return room;
+	copy.len = want < (size_t)room ? want : (size_t)room;
 	if (copy.len == 0)
 		return 0;
 	is_few = copy.len <= RNIC_RING_INLINE;
@@ -211,8 +209,7 @@ ssize_t rnic_ring_write(struct rnic_ring *ring, const struct iovec *iov,
 /* ---- the reader ---- */
 
 /* As ring_find_room(). */
-static int ring_find_octets(struct rnic_ring *ring, size_t want,
-			    size_t *ret_have)
+static ssize_t ring_find_octets(struct rnic_ring *ring, size_t want)
 {
 	uint64_t have = ring->peer - ring->own;
 	uint64_t head;
@@ -226,8 +223,7 @@ static int ring_find_octets(struct rnic_ring *ring, size_t want,
 			return -EPROTO;
 		ring->peer = head;
 	}
-	*ret_have = (size_t)have;
-	return 0;
+	return (ssize_t)have;
 }
 
 static void ring_consume(struct rnic_ring *ring, size_t len)
@@ -245,16 +241,15 @@ ssize_t rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov, int cnt,
 	struct ring_copy copy = { .data = ring->data, .at = ring->own };
 	struct inline_copy few;
 	size_t want = iov_seek(iov, cnt, off, max, &copy);
-	size_t have;
+	ssize_t have = ring_find_octets(ring, want);
 	int rc;
 
-	rc = ring_find_octets(ring, want, &have);
-	if (rc < 0)
-		return rc;
-	copy.len = want < have ? want : have;
+	if (have < 0)
+		return have;
+	copy.len = want < (size_t)have ? want : (size_t)have;
 	if (copy.len == 0)
 		return 0;
-	if (inline_take(ring, have, &few)) {
+	if (inline_take(ring, (size_t)have, &few)) {
 		copy.data = (uint8_t *)few.words;
 		copy.at = 0;
 	}
@@ -267,12 +262,9 @@ ssize_t rnic_ring_read(struct rnic_ring *ring, const struct iovec *iov, int cnt,
 
 ssize_t rnic_ring_discard(struct rnic_ring *ring)
 {
-	size_t have;
-	int rc = ring_find_octets(ring, RNIC_RING_SIZE, &have);
+	ssize_t have = ring_find_octets(ring, RNIC_RING_SIZE);
 
-	if (rc < 0)
-		return rc;
 	if (have > 0)
-		ring_consume(ring, have);
-	return (ssize_t)have;
+		ring_consume(ring, (size_t)have);
+	return have;
 }

@@ -15,12 +15,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "lingering.h"
 #include "local/local.h"
 #include "local/memory.h"
 #include "local/ring.h"
 #include "os/fd.h"
 #include "os/guard.h"
+#include "os/stat.h"
+#include "stats.h"
 
 /* Two ends of one path: 0 is the active side. */
 struct ends {
@@ -208,12 +211,14 @@ static void wakes_only_a_sleeper(void **state)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
+	uint64_t wakes = test_stat(RNIC_STAT_local_wakes);
 
 	/* Asleep at first. */
 	assert_int_equal(put(a, "one"), 3);
 	assert_int_equal(wake_cnt(b), 1);
 	assert_int_equal(put(a, "two"), 3);
 	assert_int_equal(wake_cnt(b), 1);
+	assert_int_equal(test_stat(RNIC_STAT_local_wakes), wakes + 1);
 	assert_true(rnic_local_woken(b));
 	assert_int_equal(wake_cnt(b), 0);
 	assert_int_equal(get_len(b, 100), 6);
@@ -278,6 +283,7 @@ static void wakes_a_writer_that_waits(void **state)
 	struct rnic_local *a = e->end[0], *b = e->end[1];
 
 	rnic_local_stay_awake(b);
+	assert_false(rnic_local_is_called(b));
 	assert_int_equal(put_len(a, 2 * RNIC_RING_SIZE), RNIC_RING_SIZE);
 	assert_int_equal(put_len(a, 1), -EAGAIN);
 	assert_true(rnic_local_sleep(a, false, true));
@@ -329,13 +335,18 @@ static void reader_asks_for_tcp(void **state)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
+	int fd_cnt = test_fd_cnt();
 
 	rnic_local_leave_rx(b);
 	assert_int_equal(b->wake_fd, -1);
+	/* Another thread may close it. */
+	wait_until(test_fd_cnt() == fd_cnt - 1);
 	/* What it says itself is no wake-up. */
 	assert_false(rnic_local_is_called(b));
 	/* Nor does it say anything else when it looks no more. */
 	assert_true(rnic_local_sleep(b, true, false));
+	assert_int_equal(b->rx.shared->reader, RNIC_RING_LEAVES);
+	rnic_local_stay_awake(b);
 	assert_int_equal(b->rx.shared->reader, RNIC_RING_LEAVES);
 	assert_int_equal(put(a, "seen"), 4);
 	assert_true(a->has_left_tx);

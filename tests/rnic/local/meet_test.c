@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "lingering.h"
+#include "maps.h"
 #include "local/local.h"
 #include "local/meet.h"
 #include "local/memory.h"
@@ -76,6 +77,33 @@ static void ends_of_one_connection_meet(void **state)
 	assert_int_equal(rnic_local_recv(active, &out_iov, 1), 7);
 	rnic_local_free(active);
 	rnic_local_free(passive);
+	tcp_close(&t);
+}
+
+/* Two versions of usiw have to agree on it. */
+static void the_name_says_which_connection(void **state)
+{
+	struct sockaddr_un sun;
+	struct sockaddr_in from, to;
+	socklen_t len = sizeof(from), sun_len = sizeof(sun);
+	char name[100];
+	struct tcp t;
+	int fd;
+
+	(void)state;
+	tcp_open(&t);
+	must(!getsockname(t.fd[0], (struct sockaddr *)&from, &len));
+	must(!getpeername(t.fd[0], (struct sockaddr *)&to, &len));
+	must(from.sin_family == AF_INET);
+	snprintf(name, sizeof(name), "usiw-local/3/7f000001.%u-7f000001.%u",
+		 ntohs(from.sin_port), ntohs(to.sin_port));
+	fd = rnic_meet_listen(t.fd[0]);
+	must(!getsockname(fd, (struct sockaddr *)&sun, &sun_len));
+	assert_int_equal(sun_len - offsetof(struct sockaddr_un, sun_path),
+			 1 + strlen(name));
+	assert_int_equal(sun.sun_path[0], 0);
+	assert_memory_equal(sun.sun_path + 1, name, strlen(name));
+	rnic_fd_close(fd);
 	tcp_close(&t);
 }
 
@@ -511,6 +539,61 @@ static void closes_its_socket_once(void **state)
 	tcp_close(&t);
 }
 
+/* ---- no memory ---- */
+
+static bool has_no_mapping, has_no_memory;
+
+void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t off);
+void *__real_mmap(void *at, size_t len, int prot, int flags, int fd, off_t off);
+
+void *__wrap_mmap(void *at, size_t len, int prot, int flags, int fd, off_t off)
+{
+	if (!has_no_mapping)
+		return __real_mmap(at, len, prot, flags, fd, off);
+	errno = EPERM;
+	return MAP_FAILED;
+}
+
+void *__wrap_aligned_alloc(size_t line, size_t size);
+void *__real_aligned_alloc(size_t line, size_t size);
+
+void *__wrap_aligned_alloc(size_t line, size_t size)
+{
+	return has_no_memory ? NULL : __real_aligned_alloc(line, size);
+}
+
+/* Either end says so, and leaves nothing behind. */
+static void needs_memory(void **state)
+{
+	struct rnic_local *active = NULL, *passive = NULL;
+	int before = test_fd_cnt();
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		bool *flag = i % 2 ? &has_no_mapping : &has_no_memory;
+		int rc = i % 2 ? -EPERM : -ENOMEM;
+		struct tcp t;
+		int fd;
+
+		tcp_open(&t);
+		fd = rnic_meet_listen(t.fd[0]);
+		*flag = i < 2;
+		assert_int_equal(rnic_meet_offer(t.fd[1], &passive),
+				 i < 2 ? rc : 0);
+		*flag = i >= 2;
+		if (i >= 2) {
+			assert_int_equal(rnic_meet_take(fd, &active), rc);
+			rnic_local_free(passive);
+		}
+		*flag = false;
+		assert_null(active);
+		assert_int_equal(maps_cnt("usiw-local"), 0);
+		rnic_fd_close(fd);
+		tcp_close(&t);
+		wait_until(test_fd_cnt() == before);
+	}
+}
+
 /* ---- what is denied ---- */
 
 static int without_memfd(void)
@@ -596,6 +679,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ends_of_one_connection_meet),
+		cmocka_unit_test(the_name_says_which_connection),
 		cmocka_unit_test(says_that_the_other_end_is_not_there),
 		cmocka_unit_test(offers_nothing_on_a_connection_that_has_ended),
 		cmocka_unit_test(takes_a_good_offer),
@@ -605,6 +689,7 @@ int main(void)
 		cmocka_unit_test(serves_the_same_user_only),
 		cmocka_unit_test(link_local_addresses_do_not_meet),
 		cmocka_unit_test(closes_its_socket_once),
+		cmocka_unit_test(needs_memory),
 		cmocka_unit_test(stays_out_of_a_sandbox),
 		cmocka_unit_test(needs_descriptors),
 	};

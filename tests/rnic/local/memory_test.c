@@ -15,6 +15,7 @@
 
 #include "local/memory.h"
 #include "local/ring.h"
+#include "maps.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -132,8 +133,10 @@ static void divides_it_for_both_ends(void **state)
 		assert_int_equal(rnic_ring_read(&rx[!i], &out_iov, 1, 0, 4), 4);
 		assert_string_equal(out, "abc");
 	}
+	assert_int_equal(maps_cnt("usiw-local"), 2);
 	rnic_local_memory_unmap(mem[0]);
 	rnic_local_memory_unmap(mem[1]);
+	assert_int_equal(maps_cnt("usiw-local"), 0);
 }
 
 static void is_not_inherited(void **state)

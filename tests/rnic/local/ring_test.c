@@ -378,6 +378,28 @@ static void refuses_indices_that_cannot_be(void **state)
 	}
 }
 
+/* What is known to be free, or to be there, is used without a look at what the
+ * other end writes, to the last octet. */
+static void looks_at_the_other_index_if_it_must(void **state)
+{
+	uint8_t mem[64] = "";
+	struct ends e;
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		ends_open(&e);
+		e.writer.own = SIZE - 32; /* of which nothing is read */
+		e.shared->tail = SIZE;	  /* a lie */
+		assert_int_equal(put(&e.writer, mem, 32 + more),
+				 more ? -EPROTO : 32);
+		e.reader.peer = 32;
+		e.shared->head = UINT64_MAX;
+		assert_int_equal(get(&e.reader, mem, 32 + more),
+				 more ? -EPROTO : 32);
+		ends_close(&e);
+	}
+}
+
 /* This end's index is its own: what the other end writes there is not read. */
 static void trusts_its_own_index_only(void **state)
 {
@@ -478,6 +500,7 @@ int main(void)
 		cmocka_unit_test(throws_away_what_is_there),
 		cmocka_unit_test(says_what_memory_faults),
 		cmocka_unit_test(refuses_indices_that_cannot_be),
+		cmocka_unit_test(looks_at_the_other_index_if_it_must),
 		cmocka_unit_test(trusts_its_own_index_only),
 		cmocka_unit_test(serves_both_ends_at_once),
 	};
