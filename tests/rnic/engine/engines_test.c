@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* engines.c: engines without sockets: made, led together, ended together. */
+/* engines.c: engines made, led together, ended together. */
+#define _GNU_SOURCE
 #include "engine/engines.h"
 #include "descriptors.h"
 #include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "must.h"
@@ -23,8 +27,47 @@ static void fake_all_due(struct rnic_engine *engine)
 	rnic_engines_unlead(engine->engines);
 }
 
-/* There is no source, so nothing else is called. */
-static const struct rnic_engine_ops fake_ops = { .all_due = fake_all_due };
+/* One source of each engine, in some tests. */
+static struct fake {
+	struct rnic_source source;
+	int drain_cnt, gone_cnt, each_cnt;
+	int drains_before_end; /* of all */
+} fakes[MAX];
+
+static int drain_cnt; /* of all */
+
+static struct fake *fake_of(struct rnic_source *source)
+{
+	return RNIC_CONTAINER_OF(source, struct fake, source);
+}
+
+static void fake_drain(struct rnic_source *source)
+{
+	fake_of(source)->drain_cnt++;
+	drain_cnt++;
+}
+
+static void fake_abort(struct rnic_source *source)
+{
+	fake_of(source)->drains_before_end = drain_cnt;
+	rnic_engine_remove(
+		rnic_engines_at(&engines, (uint32_t)(fake_of(source) - fakes)),
+		source);
+}
+
+static void fake_mr_gone(struct rnic_source *source, uint32_t stag,
+			 const void *addr, size_t len)
+{
+	must(stag == 7 && addr == fakes && len == 9);
+	fake_of(source)->gone_cnt++;
+}
+
+static const struct rnic_engine_ops fake_ops = {
+	.all_due = fake_all_due,
+	.drain = fake_drain,
+	.abort = fake_abort,
+	.mr_gone = fake_mr_gone,
+};
 
 static int setup(void **state)
 {
@@ -58,7 +101,50 @@ static void make_all(void)
 	must(rnic_engines_cnt(&engines) == MAX);
 }
 
+static void fake_open(uint32_t i)
+{
+	struct rnic_engine *engine = rnic_engines_at(&engines, i);
+
+	memset(&fakes[i], 0, sizeof(fakes[i]));
+	fakes[i].source.fd = eventfd(0, 0);
+	must(fakes[i].source.fd >= 0);
+	rnic_engine_lead(engine);
+	must(!rnic_engine_add(engine, &fakes[i].source));
+	rnic_engine_unlead(engine);
+}
+
 /* ---- made ---- */
+
+static int allowed_cnt; /* CPUs; 0: as it is; -1: nothing is known */
+
+int __real_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret_cpus);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret_cpus);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret_cpus)
+{
+	if (!allowed_cnt)
+		return __real_sched_getaffinity(pid, size, ret_cpus);
+	CPU_ZERO(ret_cpus);
+	for (int i = 0; i < 8 || i < allowed_cnt; i++)
+		CPU_SET(i, ret_cpus);
+	return allowed_cnt < 0 ? -1 : 0;
+}
+
+static void the_allowed_cpus_count(void **state)
+{
+	static const struct {
+		int cnt;
+		uint32_t max;
+	} rows[] = { { -1, 1 }, { 8, 4 }, { 12, 6 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		allowed_cnt = rows[i].cnt;
+		must(!rnic_engines_init(&engines, &fake_ops, NULL));
+		allowed_cnt = 0;
+		assert_int_equal(engines.max, rows[i].max);
+		assert_int_equal(rnic_engines_cnt(&engines), 1);
+		(void)teardown(state);
+	}
+}
 
 static void the_number_follows_the_cpus(void **state)
 {
@@ -385,7 +471,66 @@ static void leaders_and_changes_exclude_each_other(void **state)
 		assert_false(atomic_load(&leader[i].bell.is_rung));
 }
 
+/* ---- all of them ---- */
+
+static void count_each(struct rnic_source *source, void *arg)
+{
+	must(arg == fakes);
+	fake_of(source)->each_cnt++;
+}
+
+static void each_source_of_each_engine_is_told(void **state)
+{
+	make_all();
+	for (uint32_t i = 0; i < MAX; i++)
+		fake_open(i);
+	rnic_engines_each(&engines, count_each, fakes);
+	rnic_engines_lead(&engines);
+	rnic_engines_mr_gone(&engines, 7, fakes, 9);
+	rnic_engines_unlead(&engines);
+	for (uint32_t i = 0; i < MAX; i++) {
+		assert_int_equal(fakes[i].each_cnt, 1);
+		assert_int_equal(fakes[i].gone_cnt, 1);
+		close(fakes[i].source.fd);
+		rnic_engine_lead(rnic_engines_at(&engines, i));
+		rnic_engine_remove(rnic_engines_at(&engines, i),
+				   &fakes[i].source);
+		rnic_engine_unlead(rnic_engines_at(&engines, i));
+	}
+}
+
+/* The others have nothing to catch up with. */
+static void engines_with_queue_pairs_catch_up(void **state)
+{
+	make_all();
+	atomic_store(&rnic_engines_at(&engines, 1)->qp_cnt, 0);
+	rnic_engines_catch_up(&engines);
+	for (uint32_t i = 0; i < MAX; i++)
+		assert_int_equal(rnic_engines_at(&engines, i)->asked_ns > 0,
+				 i != 1);
+}
+
 /* ---- the end ---- */
+
+/* One may be the other's peer: all begin before the first one waits. */
+static void all_begin_to_end_before_one_waits(void **state)
+{
+	for (uint32_t cnt = 1; cnt <= 2; cnt++) {
+		drain_cnt = 0;
+		if (cnt > 1) {
+			atomic_store(&rnic_engines_at(&engines, 0)->qp_cnt, 1);
+			(void)pick();
+		}
+		for (uint32_t i = 0; i < cnt; i++)
+			fake_open(i);
+		assert_true(rnic_engines_drain(&engines));
+		for (uint32_t i = 0; i < cnt; i++) {
+			assert_int_equal(fakes[i].drain_cnt, cnt);
+			close(fakes[i].source.fd);
+		}
+		assert_int_equal(fakes[0].drains_before_end, cnt * 2 - 1);
+	}
+}
 
 /* A signal handler that exits has interrupted the thread that leads. */
 static void the_end_does_not_wait_for_a_lead_for_ever(void **state)
@@ -407,6 +552,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_number_follows_the_cpus),
+		cmocka_unit_test(the_allowed_cpus_count),
 		ENGINES_TEST(is_made_when_all_have_queue_pairs),
 		cmocka_unit_test(is_not_made_without_descriptors),
 		ENGINES_TEST(one_thread_has_all_leads),
@@ -417,6 +563,9 @@ int main(void)
 		ENGINES_TEST(posts_and_polls_may_leave_octets),
 		ENGINES_TEST(no_turn_is_zero),
 		ENGINES_TEST(leaders_and_changes_exclude_each_other),
+		ENGINES_TEST(each_source_of_each_engine_is_told),
+		ENGINES_TEST(engines_with_queue_pairs_catch_up),
+		ENGINES_TEST(all_begin_to_end_before_one_waits),
 		ENGINES_TEST(the_end_does_not_wait_for_a_lead_for_ever),
 	};
 
