@@ -244,6 +244,12 @@ static void events_are_followed_by_news_and_bells(void **state)
 	assert_int_equal(seen.served_cnt, 1);
 	rnic_engine_unlead(engine);
 	fake_close(&fakes[0]);
+	/* The next source of the slot is found by its wake-up. */
+	fake_open_memory(&fakes[0]);
+	must(!eventfd_write(fakes[0].source.wake_fd, 1));
+	rnic_engine_catch_up(engine);
+	assert_int_equal(fakes[0].look_cnt, 1);
+	fake_close(&fakes[0]);
 }
 
 /* A wake-up of the completion thread is nothing for a poll. */
@@ -272,6 +278,23 @@ static void only_sources_make_polls_ask_again(void **state)
 	rnic_engine_poll(engine);
 	assert_int_equal(fakes[0].pass_cnt, 2);
 	fake_close(&fakes[0]);
+}
+
+/* However many there are: they need no question for sockets. */
+static void sources_with_memory_are_asked_for_seldom(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2 * ENGINE_FEW_SOCKETS; i++)
+		fake_open_memory(&fakes[i]);
+	fake_now_ns = BEGIN_NS;
+	engine->asked_ns = BEGIN_NS;
+	engine->poll_gap = 100;
+	for (uint32_t i = 1; i < 10; i++) {
+		rnic_engine_poll(engine);
+		assert_int_equal(engine->poll_cnt, i);
+	}
+	for (int i = 0; i < 2 * ENGINE_FEW_SOCKETS; i++)
+		fake_close(&fakes[i]);
 }
 
 /* It would wait for its memory; its socket says next to nothing. */
@@ -358,6 +381,7 @@ int main(void)
 		STEP_TEST(a_pass_serves_what_is_due),
 		STEP_TEST(events_are_followed_by_news_and_bells),
 		STEP_TEST(only_sources_make_polls_ask_again),
+		STEP_TEST(sources_with_memory_are_asked_for_seldom),
 		STEP_TEST(a_source_with_memory_is_never_busy),
 		STEP_TEST(a_rest_serves_bells),
 		STEP_TEST(a_rest_waits_for_the_leader),

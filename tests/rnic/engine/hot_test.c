@@ -277,6 +277,7 @@ static void poll_waits_a_little_for_news(void **state)
 		rnic_engine_poll(engine);
 		assert_int_equal(fakes[FAKE_CNT - 1].look_cnt, at[i] > 0);
 		assert_int_equal(again_cnt, at[i] ? at[i] : ENGINE_LOOKS);
+		assert_int_equal(engine->vain_cnt, at[i] ? 0 : 1);
 	}
 	news_at = 0;
 }

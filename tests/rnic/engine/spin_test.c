@@ -247,6 +247,16 @@ static void it_needs_an_arrival(void **state)
 	rnic_engine_note_arrival(engine);
 	rnic_spin_begin(&spin, engine);
 	assert_true(rnic_engine_is_spinning(engine));
+	assert_true(spin.has_cpus);
+	/* Another thread sleeps there, or has slept. */
+	for (int i = 0; i < 2; i++) {
+		atomic_store(&engine->sleeper_cnt, i);
+		atomic_store(&engine->is_attended, !i);
+		rnic_engine_note_arrival(engine);
+		rnic_spin_begin(&spin, engine);
+		assert_false(rnic_engine_is_spinning(engine));
+	}
+	atomic_store(&engine->sleeper_cnt, 0);
 	/* Nothing came since. */
 	rnic_spin_begin(&spin, engine);
 	assert_false(rnic_engine_is_spinning(engine));
