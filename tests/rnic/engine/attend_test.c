@@ -42,10 +42,13 @@ static void a_wait_counts_as_a_poller(void **state)
 
 	assert_int_equal(rest(engine), engine->epfd);
 	assert_true(rnic_engine_is_attended(engine));
+	assert_true(atomic_load(&engine->may_gather));
+	atomic_store(&engine->may_gather, false);
 	rnic_engine_unpark(engine);
 	assert_false(rnic_engine_is_attended(engine));
 	engine->host.ops->serve(&engine->host);
 	assert_true(rnic_engine_is_attended(engine));
+	assert_true(atomic_load(&engine->may_gather));
 	assert_int_equal(atomic_load(&engine->visitor_cnt), 0);
 }
 

@@ -735,12 +735,26 @@ static void words_tell_of_news(void **state)
 {
 	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
 	struct fake *hot = &fakes[FAKE_CNT - 1];
+	_Atomic uint64_t room = 0;
 	uint32_t cnt;
 
 	(void)state;
 	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
 	assert_int_equal(cnt, ENGINE_HOT_MAX);
 	assert_false(rnic_engine_hot_words_differ(words, cnt));
+	rnic_engine_hot_words_give(engine);
+	/* It waits for room, too. */
+	hot->source.out = &room;
+	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
+	assert_int_equal(cnt, ENGINE_HOT_MAX + 1);
+	assert_false(rnic_engine_hot_words_differ(words, cnt));
+	atomic_store(&room, 1);
+	assert_true(rnic_engine_hot_words_differ(words, cnt));
+	assert_true(led(rnic_engine_has_news(engine)));
+	hot->source.out = NULL;
+	assert_false(led(rnic_engine_has_news(engine)));
+	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
+	rnic_engine_hot_words_give(engine);
 	fake_write(hot, true);
 	assert_true(rnic_engine_hot_words_differ(words, cnt));
 	rnic_engine_hot_words_give(engine);
