@@ -791,9 +791,12 @@ static void removed_source_is_forgotten(void **state)
 
 	(void)state;
 	rnic_engine_lead(engine);
+	hot->source.out = &hot->word;
 	rnic_engine_remove_wake(engine, &hot->source);
 	rnic_engine_unlead(engine);
 	assert_false(hot->source.is_hot);
+	assert_null(hot->source.in);
+	assert_null(hot->source.out);
 	fake_write(hot, true);
 	for (uint32_t i = 0; i < 2 * ENGINE_SOCKET_POLLS; i++)
 		rnic_engine_poll(engine);
