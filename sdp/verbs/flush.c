@@ -77,19 +77,21 @@ static int accept_until(int listener, uint64_t deadline)
 }
 
 /* The next link has the octets, and ends when they are sent. */
-static int adopt(int listener, const void *octets, size_t len,
-		 uint64_t deadline)
+static int accept_next(int listener, const void *octets, size_t len,
+		       uint64_t deadline)
 {
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
 	struct sdp_outcome outcome;
 	struct sdp_link *next;
 	int fd, ret;
 
+	opt.from = octets;
+	opt.from_len = len;
 	do {
 		fd = accept_until(listener, deadline);
 		if (fd < 0)
 			return fd;
-		ret = sdp_link_adopt_fd(&next, fd, octets, len, NULL, deadline,
-					&outcome);
+		ret = sdp_link_accept_fd(&next, fd, &opt, deadline, &outcome);
 		util_sys_close(fd);
 	} while (ret == -EPERM);
 	if (!ret)
@@ -110,7 +112,7 @@ static void flush(struct sdp_link *link, uint64_t deadline)
 	if (!ret)
 		ret = sdp_link_hand_over(link, &octets, &len);
 	if (!ret)
-		ret = adopt(listener, octets, len, deadline);
+		ret = accept_next(listener, octets, len, deadline);
 	if (ret)
 		util_info("sdp",
 			  "qp 0x%06x: the peer has no room for what is left",

@@ -70,6 +70,10 @@ static inline bool sdp_link_is_lost(int error)
  *   when it is readable, as long as nothing of the peer was read; 0: none.
  * @is_resumed: connecting: such a call, with the same options, has sent the
  *   Hello and the MPA Request on this connection, perhaps in another process.
+ * @from, @from_len: accepting: the octets of sdp_link_hand_over(), which the
+ * new link continues; NULL: none. The accept returns also -EPERM: the
+ * connection comes from another peer, accept the next one; -EINVAL: @from is
+ * not valid.
  */
 struct sdp_link_options {
 	struct sdp_options conn;
@@ -81,6 +85,8 @@ struct sdp_link_options {
 	bool has_no_zcopy;
 	int stop_fd;
 	bool is_resumed;
+	const void *from;
+	size_t from_len;
 };
 
 #define SDP_LINK_OPTIONS_INIT                                                  \
@@ -462,7 +468,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline);
  * with ECONNRESET. A link of this process moves in four steps. The next address
  * space listens. This process calls sdp_link_suspend() with that port, then
  * sdp_link_hand_over(). It passes the resulting octets to the other process.
- * That process accepts, and calls sdp_link_adopt_fd() or sdp_link_adopt_cm().
+ * That process accepts with opt->from.
  */
 
 /**
@@ -486,19 +492,6 @@ int sdp_link_suspend(struct sdp_link *link, uint16_t port, uint64_t deadline);
  */
 int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,
 		       size_t *ret_len);
-
-/*
- * As sdp_link_accept_fd() and sdp_request_accept(), for a connection that is
- * handed over. Return: also -EPERM: the connection comes from another peer,
- * accept the next one; -EINVAL: @octets is not valid.
- */
-int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
-		      size_t len, const struct sdp_link_options *opt,
-		      uint64_t deadline, struct sdp_outcome *ret_outcome);
-int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
-		      const void *octets, size_t len,
-		      const struct sdp_link_options *opt, uint64_t deadline,
-		      struct sdp_outcome *ret_outcome);
 
 /* ---- settings and statistics ---- */
 

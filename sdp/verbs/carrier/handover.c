@@ -190,20 +190,19 @@ static bool next_piece(const uint8_t **at, const uint8_t *end,
 	return ret_head->len && ret_head->len <= (size_t)(end - *at);
 }
 
-int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
-		      const struct sdp_link_options *opt,
-		      struct sdp_link_options *ret_opt)
+/* Return: 0; -EINVAL: opt->from is not valid. */
+static int take_octets(struct sdp_handover *from,
+		       const struct sdp_link_options *opt)
 {
-	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
 	const uint8_t *at;
 	struct piece_head piece;
 	uint64_t cnt;
 
-	if (len < sizeof(from->head))
+	if (opt->from_len < sizeof(from->head))
 		return -EINVAL;
-	memcpy(&from->head, octets, sizeof(from->head));
-	from->at = at = (const uint8_t *)octets + sizeof(from->head);
-	from->end = (const uint8_t *)octets + len;
+	memcpy(&from->head, opt->from, sizeof(from->head));
+	from->at = at = (const uint8_t *)opt->from + sizeof(from->head);
+	from->end = (const uint8_t *)opt->from + opt->from_len;
 	if (from->head.magic != MAGIC)
 		return -EINVAL;
 	cnt = (uint64_t)from->head.unread_cnt + from->head.unsent_cnt;
@@ -211,10 +210,25 @@ int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
 		if (!next_piece(&at, from->end, &piece))
 			return -EINVAL;
 	}
-	if (at != from->end)
-		return -EINVAL;
+	return at == from->end ? 0 : -EINVAL;
+}
+
+int sdp_handover_take(struct sdp_handover *from,
+		      const struct sdp_link_options *opt,
+		      struct sdp_link_options *ret_opt)
+{
+	struct sdp_link_options own = SDP_LINK_OPTIONS_INIT;
+	int ret;
+
 	if (opt)
 		own = *opt;
+	if (!own.from) {
+		*ret_opt = own;
+		return 0;
+	}
+	ret = take_octets(from, &own);
+	if (ret)
+		return ret;
 	own.conn.buf_size = from->head.buf_size; /* SDP-242 */
 	own.conn.ird = from->head.ird;
 	own.conn.ord = from->head.ord;
@@ -241,6 +255,8 @@ int sdp_handover_admits(const struct sdp_handover *from,
 {
 	const struct sdp_handover_head *h = &from->head;
 
+	if (!from->at)
+		return 0;
 	/* The port is not compared: the peer may have got another one (C18). */
 	return is_same_ip(&names[0], &h->names[0]) &&
 			       is_same_ip(&names[1], &h->names[1])
@@ -282,6 +298,8 @@ int sdp_handover_restore(const struct sdp_handover *from, struct sdp_link *link)
 	struct piece_head piece;
 	int ret;
 
+	if (!from->at)
+		return 0;
 	util_lock(&link->lock);
 	ret = sdp_conn_inherit(link->conn, h->has_shut, h->is_peer_closed);
 	for (uint32_t i = 0; i < h->unread_cnt && !ret; i++) {
@@ -335,6 +353,8 @@ int sdp_handover_resume(const struct sdp_handover *from, struct sdp_link *link)
 	struct piece_head piece;
 	int ret = 0;
 
+	if (!from->at)
+		return 0;
 	util_lock(&link->lock);
 	for (uint32_t i = 0; i < h->unread_cnt + h->unsent_cnt && !ret; i++) {
 		(void)next_piece(&at, from->end, &piece);

@@ -18,15 +18,16 @@ struct sdp_handover_head {
 	struct sockaddr_storage names[2];
 };
 
+/* Zero: a new connection, for which the functions below do nothing. */
 struct sdp_handover {
 	struct sdp_handover_head head;
 	const uint8_t *at, *end; /* the pieces */
 };
 
-/* @octets: from sdp_link_hand_over(). *ret_opt: @opt, or the defaults if it is
- *   NULL, changed to what @octets says. Return: 0; -EINVAL: not valid.
+/* Takes opt->from. *ret_opt: @opt, or the defaults if it is NULL, changed to
+ *   what opt->from says. Return: 0; -EINVAL: not valid.
  */
-int sdp_handover_take(struct sdp_handover *from, const void *octets, size_t len,
+int sdp_handover_take(struct sdp_handover *from,
 		      const struct sdp_link_options *opt,
 		      struct sdp_link_options *ret_opt);
 

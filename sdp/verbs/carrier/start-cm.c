@@ -27,7 +27,7 @@ struct start {
 	uint64_t deadline; /* 0: do not wait */
 	int stop_fd;	   /* ends a wait when readable; -1: none */
 	const char *step;
-	const struct sdp_handover *from; /* NULL: a new connection */
+	struct sdp_handover from;
 	struct sockaddr_storage peer;
 	uint8_t priv[PRIV_MAX];
 	size_t priv_len;
@@ -413,7 +413,7 @@ static int admit(struct start *s)
 	s->step = "address";
 	copy_addr(&names[0], rdma_get_local_addr(s->id));
 	copy_addr(&names[1], rdma_get_peer_addr(s->id));
-	return sdp_handover_admits(s->from, names);
+	return sdp_handover_admits(&s->from, names);
 }
 
 /* Separates the identity from the listener's channel. */
@@ -427,15 +427,22 @@ static int leave_listener(struct start *s)
 
 static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 {
-	enum sdp_carrier carrier = opt ? opt->conn.carrier : SDP_CM_SEND;
 	struct rdma_conn_param param;
+	struct sdp_link_options own;
 	int ret;
 
-	if (carrier == SDP_STREAM)
-		carrier = SDP_CM_SEND;
-	ret = make_link(s, SDP_ACCEPTING, carrier, opt);
-	if (!ret && s->from)
-		ret = sdp_handover_restore(s->from, s->link);
+	s->step = "the state that was handed over";
+	ret = sdp_handover_take(&s->from, opt, &own);
+	if (!ret)
+		ret = admit(s);
+	if (!ret)
+		ret = make_link(s, SDP_ACCEPTING,
+				own.conn.carrier == SDP_STREAM
+					? SDP_CM_SEND
+					: own.conn.carrier,
+				&own);
+	if (!ret)
+		ret = sdp_handover_restore(&s->from, s->link);
 	if (ret)
 		return ret;
 	s->link->moving.run = move_cm;
@@ -450,58 +457,10 @@ static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 	if (rdma_accept(s->link->cm, &param))
 		return -errno;
 	ret = wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
-	return ret ? ret : finish(s, NULL, 0);
-}
-
-static int accept_steps(struct start *s, const struct sdp_link_options *opt)
-{
-	int ret;
-
-	s->step = "connection request";
-	ret = wait_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
-	if (ret)
-		return ret;
-	copy_addr(&s->peer, rdma_get_peer_addr(s->id));
-	ret = s->from ? admit(s) : 0;
 	if (!ret)
-		ret = leave_listener(s);
-	return ret ? ret : answer_steps(s, opt);
+		ret = finish(s, NULL, 0);
+	return ret ? ret : sdp_handover_resume(&s->from, s->link);
 }
-
-/* The identity stays on the listener's channel until leave_listener(). */
-static int conclude_accept(struct start *s, const struct sdp_listener *listener,
-			   int ret, struct sdp_link **ret_link,
-			   struct sdp_outcome *ret_outcome)
-{
-	ret = conclude(s, ret, ret_link, ret_outcome);
-	if (s->ch && s->ch != listener->ch)
-		rdma_destroy_event_channel(s->ch);
-	return ret;
-}
-
-int sdp_link_adopt_cm(struct sdp_link **ret_link, struct sdp_listener *listener,
-		      const void *octets, size_t len,
-		      const struct sdp_link_options *opt, uint64_t deadline,
-		      struct sdp_outcome *ret_outcome)
-{
-	struct start s = { .deadline = deadline,
-			   .stop_fd = -1,
-			   .ch = listener->ch };
-	struct sdp_link_options own;
-	struct sdp_handover from;
-	int ret;
-
-	s.from = &from;
-	s.step = "the state that was handed over";
-	ret = sdp_handover_take(&from, octets, len, opt, &own);
-	if (!ret)
-		ret = accept_steps(&s, &own);
-	if (!ret)
-		ret = sdp_handover_resume(&from, s.link);
-	return conclude_accept(&s, listener, ret, ret_link, ret_outcome);
-}
-
-/* ---- accepting in two steps ---- */
 
 struct sdp_request {
 	struct start start;

@@ -66,47 +66,30 @@ static int wait_fd(int fd, short events, uint64_t deadline)
 	return wait_or_stop(fd, events, 0, deadline);
 }
 
-static int write_all(int fd, const uint8_t *buf, size_t len, uint64_t deadline)
+/* Sends, or receives, all of @len octets. */
+static int move_all(int fd, short events, uint8_t *buf, size_t len,
+		    uint64_t deadline)
 {
+	long n, call = events == POLLOUT ? SYS_sendto : SYS_recvfrom;
+
 	while (len) {
-		long n = syscall(SYS_sendto, fd, buf, len,
-				 MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+		int ret = 0;
 
-		if (n < 0 && errno == EAGAIN) {
-			int ret = wait_fd(fd, POLLOUT, deadline);
-
-			if (ret)
-				return ret;
-		} else if (n < 0 && errno != EINTR) {
-			return -errno;
-		} else if (n > 0) {
+		n = syscall(call, fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT,
+			    NULL, 0);
+		if (n > 0) {
 			buf += n;
 			len -= (size_t)n;
+		} else if (n == 0) {
+			ret = -sdp_answer_error(SDP_CAUSE_RESET,
+						SDP_PHASE_OPEN);
+		} else if (errno == EAGAIN) {
+			ret = wait_fd(fd, events, deadline);
+		} else if (errno != EINTR) {
+			ret = -errno;
 		}
-	}
-	return 0;
-}
-
-static int read_all(int fd, uint8_t *buf, size_t len, uint64_t deadline)
-{
-	while (len) {
-		long n = syscall(SYS_recvfrom, fd, buf, len, MSG_DONTWAIT, NULL,
-				 NULL);
-
-		if (n == 0)
-			return -sdp_answer_error(SDP_CAUSE_RESET,
-						 SDP_PHASE_OPEN);
-		if (n < 0 && errno == EAGAIN) {
-			int ret = wait_fd(fd, POLLIN, deadline);
-
-			if (ret)
-				return ret;
-		} else if (n < 0 && errno != EINTR) {
-			return -errno;
-		} else if (n > 0) {
-			buf += n;
-			len -= (size_t)n;
-		}
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -130,8 +113,8 @@ struct start {
 	uint64_t deadline;
 	struct sdp_link *link;
 	struct sockaddr_storage names[2];
-	const struct sdp_handover *from; /* NULL: a new connection */
-	int stop_fd;			 /* 0: none */
+	struct sdp_handover from;
+	int stop_fd; /* 0: none */
 	bool is_resumed;
 	bool has_sent;
 	const char *step;
@@ -261,8 +244,8 @@ static int say_hello(struct start *s)
 
 	s->step = "Hello";
 	s->has_sent = true;
-	ret = write_all(s->fd, s->link->start.hello, s->link->start.hello_len,
-			s->deadline);
+	ret = move_all(s->fd, POLLOUT, s->link->start.hello,
+		       s->link->start.hello_len, s->deadline);
 	return ret ? ret : finish(s, USIWDV_INITIATOR);
 }
 
@@ -418,34 +401,40 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	uint32_t ms = opt && opt->hello_ms ? opt->hello_ms : 5000;
 	uint64_t hello_end = sdp_now_ns() + ms * LINK_NS_PER_MS;
 	uint8_t hello[SDP_HELLO_SIZE];
+	struct sdp_link_options own;
 	bool is_by_cm = false;
 	int ret;
 
 	if (hello_end > s->deadline)
 		hello_end = s->deadline;
+	s->step = "the state that was handed over";
+	ret = sdp_handover_take(&s->from, opt, &own);
+	if (ret)
+		return ret;
 	s->step = "address";
 	ret = take_names(s->fd, s->names);
-	if (!ret && s->from)
-		ret = sdp_handover_admits(s->from, s->names);
+	if (!ret)
+		ret = sdp_handover_admits(&s->from, s->names);
 	if (ret)
 		return ret;
 	s->step = "Hello";
 	ret = is_request(s, hello_end, &is_by_cm);
 	if (!ret && !is_by_cm)
-		ret = read_all(s->fd, hello, sizeof(hello), hello_end);
+		ret = move_all(s->fd, POLLIN, hello, sizeof(hello), hello_end);
 	if (!ret)
 		ret = make_link(s, SDP_ACCEPTING,
-				is_by_cm ? SDP_CM_PRIV : SDP_STREAM, opt);
-	if (!ret && s->from)
-		ret = sdp_handover_restore(s->from, s->link);
+				is_by_cm ? SDP_CM_PRIV : SDP_STREAM, &own);
+	if (!ret)
+		ret = sdp_handover_restore(&s->from, s->link);
 	if (ret)
 		return ret;
 	s->link->moving.run = move_fd;
-	if (is_by_cm)
-		return finish(s, USIWDV_RESPONDER);
 	s->step = "Hello";
-	ret = take_hello(s, hello, sizeof(hello));
-	return ret ? ret : finish(s, USIWDV_RESPONDER);
+	if (!is_by_cm)
+		ret = take_hello(s, hello, sizeof(hello));
+	if (!ret)
+		ret = finish(s, USIWDV_RESPONDER);
+	return ret ? ret : sdp_handover_resume(&s->from, s->link);
 }
 
 int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
@@ -457,23 +446,4 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 			   .stop_fd = opt ? opt->stop_fd : 0 };
 
 	return conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
-}
-
-int sdp_link_adopt_fd(struct sdp_link **ret_link, int fd, const void *octets,
-		      size_t len, const struct sdp_link_options *opt,
-		      uint64_t deadline, struct sdp_outcome *ret_outcome)
-{
-	struct start s = { .fd = fd, .deadline = deadline };
-	struct sdp_link_options own;
-	struct sdp_handover from;
-	int ret;
-
-	s.from = &from;
-	s.step = "the state that was handed over";
-	ret = sdp_handover_take(&from, octets, len, opt, &own);
-	if (!ret)
-		ret = accept_steps(&s, &own);
-	if (!ret)
-		ret = sdp_handover_resume(&from, s.link);
-	return conclude(&s, ret, ret_link, ret_outcome);
 }

@@ -145,25 +145,20 @@ static void open_next(struct place *p)
 	place_open(p, is_port ? SDP_STREAM : carrier, NULL);
 }
 
+static struct sdp_link_options continuing(const void *octets, size_t len)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+
+	opt.from = octets;
+	opt.from_len = len;
+	return opt;
+}
+
 static struct sdp_link *adopt(struct place *p, const void *octets, size_t len)
 {
-	struct sdp_outcome outcome;
-	struct sdp_link *link = NULL;
-	int ret, fd;
+	struct sdp_link_options opt = continuing(octets, len);
 
-	if (p->cm) {
-		ret = sdp_link_adopt_cm(&link, p->cm, octets, len, NULL, soon(),
-					&outcome);
-	} else {
-		fd = take_connection(p);
-		ret = sdp_link_adopt_fd(&link, fd, octets, len, NULL, soon(),
-					&outcome);
-		close(fd);
-	}
-	if (ret)
-		fprintf(stderr, "adopt: %s\n", outcome.text);
-	must(!ret);
-	return link;
+	return place_accept(p, &opt);
 }
 
 static void leave(struct sdp_link *link, uint16_t port_be, void **ret_octets,
@@ -667,7 +662,7 @@ static void case_wrong_peer(void)
 {
 	struct sdp_link *links[2], *next;
 	struct sockaddr_in from = { .sin_family = AF_INET };
-	struct sdp_outcome outcome;
+	struct sdp_link_options opt;
 	struct place p;
 	void *octets;
 	size_t len;
@@ -681,11 +676,11 @@ static void case_wrong_peer(void)
 	must(!connect(own, (struct sockaddr *)&p.addr, sizeof(p.addr)));
 	leave(links[1], p.addr.sin_port, &octets, &len);
 	fd = take_connection(&p);
-	must(sdp_link_adopt_fd(&next, fd, octets, len, NULL, soon(),
-			       &outcome) == -EPERM);
+	opt = continuing(octets, len);
+	must(sdp_link_accept_fd(&next, fd, &opt, soon(), NULL) == -EPERM);
 	close(fd);
-	must(sdp_link_adopt_fd(&next, own, octets, len - 1, NULL, soon(),
-			       NULL) == -EINVAL);
+	opt.from_len--;
+	must(sdp_link_accept_fd(&next, own, &opt, soon(), NULL) == -EINVAL);
 	links[1] = adopt(&p, octets, len);
 	free(octets);
 	close(own);

@@ -116,27 +116,34 @@ static struct sdp_request *request_take(struct sdp_listener *listener)
 	return request;
 }
 
-static struct sdp_link *link_accept(struct place *p, const struct pair *pair)
+struct sdp_link *place_accept(struct place *p,
+			      const struct sdp_link_options *opt)
 {
-	struct sdp_link_options opt = pair->opt[1];
 	struct sdp_outcome outcome;
 	struct sdp_link *link = NULL;
 	int ret, fd;
 
-	opt.conn.carrier = pair->carrier;
 	if (p->cm) {
-		ret = sdp_request_accept(&link, request_take(p->cm), &opt,
+		ret = sdp_request_accept(&link, request_take(p->cm), opt,
 					 soon(), &outcome);
 	} else {
 		fd = accept(p->fd, NULL, NULL);
 		must(fd >= 0);
-		ret = sdp_link_accept_fd(&link, fd, &opt, soon(), &outcome);
+		ret = sdp_link_accept_fd(&link, fd, opt, soon(), &outcome);
 		close(fd);
 	}
 	if (ret)
 		fprintf(stderr, "accept: %s\n", outcome.text);
 	must(!ret);
 	return link;
+}
+
+static struct sdp_link *link_accept(struct place *p, const struct pair *pair)
+{
+	struct sdp_link_options opt = pair->opt[1];
+
+	opt.conn.carrier = pair->carrier;
+	return place_accept(p, &opt);
 }
 
 struct accepting {

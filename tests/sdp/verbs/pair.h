@@ -35,6 +35,9 @@ struct place {
 void place_open(struct place *p, enum sdp_carrier carrier,
 		const struct sockaddr_in *addr);
 void place_close(struct place *p);
+/* Accepts a link, which must succeed. */
+struct sdp_link *place_accept(struct place *p,
+			      const struct sdp_link_options *opt);
 
 typedef void pair_fn(struct sdp_link *link);
 
