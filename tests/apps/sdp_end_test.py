@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 
-from harness import SLOW, check
+from harness import SLOW, check, wait_until
 from sdp_program import SdpTest, main
 
 # As sdp_hostile_test.py says of its server: a listener, and a pause until this
@@ -69,10 +69,27 @@ time.sleep(1000)
 """
 
 
-def case(name, is_client, size, how, accepts_late=False, want=None, env=None):
+def proxies(test):
+    """The processes that send for a writer of this test."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                is_proxy = f.read() == "usiw-sdp-proxy\n"
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if is_proxy and test.counters.directory.encode() in f.read():
+                    found.append(int(pid))
+        except OSError:
+            continue  # it has ended, or is another user's
+    return found
+
+
+def case(name, is_client, size, how, accepts_late=False, want=None, env=None,
+         kills_proxy=False):
     """@is_client: the writer is. @size: None: as much as it can. @how: what the
     writer does when it has written. @want: what the reader says; default: all
-    of it, then the end. @env: of the client."""
+    of it, then the end. @env: of the client. @kills_proxy: that sends for the
+    writer."""
     def run():
         with SdpTest(name) as test:
             go = os.path.join(test.directory, "go")
@@ -98,6 +115,10 @@ def case(name, is_client, size, how, accepts_late=False, want=None, env=None):
                 writer.wait(20, codes=(-signal.SIGKILL,))
             else:
                 writer.wait(20)
+            if kills_proxy:
+                for pid in wait_until(lambda: proxies(test), 20, "a proxy"):
+                    os.kill(pid, signal.SIGKILL)
+                wait_until(lambda: not proxies(test), 20, "its end")
             with open(go, "w", encoding="ascii"):
                 pass
             found = reader.wait_text(re.compile(r"got .*"), 60).group(0)
@@ -137,4 +158,5 @@ if __name__ == "__main__":
         case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
              want=LOST),
         case("killed-server", False, 100, STAY, want=LOST),
+        case("killed-proxy", True, 100, EXIT, want=LOST, kills_proxy=True),
     ])

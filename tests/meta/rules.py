@@ -654,6 +654,59 @@ def descriptions(files):
     return found
 
 
+# --- differences of SDP from TCP ----------------------------------------------
+
+SDP_PAGE = "man/libsdp.7"
+SDP_CASES = "tests/sdp/cases/"
+DIFFERENCES = re.compile(r"^\.SH DIFFERENCES FROM TCP\n(.*?)(?=^\.SH )",
+                         re.M | re.S)
+DIFFERENCE = re.compile(r"^\.TP\n\.B ([\w-]+)\n", re.M)
+
+
+def listed_cases(files):
+    """(file, case, difference) of all cases of sock-cases that differ."""
+    for name in ("exceptions.txt", "cold-exceptions.txt", "cm-exceptions.txt"):
+        path = SDP_CASES + name
+        for case, what in load_exceptions(files.get(path) or "").items():
+            yield path, case, re.sub(r" hangs$", "", what)
+    path = SDP_CASES + "unfit.txt"
+    for words, what in load_exceptions(files.get(path) or "").items():
+        where, _, case = words.partition(" ")
+        if where in ("cold", "cm"):
+            yield path, case, what.split(",")[0]
+
+
+def differences(files):
+    """Each difference that the manual page names is shown by a test, and each
+    case that differs names one of them."""
+    section = DIFFERENCES.search(files.get(SDP_PAGE) or "")
+    known = DIFFERENCE.findall(section[1]) if section else []
+    found = [f"{SDP_PAGE}: {name} twice"
+             for name in sorted(set(known)) if known.count(name) > 1]
+    if not known:
+        found.append(f"{SDP_PAGE}: names no difference")
+    source = "".join(text or "" for path, text in files.items()
+                     if path.startswith(SDP_CASES) and path.endswith(".c"))
+    shown = set()
+    for path, case, what in listed_cases(files):
+        shown.add(what)
+        if what not in known:
+            found.append(f"{path}: {case}: {SDP_PAGE} names no difference "
+                         f"'{what}'")
+        if f'"{case}"' not in source:
+            found.append(f"{path}: no case {case}")
+    path = SDP_CASES + "elsewhere.txt"
+    for what, place in load_exceptions(files.get(path) or "").items():
+        shown.add(what)
+        test, _, word = place.partition(" ")
+        if what not in known:
+            found.append(f"{path}: {SDP_PAGE} names no difference '{what}'")
+        if not word or word not in (files.get(test) or ""):
+            found.append(f"{path}: {what}: no {word} in {test}")
+    return found + [f"{SDP_PAGE}: {what}: no test shows it"
+                    for what in known if what not in shown]
+
+
 ALL = {
     "includes": includes,
     "no_circles": no_circles,
@@ -671,4 +724,5 @@ ALL = {
     "assert_effect": assert_effect,
     "one_place": one_place,
     "descriptions": descriptions,
+    "differences": differences,
 }

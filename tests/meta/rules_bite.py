@@ -21,6 +21,20 @@ GOOD_SDP_MAP = {
 STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
+DIFFERENT = {
+    "man/libsdp.7": ".SH DIFFERENCES FROM TCP\n.TP\n.B ends\nText.\n.TP\n"
+                    ".B late\n.TP\n.B sent-on\n.SH LIMITS\n",
+    "tests/sdp/cases/a.c": '{ "a.end", end }, { "a.look", look }',
+    "tests/sdp/cases/exceptions.txt": "# x\na.end: ends hangs\n",
+    "tests/sdp/cases/unfit.txt": "cold a.look: late, at times\nboth a.b: x\n",
+    "tests/sdp/cases/elsewhere.txt": "sent-on: tests/a_test.c sends_on\n",
+    "tests/a_test.c": "static void sends_on(void)"}
+
+
+def different(path, text):
+    return ("differences", {**DIFFERENT, path: text}, DIFFERENT)
+
+
 ORDER = {"rnic/modules.txt": "# lowest first\nlow\nhigh\nrnic.h\n"}
 
 NUMBERED = {
@@ -194,6 +208,16 @@ CASES = [
     ("descriptions", {"debian/control": "Description: a\n .\n " + "x" * 80},
      {"debian/control": "Description: a\n " + "x" * 79 + "\n\nDepends: " +
                         "x" * 80}),
+    different("man/libsdp.7", ".SH LIMITS\n"),
+    different("man/libsdp.7", DIFFERENT["man/libsdp.7"].replace(
+        ".SH LIMITS", ".TP\n.B more\n.SH LIMITS")),
+    different("man/libsdp.7", DIFFERENT["man/libsdp.7"].replace(
+        ".SH LIMITS", ".TP\n.B ends\n.SH LIMITS")),
+    different("tests/sdp/cases/exceptions.txt", "a.end: ends; it hangs\n"),
+    different("tests/sdp/cases/exceptions.txt", "a.end: ends\na.b: late\n"),
+    different("tests/sdp/cases/unfit.txt", "both a.look: late, at times\n"),
+    different("tests/sdp/cases/elsewhere.txt", ""),
+    different("tests/a_test.c", "static void sends(void)"),
 ]
 
 

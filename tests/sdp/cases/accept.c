@@ -357,6 +357,19 @@ static void listener_closed(void)
 	     connect(socket_new(), &address.any, address.len));
 }
 
+static void listener_closed_sleeping(void)
+{
+	int listener = listen_new(1), client;
+	struct address address = address_of(listener);
+	struct sleeper sleeper;
+
+	client = dial(&address);
+	wait_poll(listener, POLLIN);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &client);
+	close(listener);
+	sleeper_end(&sleeper);
+}
+
 static void listen_again(void)
 {
 	int listener = listen_new(1);
@@ -510,6 +523,7 @@ const struct sock_case accept_cases[] = {
 	{ "accept.interrupted", interrupted },
 	{ "accept.restarted", restarted },
 	{ "accept.listener-closed", listener_closed },
+	{ "accept.listener-closed-sleeping", listener_closed_sleeping },
 	{ "accept.listen-again", listen_again },
 	{ "accept.listen-unbound", listen_unbound },
 	{ "accept.listen-connected", listen_connected },

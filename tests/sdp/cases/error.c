@@ -49,6 +49,29 @@ static void bad_memory_recv(void)
 	show_recv("the stream", pair.server, 20, 0);
 }
 
+static void bad_memory_poll(void)
+{
+	SHOW("poll", poll(nowhere, 1, 0));
+}
+
+/* The memory was registered, and is gone. */
+static void bad_memory_again(void)
+{
+	enum { SIZE = 1 << 20 };
+	pid_t pid;
+	int fd = child_dial(echo, &pid);
+	void *octets = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(octets != MAP_FAILED);
+	SHOW("send", send(fd, octets, 100, 0));
+	SHOW("recv", recv(fd, octets, 100, MSG_WAITALL));
+	NEED(munmap(octets, SIZE) == 0);
+	SHOW("send again", send(fd, octets, 100, 0));
+	close(fd);
+	child_end(pid);
+}
+
 static void recv_main(void *arg)
 {
 	SHOW("the sleeping recv", recv(*(int *)arg, nowhere, 10, 0));
@@ -212,6 +235,8 @@ const struct sock_case error_cases[] = {
 	{ "error.bad-memory-send", bad_memory_send },
 	{ "error.bad-memory-large", bad_memory_large },
 	{ "error.bad-memory-recv", bad_memory_recv },
+	{ "error.bad-memory-poll", bad_memory_poll },
+	{ "error.bad-memory-again", bad_memory_again },
 	{ "error.bad-memory-sleeping", bad_memory_sleeping },
 	{ "error.bad-memory-at-end", bad_memory_at_end },
 	{ "error.read-only-memory", read_only_memory },

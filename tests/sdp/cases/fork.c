@@ -263,6 +263,46 @@ static void parent_ends_first(void)
 	show_recv("the end", pair.server, 30, 0);
 }
 
+struct killed {
+	struct gate gate;
+	struct address address;
+};
+
+static void parent_killed_child(void *arg)
+{
+	struct killed *killed = arg;
+	int fd = dial(&killed->address);
+	char octet;
+
+	NEED(recv(fd, &octet, 1, 0) == 1);
+	if (fork() != 0) {
+		for (;;)
+			pause();
+	}
+	close(killed->gate.go[1]);
+	send_text(fd, "before");
+	NEED(read(killed->gate.go[0], &octet, 1) == 0);
+	(void)send(fd, "behind", 6, MSG_NOSIGNAL);
+}
+
+/* A process ends whose child uses its connection. */
+static void parent_killed(void)
+{
+	int listener = listen_new(1), fd, status;
+	struct killed killed = { .address = address_of(listener) };
+	pid_t pid;
+
+	NEED(pipe(killed.gate.go) == 0);
+	pid = child_start(parent_killed_child, &killed);
+	fd = take_connection(listener);
+	send_text(fd, "x");
+	show_recv("recv", fd, 6, MSG_WAITALL);
+	NEED(kill(pid, SIGKILL) == 0);
+	NEED(waitpid(pid, &status, 0) == pid);
+	close(killed.gate.go[1]);
+	show_recv("recv", fd, 6, MSG_WAITALL);
+}
+
 static void timeouts_child(void *arg)
 {
 	struct pair *pair = arg;
@@ -704,6 +744,7 @@ const struct sock_case fork_cases[] = {
 	{ "fork.reads-shared", reads_shared },
 	{ "fork.end-by-last", end_by_last },
 	{ "fork.parent-ends-first", parent_ends_first },
+	{ "fork.parent-killed", parent_killed },
 	{ "fork.timeouts", timeouts },
 	{ "fork.domain", domain },
 	{ "fork.shutdown-by-child", shutdown_by_child },

@@ -199,6 +199,27 @@ static void by_epoll(void)
 	}
 }
 
+static void by_epoll_beside_data(void)
+{
+	static const uint32_t kinds[] = { 0, EPOLLET };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct pair pair = pair_used();
+		struct epoll_event event = { .events = EPOLLPRI | EPOLLIN |
+						       kinds[i] };
+		int set = epoll_create1(0);
+
+		NEED(!epoll_ctl(set, EPOLL_CTL_ADD, pair.server, &event));
+		show_send("urgent", pair.client, "!", MSG_OOB);
+		NEED(epoll_wait(set, &event, 1, -1) == 1);
+		say("epoll_wait: %s", events_name(event.events));
+		show_recv("take", pair.server, 10, MSG_OOB);
+		send_text(pair.client, "x");
+		NEED(epoll_wait(set, &event, 1, -1) == 1);
+		say("epoll_wait: %s", events_name(event.events));
+	}
+}
+
 static void wakes_poll(void)
 {
 	struct pair pair = pair_used();
@@ -316,6 +337,7 @@ const struct sock_case oob_cases[] = {
 	{ "oob.by-signal", by_signal },
 	{ "oob.by-select", by_select },
 	{ "oob.by-epoll", by_epoll },
+	{ "oob.by-epoll-beside-data", by_epoll_beside_data },
 	{ "oob.wakes-poll", wakes_poll },
 	{ "oob.taken-before-data", taken_before_data },
 	{ "oob.then-end", then_end },

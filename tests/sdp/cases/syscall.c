@@ -260,6 +260,14 @@ static void uring(void)
 	say("arrived: %s", in);
 }
 
+static void uring_setup(void)
+{
+	struct ring ring;
+
+	say("io_uring_setup: %s",
+	    ring_open(&ring) ? "works" : error_name(errno));
+}
+
 const struct sock_case syscall_cases[] = {
 	{ "syscall.wrapped", wrapped },
 	{ "syscall.wrapped-vectors", wrapped_vectors },
@@ -270,5 +278,6 @@ const struct sock_case syscall_cases[] = {
 	{ "syscall.raw-unused", raw_unused },
 	{ "syscall.raw-used", raw_used },
 	{ "syscall.uring", uring },
+	{ "syscall.uring-setup", uring_setup },
 	{ NULL, NULL },
 };
