@@ -40,7 +40,8 @@ static const struct {
 
 int sdp_answer_of(enum sdp_call call, unsigned int holds)
 {
-	size_t i = 0;
+	/* Mostly nothing holds. */
+	size_t i = holds ? 0 : sizeof(rows) / sizeof(rows[0]) - 1;
 
 	while ((rows[i].holds & holds) != rows[i].holds ||
 	       rows[i].answers[call] == NEXT)

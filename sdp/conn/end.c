@@ -4,10 +4,10 @@
  */
 #include "conn/end.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "conn/queue.h"
+#include "tcp-answer.h"
 
 static void disarm_all(struct sdp_conn *conn)
 {
@@ -99,7 +99,7 @@ int sdp_conn_shutdown(struct sdp_conn *conn, uint64_t now)
 {
 	conn->now = now;
 	if (!sdp_conn_is_running(conn))
-		return -ENOTCONN;
+		return sdp_answer_of(SDP_CALL_SHUTDOWN, SDP_HOLDS_OVER);
 	conn->closing.is_wanted = true;
 	return 0;
 }

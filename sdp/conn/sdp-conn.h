@@ -401,7 +401,7 @@ struct sdp_buf {
  *
  * The buffer belongs to the connection until SDP_EV_SENT.
  * Return: 0; -EAGAIN: send_cap buffers are queued; -EPIPE: after
- *   sdp_conn_shutdown() or the end (SDP-86); -ENOTCONN: not connected yet;
+ *   sdp_conn_shutdown() or the end (SDP-86), or not connected yet;
  *   -EINVAL: length 0 or more than 2^31.
  */
 int sdp_conn_send(struct sdp_conn *conn, const struct sdp_buf *buf);

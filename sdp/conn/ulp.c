@@ -7,15 +7,23 @@
 #include "conn/queue.h"
 #include "conn/state.h"
 #include "flow/mode.h"
+#include "tcp-answer.h"
 
 /* ---- sending ---- */
 
 static int check_send(const struct sdp_conn *conn, uint32_t len)
 {
+	unsigned int holds = 0;
+	int ret;
+
 	if (!sdp_conn_is_running(conn))
-		return conn->stage < SDP_STAGE_OPEN ? -ENOTCONN : -EPIPE;
+		holds = conn->stage < SDP_STAGE_OPEN ? SDP_HOLDS_NEW
+						     : SDP_HOLDS_OVER;
 	if (conn->closing.is_wanted) /* SDP-86 */
-		return -EPIPE;
+		holds |= SDP_HOLDS_WR_SHUT;
+	ret = sdp_answer_of(SDP_CALL_SEND, holds);
+	if (ret != SDP_ANSWER_GO)
+		return ret;
 	return len && len <= SDP_LEN_MAX ? 0 : -EINVAL;
 }
 

@@ -284,7 +284,8 @@ void sdp_link_relay(struct sdp_link *link);
 
 /**
  * sdp_link_recv - receive octets
- * Return: number of octets; 0: the peer sends no more, or @iov has no space;
+ * Return: number of octets; 0: the peer sends no more, or there are octets and
+ *   @iov has no space;
  *   -EAGAIN: no octets; -ECONNRESET, -ETIMEDOUT ...: reported once, then 0.
  *   With SDP_RECV_OOB: 1; -EAGAIN: announced but not received; -EINVAL: none,
  *   already read, or inline. A call stops before the urgent octet.

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#include "tcp-answer.h"
 #include "verbs/sdp-link.h"
 
 short sdp_events_of(unsigned int state)
@@ -80,4 +79,25 @@ unsigned int sdp_sock_holds(const struct sdp_sock *sock)
 	if (sdp_sock_is_wr_shut(sock))
 		holds |= SDP_HOLDS_WR_SHUT;
 	return holds;
+}
+
+static int error_take(struct sdp_sock *sock)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+	int err =
+		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
+
+	return err == 0 && link ? sdp_link_error(link) : err;
+}
+
+int sdp_sock_answer(struct sdp_sock *sock, enum sdp_call call)
+{
+	unsigned int holds = sdp_sock_holds(sock);
+	int ret = sdp_answer_of(call, holds);
+	int err = ret == SDP_ANSWER_ERROR ? error_take(sock) : 0;
+
+	if (err)
+		return -err;
+	/* Another thread may have taken it. */
+	return sdp_answer_of(call, holds & ~SDP_HOLDS_ERROR);
 }

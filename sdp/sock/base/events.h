@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "table.h"
+#include "tcp-answer.h"
 
 /* Octets that are accepted before the link is established. */
 #define SDP_EARLY_MAX 65536u
@@ -20,6 +21,10 @@ bool sdp_sock_is_over(const struct sdp_sock *sock);
 /* What holds of the connection: SDP_HOLDS_..., but for the peer's end and a
  * connection that is not made yet. */
 unsigned int sdp_sock_holds(const struct sdp_sock *sock);
+
+/* What the call answers in that state (tcp-answer.h). Takes the error if that
+ * is the answer. Return: 0; -errno; SDP_ANSWER_GO. */
+int sdp_sock_answer(struct sdp_sock *sock, enum sdp_call call);
 
 /* Translates state bits of a link into events of poll(2). */
 short sdp_events_of(unsigned int state);

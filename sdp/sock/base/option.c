@@ -13,7 +13,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "tcp-answer.h"
 #include "user.h"
 #include "mark.h"
 #include "events.h"
@@ -451,17 +450,6 @@ static int below_get(const struct sdp_sock *sock, int level, int name,
 	return ret;
 }
 
-static int error_take(struct sdp_sock *sock)
-{
-	struct sdp_link *link = sdp_sock_link(sock);
-	int err =
-		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
-
-	if (err == 0 && link)
-		err = sdp_link_error(link);
-	return err < 0 ? -err : err;
-}
-
 static int socket_get(struct sdp_sock *sock, int name, void *value,
 		      socklen_t *len)
 {
@@ -469,7 +457,8 @@ static int socket_get(struct sdp_sock *sock, int name, void *value,
 
 	switch (name) {
 	case SO_ERROR:
-		return int_put(error_take(sock), value, len);
+		return int_put(-sdp_sock_answer(sock, SDP_CALL_SO_ERROR), value,
+			       len);
 	case SO_RCVTIMEO:
 		return time_put(opt->rcvtimeo_ns, value, len);
 	case SO_SNDTIMEO:

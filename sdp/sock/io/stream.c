@@ -14,8 +14,8 @@
 
 #include "cancel.h"
 #include "unwind.h"
-#include "tcp-answer.h"
 #include "sock/base/count.h"
+#include "sock/base/events.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
 #include "sock/base/real.h"
@@ -120,11 +120,6 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM;
 }
 
-static int error_take(struct sdp_sock *sock)
-{
-	return atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
-}
-
 /* Whether to repeat a call of a link that returned -EINTR. */
 static bool is_restarted(void)
 {
@@ -136,9 +131,9 @@ static bool is_restarted(void)
 static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
 			     size_t cnt, int flags, uint64_t deadline)
 {
-	ssize_t ret = -EPIPE;
+	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
 
-	if (!sdp_sock_is_wr_shut(sock))
+	if (ret == SDP_ANSWER_GO)
 		ret = sdp_start_send(sock, iov, cnt, flags & MSG_OOB);
 	if (ret != -EAGAIN)
 		return ret;
@@ -165,6 +160,14 @@ static size_t iov_size(const struct iovec *iov, size_t cnt)
 	return size;
 }
 
+/* No link was made, or connect() has taken it away. */
+static ssize_t dead_send(struct sdp_sock *sock)
+{
+	int ret = sdp_sock_answer(sock, SDP_CALL_SEND);
+
+	return ret == SDP_ANSWER_GO ? -EPIPE : ret;
+}
+
 /* *ret_is_short: the rest must be tried again. */
 static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline,
@@ -180,7 +183,7 @@ static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 	if (flags & MSG_MORE)
 		how |= SDP_SEND_MORE;
 	if (!link)
-		return -EPIPE;
+		return dead_send(sock);
 	if (!is_patient(sock, flags))
 		return sdp_link_send(link, iov, (int)cnt, how);
 	/* A program that sends less than a socket's buffer may rely on not
@@ -294,22 +297,10 @@ static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
 ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			size_t cnt, int flags)
 {
-	int err;
-	ssize_t ret;
+	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
 
-	if (sdp_sock_is_wr_shut(sock))
-		ret = -EPIPE;
-	/* In this order: the link exists when the state says so. */
-	else if (sdp_sock_state(sock) == SDP_SOCK_STREAM &&
-		 !sdp_sock_link(sock))
-		ret = -EPIPE;
-	else
+	if (ret == SDP_ANSWER_GO)
 		ret = send_all(sock, fd, iov, cnt, flags);
-	if (ret == -EPIPE) {
-		err = error_take(sock);
-		if (err)
-			ret = -err;
-	}
 	if (ret == -EPIPE && !(flags & MSG_NOSIGNAL))
 		sdp_signals_pipe();
 	sdp_sock_settle(sock, fd);
@@ -331,30 +322,6 @@ static unsigned int recv_flags(int flags)
 	if (flags & MSG_TRUNC)
 		how |= SDP_RECV_TRUNC;
 	return how;
-}
-
-static ssize_t dead_recv(struct sdp_sock *sock)
-{
-	int err = error_take(sock);
-
-	return err ? -err : 0;
-}
-
-/* recv() with length 0 waits, as with TCP, which has received none of no octets
- * when SO_RCVTIMEO is over. */
-static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link,
-			  int flags, uint64_t deadline)
-{
-	unsigned int what = SDP_LINK_IN | SDP_LINK_RDHUP | SDP_LINK_HUP |
-			    SDP_LINK_ERR;
-	int ret;
-
-	if ((sdp_link_state(link) & what) || sdp_sock_is_rd_shut(sock))
-		return 0;
-	if (!is_patient(sock, flags))
-		return -EAGAIN;
-	ret = sdp_link_wait(link, what, deadline);
-	return ret < 0 && ret != -ETIMEDOUT ? ret : 0;
 }
 
 /* The start has fallen back to TCP, or the shadow carries the data. */
@@ -423,6 +390,33 @@ static ssize_t link_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
 	return ret;
 }
 
+/* As dead_send(). Such a socket has nothing to wait for. */
+static ssize_t dead_recv(struct sdp_sock *sock)
+{
+	int ret = sdp_sock_answer(sock, SDP_CALL_RECV);
+
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+/* recv() with length 0 waits, as with TCP, which has received none of no octets
+ * when SO_RCVTIMEO is over. */
+static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
+			  int flags, uint64_t deadline)
+{
+	unsigned int what = SDP_LINK_IN | SDP_LINK_RDHUP | SDP_LINK_HUP |
+			    SDP_LINK_ERR;
+	ssize_t ret;
+
+	do {
+		ret = link_recv(sock, link, fd, NULL, 0,
+				(flags & ~MSG_OOB) | MSG_DONTWAIT, deadline);
+		if (ret != -EAGAIN || !is_patient(sock, flags))
+			return ret;
+		ret = sdp_link_wait(link, what, deadline);
+	} while (ret > 0 && !sock->relay.is_on);
+	return ret < 0 && ret != -ETIMEDOUT ? ret : 0;
+}
+
 static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
@@ -434,7 +428,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		if (flags & MSG_OOB)
 			return -EINVAL;
 		if (!is_patient(sock, flags))
-			return sdp_sock_is_rd_shut(sock) ? 0 : -EAGAIN;
+			return sdp_sock_answer(sock, SDP_CALL_RECV);
 		ret = sdp_start_wait_shut(sock, &sock->is_rd_shut, deadline);
 		if (ret < 0)
 			return ret;
@@ -447,7 +441,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	if (!link)
 		return dead_recv(sock);
 	if (iov_size(iov, cnt) == 0)
-		return empty_recv(sock, link, flags, deadline);
+		return empty_recv(sock, link, fd, flags, deadline);
 	return link_recv(sock, link, fd, iov, cnt, flags, deadline);
 }
 

@@ -2,6 +2,8 @@
 /* See answer.h. */
 #include "answer.h"
 
+#include "notice.h"
+
 int link_answer(struct sdp_link *link, enum sdp_call call)
 {
 	unsigned int holds = link_holds(link);
@@ -15,5 +17,6 @@ int link_answer(struct sdp_link *link, enum sdp_call call)
 	ret = -link->end.error;
 	link->end.error = 0;
 	link->end.was_told = true;
+	sdp_notice_update(link, 0);
 	return ret;
 }

@@ -90,11 +90,8 @@ static size_t iov_len(const struct iovec *iov, int cnt)
 
 static int check_send(struct sdp_link *link)
 {
-	int ret;
+	int ret = link_answer(link, SDP_CALL_SEND);
 
-	if (link->is_foreign)
-		return -EPIPE;
-	ret = link_answer(link, SDP_CALL_SEND);
 	return ret == SDP_ANSWER_GO ? 0 : ret;
 }
 
@@ -317,7 +314,9 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 	if (flags & SDP_RECV_OOB)
 		return space ? recv_urgent(link, &c, flags) : 0;
 	if (!space)
-		return 0;
+		return sdp_conn_readable(link->conn) || link->rx.oob.has_kept
+			       ? 0
+			       : nothing(link, flags);
 	if (link->rx.zbuf.is_busy)
 		return -EAGAIN;
 	/* A call that has octets ends before the mark. The mark may arrive
@@ -386,8 +385,6 @@ int sdp_link_error(struct sdp_link *link)
 
 	util_lock(&link->lock);
 	error = -link_answer(link, SDP_CALL_SO_ERROR);
-	if (error)
-		sdp_notice_update(link, 0);
 	util_unlock(&link->lock);
 	return error;
 }

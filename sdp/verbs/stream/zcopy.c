@@ -200,7 +200,6 @@ static ssize_t send_one_zcopy(struct sdp_link *link, const void *buf,
 	}
 	util_lock(&link->lock);
 	ret = link_answer(link, SDP_CALL_SEND);
-	sdp_notice_update(link, 0);
 	util_unlock(&link->lock);
 	return ret == SDP_ANSWER_GO ? -EPIPE : ret;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What each call answers in each state of a connection: prints it, and compares
- * it with the table of sdp/tcp-answer.c.
+ * What each call answers in each state of a connection. A case prints it, and
+ * compares it with the table of sdp/tcp-answer.c: over TCP the table is checked
+ * against the kernel, and over SDP the library against the table.
  */
 #include "answer.h"
 
@@ -117,18 +118,18 @@ static int refused_new(void)
 	set_nonblocking(fd, true);
 	NEED(connect(fd, &address.any, address.len) == -1 &&
 	     errno == EINPROGRESS);
-	wait_poll(fd, POLLERR);
+	wait_poll(fd, POLLERR | POLLHUP);
 	return fd;
 }
 
-/* The peer's window stays closed. */
+/* The peer's window stays closed. The kernel sets the error before the rest. */
 static int silent_new(void)
 {
 	int fd = open_new();
 
-	set_int(fd, SOL_TCP, TCP_USER_TIMEOUT, 1);
 	fill(fd);
-	wait_poll(fd, POLLERR);
+	set_int(fd, SOL_TCP, TCP_USER_TIMEOUT, 1);
+	wait_poll(fd, POLLERR | POLLHUP);
 	return fd;
 }
 
@@ -266,3 +267,75 @@ void answer_check_events(const struct answer_state *state)
 {
 	events_check(state, state->make(), state->events);
 }
+
+/* ---- cases ---- */
+
+/* A case of its own, because SDP that starts only now differs. */
+static bool is_apart(const struct answer_state *state)
+{
+	return state->make == reset_rd_shut_new;
+}
+
+/* The calls of that kind in all states. */
+static void check_all(enum sdp_call call)
+{
+	for (size_t i = 0; i < answer_state_cnt; i++)
+		for (size_t j = 0; j < answer_call_cnt; j++)
+			if (answer_calls[j].call == call &&
+			    !answer_states[i].is_of_tcp &&
+			    !is_apart(&answer_states[i]))
+				answer_check(&answer_states[i],
+					     &answer_calls[j]);
+}
+
+static void after_reset_shut(void)
+{
+	for (size_t i = 0; i < answer_state_cnt; i++)
+		for (size_t j = 0; j < answer_call_cnt; j++)
+			if (is_apart(&answer_states[i]))
+				answer_check(&answer_states[i],
+					     &answer_calls[j]);
+}
+
+static void to_send(void)
+{
+	check_all(SDP_CALL_SEND);
+}
+
+static void to_recv(void)
+{
+	check_all(SDP_CALL_RECV);
+}
+
+static void to_shutdown(void)
+{
+	check_all(SDP_CALL_SHUTDOWN);
+}
+
+static void to_getpeername(void)
+{
+	check_all(SDP_CALL_PEER_NAME);
+}
+
+static void to_so_error(void)
+{
+	check_all(SDP_CALL_SO_ERROR);
+}
+
+static void to_poll(void)
+{
+	for (size_t i = 0; i < answer_state_cnt; i++)
+		if (!answer_states[i].is_of_tcp)
+			answer_check_events(&answer_states[i]);
+}
+
+const struct sock_case answer_cases[] = {
+	{ "answer.send", to_send },
+	{ "answer.recv", to_recv },
+	{ "answer.shutdown", to_shutdown },
+	{ "answer.getpeername", to_getpeername },
+	{ "answer.so-error", to_so_error },
+	{ "answer.poll", to_poll },
+	{ "answer.reset-after-shut-rd", after_reset_shut },
+	{ NULL, NULL },
+};

@@ -56,6 +56,7 @@ static void child_of_fork(struct sdp_link *links[2])
 	struct iovec iov = { (char[1]){ 'x' }, 1 };
 
 	must(sdp_link_state(links[0]) & SDP_LINK_CLOSED);
+	must(sdp_link_send(links[0], &iov, 1, 0) == -ECONNRESET);
 	must(sdp_link_send(links[0], &iov, 1, 0) == -EPIPE);
 	must(sdp_link_recv(links[1], &iov, 1, 0) == -ECONNRESET);
 	must(sdp_link_recv(links[1], &iov, 1, 0) == 0);

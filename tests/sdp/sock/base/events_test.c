@@ -2,6 +2,7 @@
 /* The poll(2) events of a socket. */
 #include "test.h"
 
+#include <errno.h>
 #include <poll.h>
 
 #include "sock/base/events.h"
@@ -14,6 +15,18 @@ unsigned int sdp_link_state(const struct sdp_link *link)
 {
 	(void)link;
 	return link_bits;
+}
+
+static int link_error;
+
+int sdp_link_error(struct sdp_link *link)
+{
+	int error = link_error;
+
+	(void)link;
+	link_error = 0;
+	link_bits &= ~SDP_LINK_ERR;
+	return error;
 }
 
 /* Only its address is used. */
@@ -117,6 +130,54 @@ static void says_what_the_socket_has(void **state)
 		row_check(&rows_of_socks[i]);
 }
 
+/* The table of tcp-answer.c has the answers. Here are those to a state. */
+static void takes_an_error_once(void **state)
+{
+	static const struct {
+		const char *name;
+		bool has_link, is_wr_shut;
+		int error, link_error;
+		enum sdp_call call;
+		int want, next;
+	} rows[] = {
+		{ "a link", true, false, 0, 0, SDP_CALL_SEND, SDP_ANSWER_GO,
+		  SDP_ANSWER_GO },
+		{ "a link's error", true, false, 0, ECONNRESET, SDP_CALL_SEND,
+		  -ECONNRESET, -EPIPE },
+		{ "after SHUT_WR", true, true, 0, ECONNRESET, SDP_CALL_SEND,
+		  -ECONNRESET, -EPIPE },
+		{ "to SO_ERROR", true, false, 0, EPIPE, SDP_CALL_SO_ERROR,
+		  -EPIPE, 0 },
+		{ "not to shutdown()", true, false, 0, EPIPE, SDP_CALL_SHUTDOWN,
+		  -ENOTCONN, -ENOTCONN },
+		{ "a start's error", false, false, ETIMEDOUT, 0, SDP_CALL_RECV,
+		  -ETIMEDOUT, 0 },
+		{ "none", false, false, 0, 0, SDP_CALL_RECV, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdp_sock sock = { .state = SDP_SOCK_STREAM,
+					 .link = rows[i].has_link ? LINK : NULL,
+					 .is_wr_shut = rows[i].is_wr_shut,
+					 .error = rows[i].error };
+
+		link_error = rows[i].link_error;
+		link_bits = link_error ? SDP_LINK_ERR | SDP_LINK_HUP : 0;
+		assert_row(rows[i].name, sdp_sock_answer(&sock, rows[i].call) ==
+						 rows[i].want);
+		assert_row(rows[i].name, sdp_sock_answer(&sock, rows[i].call) ==
+						 rows[i].next);
+	}
+	/* The state shows an error that another thread has taken. */
+	link_error = 0;
+	link_bits = SDP_LINK_ERR | SDP_LINK_HUP;
+	assert_int_equal(
+		sdp_sock_answer(&(struct sdp_sock){ .state = SDP_SOCK_STREAM,
+						    .link = LINK },
+				SDP_CALL_SEND),
+		-EPIPE);
+}
+
 static void leaves_other_states_to_the_kernel(void **state)
 {
 	static const enum sdp_sock_state states[] = {
@@ -137,6 +198,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_what_the_link_has),
 		cmocka_unit_test(says_what_the_socket_has),
+		cmocka_unit_test(takes_an_error_once),
 		cmocka_unit_test(leaves_other_states_to_the_kernel),
 	};
 

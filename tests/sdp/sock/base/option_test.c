@@ -49,6 +49,7 @@ int sdp_link_error(struct sdp_link *link)
 
 	(void)link;
 	link_fault = 0;
+	link_bits &= ~SDP_LINK_ERR;
 	return fault;
 }
 
@@ -547,7 +548,8 @@ static void an_error_is_told_once(void **state)
 	sock.error = ETIMEDOUT;
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), ETIMEDOUT);
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
-	link_fault = -ECONNRESET;
+	link_fault = ECONNRESET;
+	link_bits = SDP_LINK_ERR;
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), ECONNRESET);
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 }

@@ -97,10 +97,19 @@ size_t sdp_link_inq(struct sdp_link *link)
 	return 0;
 }
 
+static unsigned int link_bits;
+
 unsigned int sdp_link_state(const struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
-	return 0;
+	return link_bits;
+}
+
+int sdp_link_error(struct sdp_link *link)
+{
+	assert_ptr_equal(link, LINK);
+	link_bits &= ~SDP_LINK_ERR;
+	return ECONNRESET;
 }
 
 int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
@@ -261,6 +270,7 @@ static int begin(void **state)
 	memset(answers, 0, sizeof(answers));
 	send_cnt = counted_tx = counted_rx = 0;
 	pipe_cnt = 0;
+	link_bits = 0;
 	start_ends = false;
 	return 0;
 }
@@ -369,6 +379,21 @@ static void a_send_behind_the_end_is_a_broken_pipe(void **state)
 	assert_int_equal(pipe_cnt, 2);
 }
 
+/* Also if it sends nothing, or after SHUT_WR. */
+static void a_send_takes_the_error_of_the_link(void **state)
+{
+	for (int row = 0; row < 4; row++) {
+		begin(NULL);
+		link_bits = SDP_LINK_HUP | SDP_LINK_ERR;
+		sock.is_wr_shut = row & 1;
+		assert_int_equal(send_octets(row / 2, 0), -ECONNRESET);
+		assert_int_equal(pipe_cnt, 0);
+		assert_int_equal(send_octets(row / 2, 0), -EPIPE);
+		assert_int_equal(pipe_cnt, 1);
+		assert_int_equal(send_cnt, 0);
+	}
+}
+
 static void a_socket_that_was_shut_sends_nothing(void **state)
 {
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, 77), -EINVAL);
@@ -399,8 +424,11 @@ static void a_receive_counts_what_it_takes(void **state)
 	assert_int_equal(sends[2].how, 0);
 	assert_int_equal(counted_rx, 8);
 	assert_int_equal(recv_octets(20, MSG_ERRQUEUE), -EAGAIN);
+	answers[3] = answers[4] = -EAGAIN;
 	assert_int_equal(recv_octets(0, MSG_DONTWAIT), -EAGAIN);
 	assert_int_equal(recv_octets(0, 0), 0);
+	answers[5] = -ECONNRESET;
+	assert_int_equal(recv_octets(0, 0), -ECONNRESET);
 	assert_int_equal(counted_rx, 8);
 }
 
@@ -466,6 +494,7 @@ int main(void)
 		TEST(a_short_send_that_can_wait_goes_on),
 		TEST(long_vectors_go_in_slices),
 		TEST(a_send_behind_the_end_is_a_broken_pipe),
+		TEST(a_send_takes_the_error_of_the_link),
 		TEST(a_socket_that_was_shut_sends_nothing),
 		TEST(a_receive_counts_what_it_takes),
 		TEST(a_receive_waits_for_the_start),

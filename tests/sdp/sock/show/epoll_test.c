@@ -22,6 +22,12 @@ unsigned int sdp_link_state(const struct sdp_link *link)
 	return link_bits;
 }
 
+int sdp_link_error(struct sdp_link *link)
+{
+	(void)link;
+	return 0;
+}
+
 static int set_fd, pair[2];
 static struct sdp_sock *sock;
 
