@@ -493,10 +493,6 @@ enum sdp_mode sdp_conn_recv_mode(const struct sdp_conn *conn);
  * 0; -EINVAL: no such transition (SDP-213). */
 int sdp_conn_set_mode(struct sdp_conn *conn, enum sdp_mode mode);
 
-/* Changes the receiving half from Buffered to Combined. Return: 0; -EINVAL: the
- * half is not Buffered. */
-int sdp_conn_leave_buffered(struct sdp_conn *conn);
-
 /* Requests another size of the peer's buffers. Return: 0; -EINVAL; -EBUSY;
  * -EPERM: refused before (SDP-131). */
 int sdp_conn_ask_size(struct sdp_conn *conn, uint32_t size);

@@ -209,14 +209,6 @@ int sdp_conn_set_mode(struct sdp_conn *conn, enum sdp_mode mode)
 	return 0;
 }
 
-int sdp_conn_leave_buffered(struct sdp_conn *conn)
-{
-	if (conn->sink.mode != SDP_MODE_BUFFERED)
-		return -EINVAL;
-	conn->due.leave_buffered = true;
-	return 0;
-}
-
 int sdp_conn_ask_size(struct sdp_conn *conn, uint32_t size)
 {
 	int ret;

@@ -23,50 +23,44 @@
 
 /* Table 1.3 (SDP-5, SDP-25). */
 struct mid_row {
-	const char *name;
 	uint8_t header; /* octets including the BSDH; 0: no valid MID */
 	bool may_have_payload;
 	bool is_solicited;
 };
 
 static const struct mid_row low_mids[] = {
-	[SDP_MID_HELLO] = { "Hello", 32, false, false },
-	[SDP_MID_HELLO_ACK] = { "HelloAck", 28, false, true },
-	[SDP_MID_DISCONN] = { "DisConn", 16, false, false },
-	[SDP_MID_ABORT_CONN] = { "AbortConn", 16, false, true },
-	[SDP_MID_SEND_SM] = { "SendSm", 16, false, true },
-	[SDP_MID_RDMA_WR_COMPL] = { "RdmaWrCompl", 20, false, true },
-	[SDP_MID_RDMA_RD_COMPL] = { "RdmaRdCompl", 20, false, true },
-	[SDP_MID_MODE_CHANGE] = { "ModeChange", 20, false, false },
-	[SDP_MID_SRC_AVAIL_CANCEL] = { "SrcAvailCancel", 16, false, true },
-	[SDP_MID_SINK_AVAIL_CANCEL] = { "SinkAvailCancel", 16, false, true },
-	[SDP_MID_SINK_CANCEL_ACK] = { "SinkCancelAck", 16, false, true },
-	[SDP_MID_CH_RCV_BUF] = { "ChRcvBuf", 20, false, false },
-	[SDP_MID_CH_RCV_BUF_ACK] = { "ChRcvBufAck", 20, false, false },
-	[SDP_MID_SUSP_COMM] = { "SuspComm", 24, false, true },
-	[SDP_MID_SUSP_COMM_ACK] = { "SuspCommAck", 16, false, true },
+	[SDP_MID_HELLO] = { 32, false, false },
+	[SDP_MID_HELLO_ACK] = { 28, false, true },
+	[SDP_MID_DISCONN] = { 16, false, false },
+	[SDP_MID_ABORT_CONN] = { 16, false, true },
+	[SDP_MID_SEND_SM] = { 16, false, true },
+	[SDP_MID_RDMA_WR_COMPL] = { 20, false, true },
+	[SDP_MID_RDMA_RD_COMPL] = { 20, false, true },
+	[SDP_MID_MODE_CHANGE] = { 20, false, false },
+	[SDP_MID_SRC_AVAIL_CANCEL] = { 16, false, true },
+	[SDP_MID_SINK_AVAIL_CANCEL] = { 16, false, true },
+	[SDP_MID_SINK_CANCEL_ACK] = { 16, false, true },
+	[SDP_MID_CH_RCV_BUF] = { 20, false, false },
+	[SDP_MID_CH_RCV_BUF_ACK] = { 20, false, false },
+	[SDP_MID_SUSP_COMM] = { 24, false, true },
+	[SDP_MID_SUSP_COMM_ACK] = { 16, false, true },
 };
 
 static const struct mid_row high_mids[] = {
-	{ "SinkAvail", 36, true, false },
-	{ "SrcAvail", 32, true, false },
-	{ "Data", 16, true, false },
+	{ 36, true, false },
+	{ 32, true, false },
+	{ 16, true, false },
 };
 
 static const struct mid_row *mid_row(uint8_t mid)
 {
-	static const struct mid_row none = { "reserved", 0, false, false };
+	static const struct mid_row none;
 
 	if (mid < sizeof(low_mids) / sizeof(*low_mids))
 		return &low_mids[mid];
 	if (mid >= SDP_MID_SINK_AVAIL)
 		return &high_mids[mid - SDP_MID_SINK_AVAIL];
 	return &none;
-}
-
-const char *sdp_mid_str(uint8_t mid)
-{
-	return mid_row(mid)->name;
 }
 
 size_t sdp_mid_header_size(uint8_t mid)

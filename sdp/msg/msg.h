@@ -119,9 +119,6 @@ enum sdp_msg_fault {
 	SDP_MSG_PADDING, /* only at the start: octets after the message */
 };
 
-/* "RdmaRdCompl"; static, never NULL. */
-const char *sdp_mid_str(uint8_t mid);
-
 /* Octets of BSDH and extended header; 0: not a valid MID. */
 size_t sdp_mid_header_size(uint8_t mid);
 

@@ -47,8 +47,7 @@ struct sdp_pm_server {
 	struct sdp_pm_server_options options;
 	struct sdp_pm_server_counts counts;
 	struct list all;
-	struct list free; /* by entry.all */
-	uint32_t pending;
+	struct list free;   /* by entry.all */
 	uint32_t chain_cnt; /* a power of two */
 	struct list *chain;
 	struct entry *entry;
@@ -189,7 +188,7 @@ static void entry_delete(struct sdp_pm_server *server, uint32_t idx)
 	list_remove(server->entry, chain_of(server, &entry->req), idx, CHAIN);
 	list_remove(server->entry, &source->entries, idx, SOURCE);
 	source->cnt--;
-	server->pending--;
+	server->counts.pending--;
 	list_append(server->entry, &server->free, idx, ALL);
 }
 
@@ -230,7 +229,7 @@ static void entry_add(struct sdp_pm_server *server, uint64_t now_ms,
 	list_append(server->entry, chain_of(server, req), idx, CHAIN);
 	list_append(server->entry, &server->source[slot].entries, idx, SOURCE);
 	server->source[slot].cnt++;
-	server->pending++;
+	server->counts.pending++;
 }
 
 static bool is_same_client(const struct sdp_pm_msg *a,
@@ -378,11 +377,6 @@ uint64_t sdp_pm_server_due_ms(const struct sdp_pm_server *server)
 	return server->all.first == NONE
 		       ? UINT64_MAX
 		       : server->entry[server->all.first].due_ms;
-}
-
-uint32_t sdp_pm_server_pending(const struct sdp_pm_server *server)
-{
-	return server->pending;
 }
 
 const struct sdp_pm_server_counts *

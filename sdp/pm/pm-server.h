@@ -33,8 +33,9 @@ struct sdp_pm_source {
 	uint8_t addr[16]; /* IPv4: 4 octets, then zeros */
 };
 
-/* What happened since the start. */
+/* The entries that there are, and what happened since the start. */
 struct sdp_pm_server_counts {
+	uint64_t pending;
 	uint64_t accepted;
 	uint64_t denied;
 	uint64_t duplicates; /* of these, answers to repeated PMReqs */
@@ -82,9 +83,6 @@ void sdp_pm_server_expire(struct sdp_pm_server *server, uint64_t now_ms);
 /* The next time at which sdp_pm_server_expire() must be called; UINT64_MAX:
  * never. */
 uint64_t sdp_pm_server_due_ms(const struct sdp_pm_server *server);
-
-/* Number of entries. */
-uint32_t sdp_pm_server_pending(const struct sdp_pm_server *server);
 
 const struct sdp_pm_server_counts *
 sdp_pm_server_counts(const struct sdp_pm_server *server);

@@ -214,12 +214,13 @@ static void counts_say(const struct sdp_pm_server *server)
 
 	say(LOG_NOTICE,
 	    "accepted %llu, denied %llu, repeated %llu, acknowledged %llu, "
-	    "not acknowledged %llu, pushed out %llu, above the rate %llu, "
+	    "not acknowledged %llu, not yet %llu, pushed out %llu, above the rate %llu, "
 	    "malformed %llu, unexpected %llu",
 	    (unsigned long long)c->accepted, (unsigned long long)c->denied,
 	    (unsigned long long)c->duplicates, (unsigned long long)c->acked,
-	    (unsigned long long)c->expired, (unsigned long long)c->evicted,
-	    (unsigned long long)c->over_rate, (unsigned long long)c->malformed,
+	    (unsigned long long)c->expired, (unsigned long long)c->pending,
+	    (unsigned long long)c->evicted, (unsigned long long)c->over_rate,
+	    (unsigned long long)c->malformed,
 	    (unsigned long long)c->unexpected);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Operations on all devices and links: fork, exit, statistics.
+ * Operations on all devices and links: fork, exit.
  */
 #include "verbs/wait/cm-chan.h"
 #include "verbs/dev/dev.h"
@@ -62,21 +62,4 @@ int sdp_verbs_drain(uint64_t deadline)
 					 ? deadline
 					 : now + LINK_NS_PER_MS);
 	}
-}
-
-void sdp_verbs_get_stats(struct sdp_verbs_stats *ret)
-{
-	*ret = (struct sdp_verbs_stats){ 0 };
-	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
-		ret->devices++;
-		util_lock(&dev->pool.lock);
-		ret->pool_bytes += dev->pool.bytes;
-		ret->pool_used += dev->pool.used;
-		util_unlock(&dev->pool.lock);
-		util_lock(&dev->poll_lock);
-		ret->polls += dev->poll_cnt;
-		util_unlock(&dev->poll_lock);
-	}
-	sdp_links_count(&ret->links, &ret->closing);
-	ret->wakeups = sdp_progress_wakeups();
 }

@@ -537,16 +537,6 @@ struct sdp_link_stats {
 
 void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret);
 
-/* Memory in octets, and objects, of all links and devices. For leak tests. */
-struct sdp_verbs_stats {
-	uint32_t devices, links, closing; /* links: including closing ones */
-	uint64_t pool_bytes;		  /* registered buffers */
-	uint64_t pool_used;
-	uint64_t wakeups; /* of the progress thread */
-	uint64_t polls;	  /* of completion queues */
-};
-void sdp_verbs_get_stats(struct sdp_verbs_stats *ret);
-
 /* ---- process ---- */
 
 /*

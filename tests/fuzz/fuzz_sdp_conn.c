@@ -214,8 +214,6 @@ static void wish(struct world *w)
 		sdp_conn_set_mode(w->conn, (enum sdp_mode)(v % 3));
 		break;
 	case 3:
-		sdp_conn_leave_buffered(w->conn);
-		break;
 	case 4:
 		sdp_conn_refuse_advert(w->conn);
 		break;

@@ -128,7 +128,7 @@ static void step(struct world *world)
 
 static void check(struct world *world)
 {
-	uint32_t pending = sdp_pm_server_pending(world->server);
+	uint64_t pending = sdp_pm_server_counts(world->server)->pending;
 	uint64_t due_ms = sdp_pm_server_due_ms(world->server);
 
 	fuzz_assert(pending <= SLOTS);
@@ -158,7 +158,7 @@ static void finish(struct world *world)
 		fuzz_assert(query->state != SDP_PM_QUERY_ASKING);
 	}
 	sdp_pm_server_expire(world->server, world->now_ms + 5000);
-	fuzz_assert(sdp_pm_server_pending(world->server) == 0);
+	fuzz_assert(sdp_pm_server_counts(world->server)->pending == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

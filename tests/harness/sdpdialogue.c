@@ -103,7 +103,9 @@ static void act_of_ulp(struct script *s, const char *name,
 		ret = sdp_conn_set_mode(s->conn, (enum sdp_mode)step->a);
 		break;
 	case ACT_LEAVE_BUFFERED:
-		ret = sdp_conn_leave_buffered(s->conn);
+		s->conn->opt.has_manual_mode = false;
+		ret = script_post(s, 9, s->conn->opt.sink_threshold + 1,
+				  SDP_BUF_RDMA);
 		break;
 	case ACT_ASK_SIZE:
 		ret = sdp_conn_ask_size(s->conn, step->a);

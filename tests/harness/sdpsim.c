@@ -206,6 +206,32 @@ static uint8_t *stag_mem(struct sim_end *e, uint32_t stag, uint64_t va,
 
 /* ---- the pipe ---- */
 
+const char *sim_mid_name(uint8_t mid)
+{
+	static const char *const names[256] = {
+		[SDP_MID_HELLO] = "Hello",
+		[SDP_MID_HELLO_ACK] = "HelloAck",
+		[SDP_MID_DISCONN] = "DisConn",
+		[SDP_MID_ABORT_CONN] = "AbortConn",
+		[SDP_MID_SEND_SM] = "SendSm",
+		[SDP_MID_RDMA_WR_COMPL] = "RdmaWrCompl",
+		[SDP_MID_RDMA_RD_COMPL] = "RdmaRdCompl",
+		[SDP_MID_MODE_CHANGE] = "ModeChange",
+		[SDP_MID_SRC_AVAIL_CANCEL] = "SrcAvailCancel",
+		[SDP_MID_SINK_AVAIL_CANCEL] = "SinkAvailCancel",
+		[SDP_MID_SINK_CANCEL_ACK] = "SinkCancelAck",
+		[SDP_MID_CH_RCV_BUF] = "ChRcvBuf",
+		[SDP_MID_CH_RCV_BUF_ACK] = "ChRcvBufAck",
+		[SDP_MID_SUSP_COMM] = "SuspComm",
+		[SDP_MID_SUSP_COMM_ACK] = "SuspCommAck",
+		[SDP_MID_SINK_AVAIL] = "SinkAvail",
+		[SDP_MID_SRC_AVAIL] = "SrcAvail",
+		[SDP_MID_DATA] = "Data",
+	};
+
+	return names[mid];
+}
+
 static struct sim_item *wire_add(struct sim_end *e)
 {
 	must(e->wire_tail - e->wire_head < SIM_WIRE);
@@ -221,7 +247,7 @@ static void watch_send(struct sim_end *e, const struct sim_item *item)
 	if (getenv("USIW_SDP_TRACE"))
 		printf("%s %s seq %u ack %u bufs %u flags %x payload %u len %u "
 		       "nd %u mode %u\n",
-		       e->name, sdp_mid_str(msg.mid), msg.mseq, msg.mseqack,
+		       e->name, sim_mid_name(msg.mid), msg.mseq, msg.mseqack,
 		       msg.bufs, msg.flags, msg.payload_len, msg.compl_len,
 		       msg.avail.non_discards, msg.change.mode);
 	e->oob_pend += !!(msg.flags & SDP_FLAG_OOB_PEND);

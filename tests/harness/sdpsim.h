@@ -126,6 +126,8 @@ void sim_take(struct sim *s, struct sim_end *e, uint32_t max);
 /* After both ends were suspended: makes a new carrier; @end[i] connects. */
 void sim_move(struct sim *s, int i);
 
+/* "RdmaRdCompl", for a valid MID. */
+const char *sim_mid_name(uint8_t mid);
 /* Prints the state of both ends to stderr. */
 void sim_report(const struct sim *s);
 /* Fails unless both streams arrived and nothing is pending. */

@@ -707,6 +707,38 @@ def differences(files):
                     for what in known if what not in shown]
 
 
+# --- functions that only tests call -------------------------------------------
+
+# Function -> why it may be one.
+UNCALLED = {
+    "sdp_progress_wakeups":
+        "shows that an idle process sleeps (tests/sdp/verbs/link_process.c)",
+}
+
+
+def uncalled(files):
+    """The library calls, or takes the address of, each of its own functions
+    sdp_*() that are not static."""
+    texts = [tree.strip_comments(text) for path, text in files.items()
+             if path.startswith("sdp/") and tree.is_c(path) and text]
+    # A definition or a declaration begins in column 0.
+    used = set(re.findall(r"\bsdp_\w+", "\n".join(
+        line for text in texts for line in text.split("\n")
+        if not re.match(r"[A-Za-z_]", line))))
+    found, defined = [], set()
+    for path, text in files.items():
+        if not path.startswith("sdp/") or not path.endswith(".c"):
+            continue
+        for name, line, _ in tree.functions(text):
+            defined.add(name)
+            if name.startswith("sdp_") and name not in used and \
+                    name not in UNCALLED:
+                found.append(f"{path}:{line}: nothing calls {name}()")
+    return found + [f"tests/meta/rules.py: UNCALLED: {name}() is called, or is "
+                    "no function" for name in UNCALLED
+                    if defined and (name in used or name not in defined)]
+
+
 ALL = {
     "includes": includes,
     "no_circles": no_circles,
@@ -725,4 +757,5 @@ ALL = {
     "one_place": one_place,
     "descriptions": descriptions,
     "differences": differences,
+    "uncalled": uncalled,
 }

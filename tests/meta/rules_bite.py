@@ -21,6 +21,12 @@ GOOD_SDP_MAP = {
 STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
+CALLED = {
+    "sdp/a.h": "int sdp_a(void);\n",
+    "sdp/a.c": "int sdp_a(void)\n{\n}\n"
+               "int sdp_progress_wakeups(void)\n{\n}\n",
+    "sdp/b.c": "void b(void)\n{\n\tsdp_a();\n}\n"}
+
 DIFFERENT = {
     "man/libsdp.7": ".SH DIFFERENCES FROM TCP\n.TP\n.B ends\nText.\n.TP\n"
                     ".B late\n.TP\n.B sent-on\n.SH LIMITS\n",
@@ -218,6 +224,11 @@ CASES = [
     different("tests/sdp/cases/unfit.txt", "both a.look: late, at times\n"),
     different("tests/sdp/cases/elsewhere.txt", ""),
     different("tests/a_test.c", "static void sends(void)"),
+    ("uncalled", {**CALLED, "sdp/b.c": ""}, CALLED),
+    ("uncalled", {**CALLED, "sdp/b.c": "void b(void)\n{\n\t/* sdp_a() */\n}\n"},
+     {**CALLED, "sdp/b.c": "void (*const f[])(void) = {\n\tsdp_a,\n};\n"}),
+    ("uncalled", {"sdp/a.c": CALLED["sdp/a.c"].replace("wakeups", "naps")},
+     CALLED),
 ]
 
 

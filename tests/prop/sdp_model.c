@@ -84,9 +84,7 @@ static void cancel_one(struct sim *s, struct sim_end *e, bool is_recv)
 static void change_mode(struct sim *s, struct sim_end *e,
 			const struct profile *p)
 {
-	if (pick(s, 3) == 0)
-		(void)sdp_conn_leave_buffered(e->conn);
-	else if (p->is_pipelined)
+	if (p->is_pipelined)
 		(void)sdp_conn_set_mode(e->conn, pick(s, 4)
 							 ? SDP_MODE_PIPELINED
 							 : SDP_MODE_COMBINED);
@@ -321,7 +319,7 @@ static void delivers_both_streams_whatever_crosses(void **state)
 		if (!sdp_mid_header_size((uint8_t)mid))
 			continue;
 		printf("%8llu %s\n", (unsigned long long)seen.mids[mid],
-		       sdp_mid_str((uint8_t)mid));
+		       sim_mid_name((uint8_t)mid));
 		/* Hello is sent in another way, and no side aborts. */
 		if (cnt >= 1000 && mid != SDP_MID_HELLO &&
 		    mid != SDP_MID_ABORT_CONN)

@@ -53,7 +53,6 @@ struct sdp_dev {
 	uint32_t link_cnt;
 	uint32_t cqe_cnt, sq_total;
 	uint32_t srq_posted, srq_target;
-	uint64_t poll_cnt;
 
 	/* UTIL_RANK_SDP_POOL. */
 	struct util_lock wait_lock;

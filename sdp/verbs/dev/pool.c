@@ -118,7 +118,6 @@ struct sdp_pbuf *sdp_pool_get(struct sdp_pool *pool)
 		if (!slab)
 			goto unlock;
 		slab_link(pool, slab);
-		pool->bytes += slab->len;
 		pool->empty_cnt++;
 	}
 	buf = slab->free;
@@ -157,7 +156,6 @@ void sdp_pool_put(struct sdp_pool *pool, struct sdp_pbuf *buf)
 		slab = NULL;
 	} else {
 		slab_unlink(pool, slab);
-		pool->bytes -= slab->len;
 	}
 	util_unlock(&pool->lock);
 	if (slab)

@@ -39,9 +39,8 @@ struct sdp_pool {
 	uint32_t buf_size;
 	int access;		/* of ibv_reg_mr() */
 	struct sdp_slab *slabs; /* slabs with free buffers first */
-	uint64_t bytes,
-		used;	    /* octets registered; octets in allocated buffers */
-	uint32_t empty_cnt; /* slabs without allocated buffers */
+	uint64_t used;		/* octets in allocated buffers */
+	uint32_t empty_cnt;	/* slabs without allocated buffers */
 };
 
 /* @is_on_demand: register memory that need not exist before it is used. */

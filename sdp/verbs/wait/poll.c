@@ -371,7 +371,6 @@ int sdp_poll(struct sdp_dev *dev)
 	util_lock_assert_held(&dev->poll_lock);
 	while (take_some(dev, &p, &total) && total < 8 * WC_MAX)
 		;
-	dev->poll_cnt++;
 	serve_deadlines(dev, p.now);
 	return total;
 }

@@ -233,7 +233,6 @@ static void sends_the_four_mode_changes(void **state)
 
 	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_COMBINED),
 			 -EINVAL);
-	assert_int_equal(sdp_conn_leave_buffered(s->conn), -EINVAL);
 	script_send(s, 1, 1000, SDP_BUF_RDMA);
 	assert_int_equal(script_mid(s), SDP_MID_SRC_AVAIL);
 	assert_int_equal(sdp_conn_set_mode(s->conn, SDP_MODE_BUFFERED), 0);
@@ -261,7 +260,14 @@ static void sends_the_four_mode_changes(void **state)
 	msg = (struct sdp_msg){ .mid = SDP_MID_MODE_CHANGE,
 				.change = { SDP_MODE_BUFFERED, false } };
 	script_recv(s, msg);
-	assert_int_equal(sdp_conn_leave_buffered(s->conn), 0);
+	s->conn->opt.has_manual_mode = false;
+	assert_int_equal(
+		script_post(s, 9, s->conn->opt.sink_threshold, SDP_BUF_RDMA),
+		0);
+	assert_int_equal(script_mid(s), -1);
+	assert_int_equal(script_post(s, 9, s->conn->opt.sink_threshold + 1,
+				     SDP_BUF_RDMA),
+			 0);
 	assert_int_equal(script_mid(s), SDP_MID_MODE_CHANGE);
 	assert_int_equal(s->work.send.header[19], 0x03);
 }

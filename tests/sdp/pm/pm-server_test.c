@@ -102,9 +102,9 @@ static void assert_same(const struct sdp_pm_msg *a, const struct sdp_pm_msg *b)
 	assert_memory_equal(octets_a, octets_b, SDP_PM_SIZE);
 }
 
-static uint32_t pending(void)
+static uint64_t pending(void)
 {
-	return sdp_pm_server_pending(server);
+	return sdp_pm_server_counts(server)->pending;
 }
 
 /* T84 */

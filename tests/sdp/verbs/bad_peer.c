@@ -609,11 +609,11 @@ int main(void)
 {
 	static const struct sdp_msg discon = { .mid = SDP_MID_DISCONN };
 	static const struct sdp_msg empty = { .mid = SDP_MID_DATA };
-	struct sdp_verbs_stats before, after;
+	struct held before, after;
 
 	/* The first one opens the device. */
 	with_pair(send_bad, &bad_messages[0]);
-	sdp_verbs_get_stats(&before);
+	before = held_now();
 	for (size_t i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages);
 	     i++)
 		with_pair(send_bad, &bad_messages[i]);
@@ -628,7 +628,7 @@ int main(void)
 	with_pair(send_twice, &empty);
 	for (uint64_t seed = 1; seed <= 40; seed++)
 		with_pair(send_noise, &seed);
-	sdp_verbs_get_stats(&after);
+	after = held_now();
 	must(after.links == 0);
 	must(after.pool_used == before.pool_used);
 	return 0;

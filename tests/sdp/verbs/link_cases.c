@@ -659,7 +659,7 @@ static void late_1(struct sdp_link *link)
 static void many(const struct pair *pair)
 {
 	struct sdp_link *(*links)[2] = calloc(LINKS, sizeof(*links));
-	struct sdp_verbs_stats stats;
+	struct held stats;
 
 	for (size_t i = 0; i < LINKS; i++)
 		pair_make(pair, links[i]);
@@ -676,7 +676,7 @@ static void many(const struct pair *pair)
 		sdp_link_close(links[i][1], soon());
 	}
 	drain_links();
-	sdp_verbs_get_stats(&stats);
+	stats = held_now();
 	must(stats.links == 0);
 	free(links);
 }

@@ -189,9 +189,9 @@ static struct sdp_link *move(struct sdp_link *link)
 /* Of the device, which the first connection opens. */
 static uint64_t pool_used(void)
 {
-	struct sdp_verbs_stats stats;
+	struct held stats;
 
-	sdp_verbs_get_stats(&stats);
+	stats = held_now();
 	must(!stats.links);
 	return stats.pool_used;
 }

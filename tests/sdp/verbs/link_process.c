@@ -20,6 +20,7 @@
 
 #include "flow/credit.h"
 #include "pair.h"
+#include "verbs/wait/progress.h"
 
 static void make(struct sdp_link *links[2])
 {
@@ -300,18 +301,16 @@ static void case_settle(void)
 
 static void case_idle(void)
 {
-	struct sdp_verbs_stats before, after;
+	uint64_t before, end = soon();
 	struct sdp_link *links[2];
-	uint64_t end = soon();
 
 	make(links);
 	exchange(links);
 	do { /* until the last short sleep is over */
-		sdp_verbs_get_stats(&before);
+		before = sdp_progress_wakeups();
 		usleep(300000);
-		sdp_verbs_get_stats(&after);
 		must(sdp_now_ns() < end);
-	} while (after.wakeups != before.wakeups);
+	} while (sdp_progress_wakeups() != before);
 	unmake(links);
 }
 
@@ -596,7 +595,7 @@ static unsigned int count_lines(const char *path)
 
 static struct amounts look(void)
 {
-	struct sdp_verbs_stats stats;
+	struct held stats;
 	struct amounts a = {
 		.fds = count_entries("/proc/self/fd"),
 		.threads = count_entries("/proc/self/task"),
@@ -604,7 +603,7 @@ static struct amounts look(void)
 		.heap = mallinfo2().uordblks,
 	};
 
-	sdp_verbs_get_stats(&stats);
+	stats = held_now();
 	must(!stats.links);
 	a.pool_used = stats.pool_used;
 	return a;

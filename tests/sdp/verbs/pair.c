@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Two ends of a link, in one process or in two. */
 #include "pair.h"
+#include "verbs/dev/dev.h"
+#include "verbs/link/links.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -304,4 +306,18 @@ struct sdp_link_stats stats_of(struct sdp_link *link)
 
 	sdp_link_get_stats(link, &stats);
 	return stats;
+}
+
+struct held held_now(void)
+{
+	struct held held = { 0 };
+	uint32_t closing;
+
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		util_lock(&dev->pool.lock);
+		held.pool_used += dev->pool.used;
+		util_unlock(&dev->pool.lock);
+	}
+	sdp_links_count(&held.links, &closing);
+	return held;
 }

@@ -67,6 +67,13 @@ void get(struct sdp_link *link, void *buf, size_t len);
 void get_eof(struct sdp_link *link);
 struct sdp_link_stats stats_of(struct sdp_link *link);
 
+/* What all links and devices of the process hold now. */
+struct held {
+	uint32_t links;
+	uint64_t pool_used; /* octets of registered buffers */
+};
+struct held held_now(void);
+
 /* Waits until every closed link has ended. sdp_verbs_drain() itself does not
  * wait long for a peer's DisConn. */
 void drain_links(void);
