@@ -19,6 +19,7 @@
 #include "verbs/dev/high.h"
 #include "verbs/stream/life.h"
 #include "verbs/link/links.h"
+#include "verbs/wait/fd.h"
 #include "log.h"
 
 /* As the socket layer gives a close(). */
@@ -55,9 +56,7 @@ static int listen_at(const struct sdp_link *link, uint16_t *ret_port)
 /* Return: descriptor; -errno. */
 static int accept_until(int listener, uint64_t deadline)
 {
-	struct pollfd pfd = { .fd = listener, .events = POLLIN };
-	uint64_t now;
-	int fd;
+	int fd, ret;
 
 	for (;;) {
 		fd = (int)syscall(SYS_accept4, listener, NULL, NULL,
@@ -68,11 +67,9 @@ static int accept_until(int listener, uint64_t deadline)
 		}
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 			return -errno;
-		now = sdp_now_ns();
-		if (now >= deadline)
-			return -ETIMEDOUT;
-		(void)util_sys_poll(
-			&pfd, 1, (int)((deadline - now) / LINK_NS_PER_MS + 1));
+		ret = sdp_wait_fd(listener, POLLIN, -1, deadline);
+		if (ret)
+			return ret;
 	}
 }
 

@@ -12,6 +12,7 @@
 
 #include "cancel.h"
 #include "verbs/wait/cm-chan.h"
+#include "verbs/wait/fd.h"
 #include "verbs/link/drive.h"
 #include "handover.h"
 #include "verbs/stream/life.h"
@@ -35,20 +36,6 @@ struct start {
 };
 
 /* ---- events ---- */
-
-static int wait_fd(int fd, int stop_fd, uint64_t deadline)
-{
-	struct pollfd pfd[] = { { .fd = fd, .events = POLLIN },
-				{ .fd = stop_fd, .events = POLLIN } };
-	uint64_t now = sdp_now_ns(), left;
-
-	if (now >= deadline)
-		return -ETIMEDOUT;
-	left = (deadline - now) / LINK_NS_PER_MS + 1;
-	if (util_sys_poll(pfd, 2, left < 3600000 ? (int)left : 3600000) < 0)
-		return errno == EINTR ? 0 : -errno;
-	return pfd[1].revents ? -ECANCELED : 0;
-}
 
 static int error_of(const struct rdma_cm_event *ev)
 {
@@ -93,7 +80,7 @@ static int wait_event(struct start *s, enum rdma_cm_event_type want)
 	while (rdma_get_cm_event(s->ch, &ev)) {
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
-		ret = wait_fd(s->ch->fd, s->stop_fd, s->deadline);
+		ret = sdp_wait_fd(s->ch->fd, POLLIN, s->stop_fd, s->deadline);
 		if (ret)
 			return ret;
 	}

@@ -20,6 +20,7 @@
 #include "verbs/dev/high.h"
 #include "verbs/stream/life.h"
 #include "move.h"
+#include "verbs/wait/fd.h"
 
 typedef int attach_fn(struct ibv_qp *qp, int fd,
 		      const struct usiwdv_attach_attr *attr);
@@ -42,30 +43,6 @@ static attach_fn *find_attach(void)
  *
  * These are system calls, because libc's functions may be interposed. */
 
-/* @stop_fd: 0: none */
-static int wait_or_stop(int fd, short events, int stop_fd, uint64_t deadline)
-{
-	struct pollfd pfd[2] = {
-		{ .fd = fd, .events = events },
-		{ .fd = stop_fd > 0 ? stop_fd : -1, .events = POLLIN },
-	};
-	uint64_t now = sdp_now_ns(), left;
-	int ret;
-
-	if (now >= deadline)
-		return -ETIMEDOUT;
-	left = (deadline - now) / LINK_NS_PER_MS + 1;
-	ret = util_sys_poll(pfd, 2, left < 3600000 ? (int)left : 3600000);
-	if (ret < 0)
-		return errno != EINTR ? -errno : 0;
-	return pfd[1].revents && !pfd[0].revents ? -ECANCELED : 0;
-}
-
-static int wait_fd(int fd, short events, uint64_t deadline)
-{
-	return wait_or_stop(fd, events, 0, deadline);
-}
-
 /* Sends, or receives, all of @len octets. */
 static int move_all(int fd, short events, uint8_t *buf, size_t len,
 		    uint64_t deadline)
@@ -84,7 +61,7 @@ static int move_all(int fd, short events, uint8_t *buf, size_t len,
 			ret = -sdp_answer_error(SDP_CAUSE_RESET,
 						SDP_PHASE_OPEN);
 		} else if (errno == EAGAIN) {
-			ret = wait_fd(fd, events, deadline);
+			ret = sdp_wait_fd(fd, events, -1, deadline);
 		} else if (errno != EINTR) {
 			ret = -errno;
 		}
@@ -302,7 +279,7 @@ static int connect_wait(int fd, const struct sockaddr *to, uint64_t deadline)
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
-	ret = wait_fd(fd, POLLOUT, deadline);
+	ret = sdp_wait_fd(fd, POLLOUT, -1, deadline);
 	if (!ret &&
 	    syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		return -errno;
@@ -385,7 +362,7 @@ static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
 	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
 		sizeof(low));
 	do {
-		ret = wait_or_stop(s->fd, POLLIN, s->stop_fd, deadline);
+		ret = sdp_wait_fd(s->fd, POLLIN, s->stop_fd, deadline);
 		n = syscall(SYS_recvfrom, s->fd, octets, sizeof(octets),
 			    MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
 	} while (!ret && n < 0 && errno == EAGAIN);
