@@ -330,6 +330,13 @@ int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
 			       unsigned int flags);
 ssize_t sdp_link_recv_direct_done(struct sdp_link *link);
 
+/*
+ * The link receives @octets before those of the peer's first message, because
+ * they came by other means. @octets is from malloc() and belongs to the link.
+ * Call it once, before the first receive.
+ */
+void sdp_link_feed(struct sdp_link *link, void *octets, size_t len);
+
 /* ---- cancellation ---- */
 
 /**

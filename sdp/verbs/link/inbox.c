@@ -2,6 +2,21 @@
 /* See inbox.h. */
 #include "inbox.h"
 
+#include <stdlib.h>
+
+uint64_t sdp_inbox_len(const struct sdp_link *link)
+{
+	return link->rx.fed_len - link->rx.fed_at + link->rx.oob.has_kept +
+	       sdp_conn_readable(link->conn);
+}
+
+void sdp_inbox_drop_fed(struct sdp_link *link)
+{
+	free(link->rx.fed);
+	link->rx.fed = NULL;
+	link->rx.fed_len = link->rx.fed_at = 0;
+}
+
 bool sdp_inbox_is_mark(const struct sdp_link *link, bool is_oob)
 {
 	return is_oob && link->rx.oob.left_cnt <= 1;
@@ -10,8 +25,17 @@ bool sdp_inbox_is_mark(const struct sdp_link *link, bool is_oob)
 bool sdp_inbox_peek(const struct sdp_link *link, uint64_t off,
 		    const uint8_t **ret_at, uint32_t *ret_len, bool *ret_is_oob)
 {
+	uint64_t fed = link->rx.fed_len - link->rx.fed_at;
 	struct sdp_piece piece;
 
+	if (off < fed) {
+		*ret_at = link->rx.fed + link->rx.fed_at + off;
+		*ret_len = fed - off < UINT32_MAX ? (uint32_t)(fed - off)
+						  : UINT32_MAX;
+		*ret_is_oob = false;
+		return true;
+	}
+	off -= fed;
 	if (link->rx.oob.has_kept) {
 		if (!off) {
 			*ret_at = &link->rx.oob.kept;
@@ -40,6 +64,12 @@ bool sdp_inbox_is_at_mark(const struct sdp_link *link)
 
 void sdp_inbox_consume(struct sdp_link *link, uint32_t len, bool is_oob_end)
 {
+	if (link->rx.fed) {
+		link->rx.fed_at += len;
+		if (link->rx.fed_at == link->rx.fed_len)
+			sdp_inbox_drop_fed(link);
+		return;
+	}
 	if (is_oob_end && link->rx.oob.left_cnt)
 		link->rx.oob.left_cnt--;
 	/* A read beyond the mark discards the urgent octet. */

@@ -8,6 +8,9 @@
 
 #include "state.h"
 
+/* Octets that can be read, with those that are only advertised. */
+uint64_t sdp_inbox_len(const struct sdp_link *link);
+
 /*
  * The octets at @off after those that were read. An urgent octet that a direct
  * receive got and kept comes first. *ret_is_oob: the last octet is urgent.
@@ -26,6 +29,9 @@ bool sdp_inbox_is_mark(const struct sdp_link *link, bool is_oob);
 
 /* Whether the urgent octet is the next one. */
 bool sdp_inbox_is_at_mark(const struct sdp_link *link);
+
+/* The octets that were fed are no longer needed. */
+void sdp_inbox_drop_fed(struct sdp_link *link);
 
 /* A new urgent octet arrives before the reader has reached the last one. The
  * last one becomes ordinary data, as with TCP. */

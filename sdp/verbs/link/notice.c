@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "inbox.h"
 #include "verbs/dev/high.h"
 
 /* ---- the end of the process ---- */
@@ -182,6 +183,8 @@ static bool is_readable(const struct sdp_link *link)
 		return true;
 	if (link->rx.zbuf.is_busy)
 		return false;
+	if (link->rx.fed)
+		return true;
 	octets = sdp_conn_readable(link->conn);
 	if (link->rx.oob.has_kept && (link->opt.is_oobinline || octets > 0))
 		return true;
@@ -199,8 +202,7 @@ static bool is_readable(const struct sdp_link *link)
 static bool is_enough(const struct sdp_link *link)
 {
 	return link->opt.rcvlowat <= 1 || is_rx_over(link) ||
-	       sdp_conn_readable(link->conn) + link->rx.oob.has_kept >=
-		       link->opt.rcvlowat;
+	       sdp_inbox_len(link) >= link->opt.rcvlowat;
 }
 
 static bool is_writable(const struct sdp_link *link)

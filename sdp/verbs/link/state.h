@@ -128,6 +128,10 @@ struct link_tx {
 struct link_rx {
 	struct link_zbuf zbuf;
 	struct link_oob oob;
+	/* sdp_link_feed(): octets before those of the connection; NULL: none
+	 * are left. */
+	uint8_t *fed;
+	size_t fed_len, fed_at;
 	bool is_refused; /* the advertised octets were requested as messages */
 	bool is_peer_closed;
 	bool is_deaf; /* octets are dropped */

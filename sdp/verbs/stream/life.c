@@ -436,7 +436,7 @@ static void close_in_order(struct sdp_link *link)
 	link->rx.is_deaf = true; /* the shutdown tells the core */
 	if (link->tx.was_told)
 		(void)sdp_conn_close(link->conn, sdp_now_ns());
-	else if (sdp_conn_readable(link->conn))
+	else if (link->rx.fed || sdp_conn_readable(link->conn))
 		sdp_conn_abort(link->conn, sdp_now_ns()); /* C22 */
 	link->tx.is_shut = true;
 	sdp_drive(link, 0);

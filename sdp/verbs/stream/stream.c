@@ -3,6 +3,7 @@
  * The stream of octets: copies from and to the program's memory.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "user.h"
@@ -360,6 +361,20 @@ ssize_t sdp_link_recv(struct sdp_link *link, const struct iovec *iov,
 	ret = recv_locked(link, iov, iovcnt, flags);
 	util_unlock(&link->lock);
 	return ret;
+}
+
+void sdp_link_feed(struct sdp_link *link, void *octets, size_t len)
+{
+	util_lock(&link->lock);
+	sdp_inbox_drop_fed(link);
+	if (len > 0) {
+		link->rx.fed = octets;
+		link->rx.fed_len = len;
+	} else {
+		free(octets);
+	}
+	sdp_notice_update(link, 0);
+	util_unlock(&link->lock);
 }
 
 /* ---- queries ---- */

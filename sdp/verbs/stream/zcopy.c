@@ -331,7 +331,7 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 	struct sdp_buf desc;
 	int ret;
 
-	if (link->rx.oob.has_kept ||
+	if (link->rx.oob.has_kept || link->rx.fed ||
 	    (link->end.is_relayed && !(flags & SDP_RECV_RELAY)))
 		return -EAGAIN;
 	if (link_holds(link) &
@@ -441,9 +441,9 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 	is_wanted = all > there && space > there && !link->rx.is_refused;
 	if (sdp_conn_recv_mode(link->conn) == SDP_MODE_PIPELINED)
 		is_wanted |= !there && space > link->opt.conn.sink_threshold;
-	is_wanted &= !link->rx.oob.has_kept && !link->rx.oob.left_cnt &&
-		     !link->rx.is_peer_closed && !link->end.is_conn_down &&
-		     !link->end.is_failed;
+	is_wanted &= !link->rx.oob.has_kept && !link->rx.fed &&
+		     !link->rx.oob.left_cnt && !link->rx.is_peer_closed &&
+		     !link->end.is_conn_down && !link->end.is_failed;
 	util_unlock(&link->lock);
 	return is_wanted;
 }

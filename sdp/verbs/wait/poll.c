@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cm-chan.h"
+#include "verbs/link/inbox.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/links.h"
 #include "log.h"
@@ -140,6 +141,7 @@ void sdp_poll_free(struct sdp_link *link)
 	if (sdp_notice_is_ending())
 		return;
 	sdp_conn_free(link->conn);
+	sdp_inbox_drop_fed(link);
 	free(link);
 }
 
