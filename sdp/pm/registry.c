@@ -159,14 +159,14 @@ static bool name_read(const struct sdp_diag_name *name, uint32_t *ret_inode,
 }
 
 /* The user of the listener and root may announce it. */
-static bool is_trusted(uid_t uid, const struct sdp_diag_listener *listener)
+static bool is_trusted(uid_t uid, const struct sdp_diag_tcp *listener)
 {
 	return uid == listener->uid || uid == 0;
 }
 
 /* Return: 0; -ENOENT, -EPERM as sdp_registry_find(); an error of the walk. */
-static int names_search(const struct sdp_diag_listener *listener,
-			uint32_t *ret_port, bool *ret_is_cm)
+static int names_search(const struct sdp_diag_tcp *listener, uint32_t *ret_port,
+			bool *ret_is_cm)
 {
 	struct sdp_diag_names names;
 	struct sdp_diag_name name;
@@ -260,7 +260,7 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 {
 	UTIL_CANCEL_OFF();
 	UTIL_KEEP_ERRNO();
-	struct sdp_diag_listener listener;
+	struct sdp_diag_tcp listener;
 	struct cache_entry entry;
 	struct sockaddr_storage plain;
 	const struct sockaddr *addr = (const struct sockaddr *)&plain;
@@ -288,6 +288,51 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 		*ret_sdp_port = (uint16_t)entry.port;
 		*ret_is_cm = entry.is_cm;
 	}
+	return ret;
+}
+
+static int end_find(const struct sockaddr *own, const struct sockaddr *peer,
+		    struct sdp_diag_tcp *ret_end)
+{
+	struct sockaddr_storage plain[2];
+	int ret = dst_plain(own, &plain[0]);
+
+	if (ret == 0)
+		ret = dst_plain(peer, &plain[1]);
+	if (ret == 0)
+		ret = sdp_diag_connected((const struct sockaddr *)&plain[1],
+					 (const struct sockaddr *)&plain[0],
+					 ret_end);
+	return ret;
+}
+
+int sdp_registry_find_end(const struct sockaddr *own,
+			  const struct sockaddr *peer, uint16_t *ret_sdp_port)
+{
+	UTIL_CANCEL_OFF();
+	UTIL_KEEP_ERRNO();
+	struct sdp_diag_tcp end;
+	uint32_t port;
+	bool is_cm;
+	int ret = end_find(own, peer, &end);
+
+	if (ret == 0)
+		ret = names_search(&end, &port, &is_cm);
+	if (ret == 0)
+		*ret_sdp_port = (uint16_t)port;
+	return ret;
+}
+
+int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
+		      uid_t *ret_user)
+{
+	UTIL_CANCEL_OFF();
+	UTIL_KEEP_ERRNO();
+	struct sdp_diag_tcp end;
+	int ret = end_find(own, peer, &end);
+
+	if (ret == 0)
+		*ret_user = end.uid;
 	return ret;
 }
 

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /**
  * sdp_registry_announce - announce the SDP port of a TCP listener
@@ -64,6 +65,25 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
  */
 int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 		      bool *ret_is_cm) __attribute__((warn_unused_result));
+
+/**
+ * sdp_registry_find_end - the same for the other end of a connection
+ * @own, @peer: the names of this end. The announcement was made with the socket
+ *   of the other end, which is of this host.
+ * Return: 0; -ENOENT: not announced, or not of this host; others as
+ *   sdp_registry_find().
+ * Context: as sdp_registry_find(). Nothing is stored.
+ */
+int sdp_registry_find_end(const struct sockaddr *own,
+			  const struct sockaddr *peer, uint16_t *ret_sdp_port)
+	__attribute__((warn_unused_result));
+
+/**
+ * sdp_registry_user - the user of the other end of a connection
+ * Return: 0; -ENOENT: it is not of this host; errors of socket().
+ */
+int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
+		      uid_t *ret_user) __attribute__((warn_unused_result));
 
 /* A forked child calls it first. */
 void sdp_registry_fork_child(void);

@@ -19,6 +19,7 @@
 
 /* Socket states of the kernel. <netinet/tcp.h> and <linux/tcp.h> cannot be
  * included together. */
+#define STATE_ESTABLISHED 1
 #define STATE_UNCONNECTED 7
 #define STATE_LISTEN 10
 
@@ -186,6 +187,24 @@ static void tcp_request_fill(struct tcp_request *request,
 	id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
+/* "dst" is its peer. */
+static void tcp_request_name_peer(struct tcp_request *request,
+				  const struct sockaddr *peer)
+{
+	const struct sockaddr_in6 *in6 = (const void *)peer;
+	const struct sockaddr_in *in = (const void *)peer;
+	struct inet_diag_sockid *id = &request->req.id;
+
+	request->req.idiag_states = 1u << STATE_ESTABLISHED;
+	if (peer->sa_family == AF_INET) {
+		id->idiag_dport = in->sin_port;
+		memcpy(id->idiag_dst, &in->sin_addr, sizeof(in->sin_addr));
+	} else {
+		id->idiag_dport = in6->sin6_port;
+		memcpy(id->idiag_dst, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	}
+}
+
 /* A kernel without the module also returns "not found". A dump that matches
  * nothing tells whether the module exists. */
 static bool has_inet_diag(struct tcp_request *request)
@@ -201,31 +220,52 @@ static bool has_inet_diag(struct tcp_request *request)
 		       &reply, sizeof(reply)) >= 0;
 }
 
-int sdp_diag_listener(const struct sockaddr *addr,
-		      struct sdp_diag_listener *ret_listener)
+/* Return: 0; -ENOENT: there is none in @state; the kernel's error. */
+static int tcp_ask(const struct tcp_request *request, uint8_t state,
+		   struct sdp_diag_tcp *ret_socket)
 {
-	struct tcp_request request = { .req.sdiag_protocol = 0 };
 	union {
 		struct nlmsghdr hdr;
 		struct inet_diag_msg msg;
 		uint8_t octets[4096];
 	} reply;
-	ssize_t got;
+	ssize_t got = ask_one(NETLINK_SOCK_DIAG, request, sizeof(*request),
+			      SOCK_DIAG_BY_FAMILY, &reply, sizeof(reply));
 
-	tcp_request_fill(&request, addr);
-	got = ask_one(NETLINK_SOCK_DIAG, &request, sizeof(request),
-		      SOCK_DIAG_BY_FAMILY, &reply, sizeof(reply));
-	if (got == -ENOENT)
-		return has_inet_diag(&request) ? -ECONNREFUSED : -EOPNOTSUPP;
 	if (got < 0)
 		return (int)got;
 	if (got < (ssize_t)sizeof(reply.msg))
 		return -EIO;
-	if (reply.msg.idiag_state != STATE_LISTEN)
+	if (reply.msg.idiag_state != state)
 		return -ECONNREFUSED;
-	ret_listener->inode = reply.msg.idiag_inode;
-	ret_listener->uid = reply.msg.idiag_uid;
+	ret_socket->inode = reply.msg.idiag_inode;
+	ret_socket->uid = reply.msg.idiag_uid;
 	return 0;
+}
+
+int sdp_diag_listener(const struct sockaddr *addr,
+		      struct sdp_diag_tcp *ret_listener)
+{
+	struct tcp_request request = { .req.sdiag_protocol = 0 };
+	int ret;
+
+	tcp_request_fill(&request, addr);
+	ret = tcp_ask(&request, STATE_LISTEN, ret_listener);
+	if (ret == -ENOENT)
+		ret = has_inet_diag(&request) ? -ECONNREFUSED : -EOPNOTSUPP;
+	return ret;
+}
+
+int sdp_diag_connected(const struct sockaddr *own, const struct sockaddr *peer,
+		       struct sdp_diag_tcp *ret_socket)
+{
+	struct tcp_request request = { .req.sdiag_protocol = 0 };
+	int ret;
+
+	tcp_request_fill(&request, own);
+	tcp_request_name_peer(&request, peer);
+	ret = tcp_ask(&request, STATE_ESTABLISHED, ret_socket);
+	return ret == -ECONNREFUSED ? -ENOENT : ret;
 }
 
 int sdp_diag_names_start(struct sdp_diag_names *names)

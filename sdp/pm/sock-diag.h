@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-struct sdp_diag_listener {
+struct sdp_diag_tcp {
 	uint32_t inode;
 	uid_t uid;
 };
@@ -24,7 +24,13 @@ int sdp_diag_local(const struct sockaddr *addr);
  * Return: 0; -ECONNREFUSED: none; -EOPNOTSUPP: the kernel has no inet_diag;
  * errors of socket(). */
 int sdp_diag_listener(const struct sockaddr *addr,
-		      struct sdp_diag_listener *ret_listener);
+		      struct sdp_diag_tcp *ret_listener);
+
+/* Finds the connected socket of this host whose own address is @own and whose
+ * peer's is @peer; neither is IPv4-mapped. Return: 0; -ENOENT: none, or the
+ * kernel has no inet_diag; errors of socket(). */
+int sdp_diag_connected(const struct sockaddr *own, const struct sockaddr *peer,
+		       struct sdp_diag_tcp *ret_socket);
 
 struct sdp_diag_names {
 	int fd;
