@@ -164,7 +164,7 @@ static void end_show(struct sdp_shadow *shadow, bool is_error)
 static void rdhup_show(struct sdp_shadow *shadow)
 {
 	syscall(SYS_shutdown, shadow->lib_fd, SHUT_WR);
-	shadow->is_rdhup = true;
+	shadow->is_rdhup = shadow->is_in = true;
 }
 
 void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
@@ -174,11 +174,15 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 
 	if (shadow->lib_fd < 0)
 		goto out;
+	/* Before the octet that is POLLIN: an end is both at once. */
+	if ((events & (POLLRDHUP | POLLHUP)) && !shadow->is_rdhup)
+		rdhup_show(shadow);
 	if (!(events & POLLPRI) && shadow->is_pri && fd >= 0)
 		in_hide(shadow, fd);
 	if ((events & POLLIN) && !shadow->is_in)
 		in_show(shadow);
-	else if ((events & POLLIN) && (arrival & POLLIN) && shadow->has_edges)
+	else if ((events & POLLIN) && (arrival & POLLIN) && shadow->has_edges &&
+		 !shadow->is_rdhup)
 		in_show(shadow);
 	else if ((events & POLLIN) && shadow->octets > 1 && fd >= 0 &&
 		 !shadow->is_pri)
@@ -191,8 +195,6 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 		out_show(shadow);
 	else if (!(events & POLLOUT) && shadow->is_out && fd >= 0)
 		out_hide(shadow, fd);
-	if ((events & (POLLRDHUP | POLLHUP)) && !shadow->is_rdhup)
-		rdhup_show(shadow);
 	if (events & (POLLHUP | POLLERR))
 		end_show(shadow, events & POLLERR);
 out:
