@@ -505,6 +505,7 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value,
 	ret = sdp_real()->setsockopt(fd, level, name, value, len);
 	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
 	if (sock) {
+		sdp_option_note(sock, level, name, value, len);
 		if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
 			sdp_real()->setsockopt(sock->listening.twin_fd, level,
 					       name, value, len);

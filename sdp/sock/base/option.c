@@ -97,9 +97,15 @@ uint64_t sdp_option_deadline(struct sdp_sock *sock, int name)
 	return ns ? sdp_now_ns() + ns : SDP_NEVER;
 }
 
-int sdp_option_time_ms(int fd, int name)
+int sdp_option_time_ms(const struct sdp_sock *sock, int fd, int name)
 {
+	const struct sdp_sock_options *opt = &sock->options;
+	uint64_t noted = name == SO_RCVTIMEO ? opt->rcvtimeo_ns
+					     : opt->sndtimeo_ns;
 	uint64_t ms = (kernel_time(fd, name) + 999999) / 1000000;
+
+	if (noted == AT_ONCE_NS)
+		return 0;
 
 	return ms > 0 && ms <= INT_MAX ? (int)ms : -1;
 }
@@ -164,8 +170,10 @@ void sdp_options_take(struct sdp_sock *sock)
 	if (opt->is_taken)
 		return;
 	opt->is_taken = true;
-	opt->rcvtimeo_ns = kernel_time(fd, SO_RCVTIMEO);
-	opt->sndtimeo_ns = kernel_time(fd, SO_SNDTIMEO);
+	if (opt->rcvtimeo_ns != AT_ONCE_NS)
+		opt->rcvtimeo_ns = kernel_time(fd, SO_RCVTIMEO);
+	if (opt->sndtimeo_ns != AT_ONCE_NS)
+		opt->sndtimeo_ns = kernel_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
 	/* A link that can move sets the option on its new TCP connection. */
@@ -267,6 +275,17 @@ static int time_set(uint64_t *ns, const void *value, socklen_t len)
 		return -EDOM;
 	*ns = tv.tv_sec < 0 ? AT_ONCE_NS : ns_of(&tv);
 	return 0;
+}
+
+void sdp_option_note(struct sdp_sock *sock, int level, int name,
+		     const void *value, socklen_t len)
+{
+	struct sdp_sock_options *opt = &sock->options;
+
+	if (level == SOL_SOCKET && name == SO_RCVTIMEO)
+		(void)time_set(&opt->rcvtimeo_ns, value, len);
+	else if (level == SOL_SOCKET && name == SO_SNDTIMEO)
+		(void)time_set(&opt->sndtimeo_ns, value, len);
 }
 
 void sdp_options_relay(struct sdp_sock *sock)

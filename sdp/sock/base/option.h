@@ -31,9 +31,14 @@ void sdp_options_relay(struct sdp_sock *sock);
  * @sock that begins now must end; SDP_NEVER. */
 uint64_t sdp_option_deadline(struct sdp_sock *sock, int name);
 
-/* The time limit of the kernel's socket @fd, for poll(). Return: ms, rounded
- * up; -1: none. */
-int sdp_option_time_ms(int fd, int name);
+/* The time limit of the kernel's socket @fd of @sock, for poll(). Return: ms,
+ * rounded up; -1: none. */
+int sdp_option_time_ms(const struct sdp_sock *sock, int fd, int name);
+
+/* TCP: the kernel has taken @value. It does not tell a negative time from
+ * none. */
+void sdp_option_note(struct sdp_sock *sock, int level, int name,
+		     const void *value, socklen_t len);
 
 /* STARTING, STREAM, RELAY.  Return: 0; -errno. */
 int sdp_option_set(struct sdp_sock *sock, int level, int name,

@@ -68,7 +68,8 @@ static int pending_wait(struct sdp_sock *sock, int fd,
 	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
 	struct pending_sleep sleep = { .sock = sock };
 	struct util_unwind unwind;
-	int ms = sdp_option_time_ms(fd, is_send ? SO_SNDTIMEO : SO_RCVTIMEO);
+	int ms = sdp_option_time_ms(sock, fd,
+				    is_send ? SO_SNDTIMEO : SO_RCVTIMEO);
 	int ret = 1;
 
 	sdp_sleeper_init(&sleep.sleeper);

@@ -269,7 +269,7 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 				{ .fd = sock->listening.twin_fd,
 				  .events = POLLIN } };
 	/* For a listener this is the time limit of accept(). */
-	int ms = sdp_option_time_ms(fd, SO_RCVTIMEO), ret;
+	int ms = sdp_option_time_ms(sock, fd, SO_RCVTIMEO), ret;
 
 	do {
 		ret = sdp_real()->poll(pfd, 2, ms);

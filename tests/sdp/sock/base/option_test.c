@@ -393,12 +393,12 @@ static void the_kernels_times_are_read(void **state)
 			   sdp_option_deadline(&sock, SO_SNDTIMEO) ==
 				   (rows[i].ns ? NOW + rows[i].ns : SDP_NEVER));
 		assert_row(rows[i].name,
-			   sdp_option_time_ms(client, SO_SNDTIMEO) ==
+			   sdp_option_time_ms(&sock, client, SO_SNDTIMEO) ==
 				   rows[i].ms);
 		assert_true(sdp_option_deadline(&sock, SO_RCVTIMEO) ==
 			    SDP_NEVER);
 	}
-	assert_int_equal(sdp_option_time_ms(-1, SO_SNDTIMEO), -1);
+	assert_int_equal(sdp_option_time_ms(&sock, -1, SO_SNDTIMEO), -1);
 }
 
 static void calls_end_in_time(void **state)

@@ -214,7 +214,7 @@ void sdp_sock_sleep_end(struct sdp_sock *waited_for, struct sdp_poller *poller)
 	poller->sleeper = NULL;
 }
 
-int sdp_option_time_ms(int fd, int name)
+int sdp_option_time_ms(const struct sdp_sock *of, int fd, int name)
 {
 	(void)fd;
 	(void)name;

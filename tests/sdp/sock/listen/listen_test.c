@@ -141,7 +141,7 @@ void sdp_options_copy(int from, int to)
 	assert_true(from >= 0 && to >= 0);
 }
 
-int sdp_option_time_ms(int fd, int name)
+int sdp_option_time_ms(const struct sdp_sock *of, int fd, int name)
 {
 	(void)fd;
 	assert_int_equal(name, SO_RCVTIMEO);
