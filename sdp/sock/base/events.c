@@ -3,6 +3,9 @@
 #include "events.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "verbs/sdp-link.h"
 
@@ -34,16 +37,38 @@ static short stream_events(const struct sdp_sock *sock)
 	return sdp_events_of(sdp_link_state(link));
 }
 
+size_t sdp_sock_entering_len(const struct sdp_sock *sock)
+{
+	int len = 0;
+
+	if (sdp_sock_state(sock) != SDP_SOCK_STARTING ||
+	    !atomic_load_explicit(&sock->start.is_entering,
+				  memory_order_relaxed))
+		return 0;
+	/* relaxed: the lock protects the octets */
+	if (atomic_load_explicit(&sock->start.is_draining,
+				 memory_order_relaxed))
+		return 1;
+	return syscall(SYS_ioctl, sock->tcp_fd, FIONREAD, &len) == 0 && len > 0
+		       ? (size_t)len
+		       : 0;
+}
+
 short sdp_sock_events(const struct sdp_sock *sock)
 {
 	short events;
+	size_t len;
 
 	if (sdp_sock_is_asking(sock))
 		return 0;
-	if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
 		events = sdp_sock_early_len(sock) < SDP_EARLY_MAX ? POLLOUT : 0;
-	else
+		len = sdp_sock_entering_len(sock);
+		if (len > 0 && len >= (size_t)sock->options.rcvlowat)
+			events |= POLLIN;
+	} else {
 		events = stream_events(sock);
+	}
 	if (sdp_sock_is_rd_shut(sock))
 		events |= POLLIN | POLLRDHUP;
 	if (sdp_sock_is_wr_shut(sock)) {

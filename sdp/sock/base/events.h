@@ -4,6 +4,7 @@
 #define SDP_SOCK_EVENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "table.h"
 #include "tcp-answer.h"
@@ -14,6 +15,9 @@
 /* STARTING, STREAM: the events of poll(2): POLLIN, POLLOUT, POLLPRI, POLLRDHUP,
  * POLLHUP, POLLERR. */
 short sdp_sock_events(const struct sdp_sock *sock);
+
+/* STARTING: octets that TCP has while SDP enters it. */
+size_t sdp_sock_entering_len(const struct sdp_sock *sock);
 
 /* Corresponds to TCP's state CLOSE: there is no peer any more. */
 bool sdp_sock_is_over(const struct sdp_sock *sock);

@@ -641,7 +641,8 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 		sdp_progress();
 	switch (request) {
 	case FIONREAD:
-		value = link ? (int)sdp_link_inq(link) : 0;
+		value = link ? (int)sdp_link_inq(link)
+			     : (int)sdp_sock_entering_len(sock);
 		break;
 	case SIOCOUTQ:
 	case SIOCOUTQNSD:

@@ -163,6 +163,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->family = family;
 	sock->tcp_fd = -1;
 	sock->start.stop_fd = -1;
+	sock->enter.note_fd = -1;
 	sock->listening.twin_fd = -1;
 	sock->listening.note_fd = -1;
 	sock->listening.fd = -1;

@@ -94,13 +94,27 @@ struct sdp_sock_start {
 	uint32_t early_urgent; /* its length up to the urgent octet; 0: none */
 	_Atomic uint32_t step; /* a futex: sdp_sock_step() */
 	int stop_fd;	       /* is_asking: readable when the query must end */
-	_Atomic bool is_asking; /* not connected yet (ask.h) */
-	bool is_limit_raised;	/* see limit.h */
-	bool is_closed;		/* the program has closed it */
-	bool is_undone;		/* the program has cancelled the connection */
-	bool is_resumed;	/* its Hello was sent before */
-	bool is_unstoppable;	/* see owed.h */
-	bool is_left;		/* the same */
+	_Atomic bool is_asking;	  /* not connected yet (ask.h) */
+	_Atomic bool is_entering; /* from TCP, which may have octets: enter.h */
+	_Atomic bool is_draining; /* the start takes these octets */
+	bool is_limit_raised;	  /* see limit.h */
+	bool is_closed;		  /* the program has closed it */
+	bool is_undone;		  /* the program has cancelled the connection */
+	bool is_resumed;	  /* its Hello was sent before */
+	bool is_unstoppable;	  /* see owed.h */
+	bool is_left;		  /* the same */
+};
+
+/* TCP, until SDP enters: enter.h. */
+struct sdp_sock_enter {
+	struct sdp_sock *next;	  /* announced */
+	_Atomic uint32_t role;	  /* enum sdp_enter_role */
+	_Atomic uint32_t gate;	  /* a futex: enum sdp_enter_gate */
+	_Atomic uint32_t in_cnt;  /* a futex: calls inside the kernel */
+	_Atomic uint64_t tx, rx;  /* octets that these calls have moved */
+	_Atomic uint64_t next_at; /* octets at which SDP is tried */
+	union sdp_addr own, peer; /* as the kernel names them */
+	int note_fd;		  /* the announcement; -1: none */
 };
 
 /* STREAM whose shadow carries the data, and RELAY: relay.h. */
@@ -153,6 +167,7 @@ struct sdp_sock {
 	struct sdp_watch *watches;  /* epoll.h */
 	struct sdp_poller *pollers; /* sleeper.h */
 	struct sdp_sock_listening listening;
+	struct sdp_sock_enter enter;
 	struct sdp_sock_start start;
 	struct sdp_sock_relay relay;
 };

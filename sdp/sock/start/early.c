@@ -3,8 +3,13 @@
 #include "early.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "cancel.h"
 #include "sock/base/events.h"
 #include "user.h"
 
@@ -56,6 +61,44 @@ struct iovec sdp_early_piece(const struct sdp_sock *sock, size_t at,
 		end = sock->start.early_urgent - 1;
 	return (struct iovec){ .iov_base = sock->start.early + at,
 			       .iov_len = end - at };
+}
+
+/* The program may have set O_NONBLOCK or a time limit. Return: 0; -errno. */
+static int send_all(int fd, struct iovec piece, int flags)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+	long sent;
+
+	while (piece.iov_len > 0) {
+		sent = syscall(SYS_sendto, fd, piece.iov_base, piece.iov_len,
+			       flags | MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+		if (sent < 0 && errno == EAGAIN) {
+			(void)util_sys_poll(&pfd, 1, -1);
+			continue;
+		}
+		if (sent < 0)
+			return -errno;
+		piece.iov_base = (char *)piece.iov_base + sent;
+		piece.iov_len -= (size_t)sent;
+	}
+	return 0;
+}
+
+int sdp_early_send(struct sdp_sock *sock, int tcp_fd)
+{
+	struct iovec piece;
+	size_t done = 0;
+	bool is_urgent;
+	int ret = 0;
+
+	while (ret >= 0 && sdp_sock_early_len(sock) > done) {
+		piece = sdp_early_piece(sock, done, &is_urgent);
+		done += piece.iov_len;
+		util_unlock(&sock->lock);
+		ret = send_all(tcp_fd, piece, is_urgent ? MSG_OOB : 0);
+		util_lock(&sock->lock);
+	}
+	return ret;
 }
 
 void sdp_early_drop(struct sdp_sock *sock)

@@ -22,6 +22,10 @@ ssize_t sdp_early_add(struct sdp_sock *sock, const struct iovec *iov,
 struct iovec sdp_early_piece(const struct sdp_sock *sock, size_t at,
 			     bool *ret_is_urgent);
 
+/* Sends what is stored by TCP. The lock is released meanwhile. Return: 0;
+ * -errno. */
+int sdp_early_send(struct sdp_sock *sock, int tcp_fd);
+
 /* Frees it. */
 void sdp_early_drop(struct sdp_sock *sock);
 

@@ -100,7 +100,7 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 
 /* The new file sends signals (SIGIO, SIGURG) to the same owner and keeps
  * O_ASYNC. */
-static void owner_cover(struct sdp_sock *sock, int fd)
+static void owner_cover(const struct sdp_sock *sock, int fd)
 {
 	struct f_owner_ex owner = { 0 };
 	long sig = syscall(SYS_fcntl, sock->tcp_fd, F_GETSIG);
@@ -133,36 +133,50 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_sock_asking_put(sock, true);
 }
 
-/* The shadow replaces the numbers; @is_asking: it shows nothing yet. Return: 0;
- * -errno, and nothing has changed. */
-static int cover(struct sdp_sock *sock, int fd, bool is_asking)
+/*
+ * The shadow replaces the numbers of @tcp_fd; @is_asking: it shows nothing yet.
+ * Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing has changed.
+ */
+static int cover_tcp(struct sdp_sock *sock, int tcp_fd, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
-	int tcp_fd, program_end;
+	int program_end = sdp_shadow_open(&sock->shadow, flags);
 
-	tcp_fd = sdp_private_take(
-		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
-	if (tcp_fd < 0)
-		return tcp_fd;
-	program_end = sdp_shadow_open(&sock->shadow, flags);
-	if (program_end < 0) {
-		sdp_private_close(tcp_fd);
+	if (program_end < 0)
 		return program_end;
-	}
 	sock->tcp_fd = tcp_fd;
 	if (is_asking)
 		show_nothing(sock, program_end);
 	else
-		take(sock, fd);
+		take(sock, sdp_sock_any_fd(sock));
+	owner_cover(sock, program_end);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, program_end);
 	util_sys_close(program_end);
-	owner_cover(sock, fd);
 	sdp_sock_become(sock, SDP_SOCK_STARTING);
 	sdp_watch_return(sock);
 	/* Wakes threads that sleep for the TCP connection. */
 	sdp_sock_wake(sock);
 	return 0;
+}
+
+int sdp_start_cover_tcp(struct sdp_sock *sock, int tcp_fd)
+{
+	return cover_tcp(sock, tcp_fd, false);
+}
+
+static int cover(struct sdp_sock *sock, int fd, bool is_asking)
+{
+	int tcp_fd = sdp_private_take(
+		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+	int ret;
+
+	if (tcp_fd < 0)
+		return tcp_fd;
+	ret = cover_tcp(sock, tcp_fd, is_asking);
+	if (ret < 0)
+		sdp_private_close(tcp_fd);
+	return ret;
 }
 
 /* ---- the thread ---- */
@@ -239,22 +253,6 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	sdp_watch_return(sock);
 }
 
-/* Return: 0; -errno. */
-static int send_all(int fd, struct iovec piece, int flags)
-{
-	long sent;
-
-	while (piece.iov_len > 0) {
-		sent = syscall(SYS_sendto, fd, piece.iov_base, piece.iov_len,
-			       flags | MSG_NOSIGNAL, NULL, 0);
-		if (sent < 0)
-			return -errno;
-		piece.iov_base = (char *)piece.iov_base + sent;
-		piece.iov_len -= (size_t)sent;
-	}
-	return 0;
-}
-
 static void close_by_reset(int fd)
 {
 	static const struct linger at_once = { .l_onoff = 1 };
@@ -265,25 +263,17 @@ static void close_by_reset(int fd)
 }
 
 /* Makes a new TCP connection to the program's destination, and sends the stored
- * octets. The sock's lock is held, but released during the connect, which takes
- * time. Return: descriptor; -errno. */
+ * octets. The lock is released during the connect too. Return: descriptor;
+ * -errno. */
 static int tcp_make(struct sdp_sock *sock)
 {
-	struct iovec piece;
 	int tcp_fd, ret;
-	size_t done = 0;
-	bool is_urgent;
 
 	util_unlock(&sock->lock);
 	ret = tcp_fd = sdp_connect_tcp(sock);
 	util_lock(&sock->lock);
-	while (ret >= 0 && sdp_sock_early_len(sock) > done) {
-		piece = sdp_early_piece(sock, done, &is_urgent);
-		done += piece.iov_len;
-		util_unlock(&sock->lock);
-		ret = send_all(tcp_fd, piece, is_urgent ? MSG_OOB : 0);
-		util_lock(&sock->lock);
-	}
+	if (ret >= 0)
+		ret = sdp_early_send(sock, tcp_fd);
 	if (ret >= 0 && (sock->start.is_undone || sock->relay.is_on))
 		ret = -ECANCELED;
 	if (ret < 0 && tcp_fd >= 0)
@@ -320,6 +310,23 @@ static void uncover(struct sdp_sock *sock)
 	sdp_private_close(sock->tcp_fd);
 	sock->tcp_fd = -1;
 	sdp_early_drop(sock);
+}
+
+void sdp_start_return(struct sdp_sock *sock)
+{
+	if (sock->start.is_undone || sdp_early_send(sock, sock->tcp_fd) < 0 ||
+	    sock->start.is_closed) {
+		sdp_sock_become(sock, SDP_SOCK_STREAM);
+		return;
+	}
+	if (sdp_sock_is_wr_shut(sock))
+		syscall(SYS_shutdown, sock->tcp_fd, SHUT_WR);
+	if (sdp_sock_is_rd_shut(sock))
+		syscall(SYS_shutdown, sock->tcp_fd, SHUT_RD);
+	sdp_count_close(sock);
+	sdp_options_renew(sock, sock->tcp_fd);
+	give_back(sock, sock->tcp_fd);
+	uncover(sock);
 }
 
 static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
@@ -456,36 +463,21 @@ static bool is_to_leave(struct sdp_sock *sock)
 	return sock->start.is_left;
 }
 
-void *sdp_start_run(void *arg)
+/* Ends the start: @link, or NULL, and @fail puts the socket where it belongs,
+ * with the lock held. Drops @sock. */
+void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
+			void (*fail)(struct sdp_sock *sock, void *arg),
+			void *arg)
 {
-	struct sdp_sock *sock = arg;
-	struct sdp_link *link = NULL;
-	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
-	bool is_closed, is_lost, has_early, has_reset, was_full;
-	int ret;
+	bool is_closed, has_early, was_full;
 
-	/* The peer has not seen a Hello: its program had sent octets, or its
-	 * listener is closed. TCP reports both as an error. */
-	is_lost = !sock->is_accepting && is_reset(sock);
-	while ((ret = link_try(sock, &link, &outcome)) == -ECANCELED) {
-		if (!is_to_leave(sock))
-			continue;
-		sdp_owed_put(sock);
-		return NULL;
-	}
-	has_reset = is_reset(sock);
-	if (ret < 0)
-		refuse(sock);
 	util_lock(&sock->lock);
 	has_early = sock->start.early != NULL;
 	if (has_early)
 		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
-	if (ret < 0) {
-		start_failed(sock, ret, &outcome, has_reset);
-		if (is_lost)
-			atomic_store_explicit(&sock->error, ECONNRESET,
-					      memory_order_relaxed);
+	if (!link) {
+		fail(sock, arg);
 	} else {
 		link_catch_up(sock, link);
 		sdp_sock_link_put(sock, link);
@@ -506,6 +498,46 @@ void *sdp_start_run(void *arg)
 	sdp_sock_drop(sock);
 	if (has_early)
 		sdp_owed_end();
+}
+
+/* A start that the carrier has refused, or that has failed. */
+struct failure {
+	struct sdp_outcome outcome;
+	int err;
+	bool is_lost, has_reset;
+};
+
+static void run_failed(struct sdp_sock *sock, void *arg)
+{
+	const struct failure *failure = arg;
+
+	start_failed(sock, failure->err, &failure->outcome, failure->has_reset);
+	if (failure->is_lost)
+		atomic_store_explicit(&sock->error, ECONNRESET,
+				      memory_order_relaxed);
+}
+
+void *sdp_start_run(void *arg)
+{
+	struct failure failure = { .outcome.reason = SDP_REASON_NONE };
+	struct sdp_sock *sock = arg;
+	struct sdp_link *link = NULL;
+
+	/* The peer has not seen a Hello: its program had sent octets, or its
+	 * listener is closed. TCP reports both as an error. */
+	failure.is_lost = !sock->is_accepting && is_reset(sock);
+	while ((failure.err = link_try(sock, &link, &failure.outcome)) ==
+	       -ECANCELED) {
+		if (!is_to_leave(sock))
+			continue;
+		sdp_owed_put(sock);
+		return NULL;
+	}
+	failure.has_reset = is_reset(sock);
+	if (failure.err < 0)
+		refuse(sock);
+	sdp_start_conclude(sock, failure.err < 0 ? NULL : link, run_failed,
+			   &failure);
 	return NULL;
 }
 
@@ -754,7 +786,7 @@ bool sdp_start_abandon(struct sdp_sock *sock)
 			(void)!util_sys_write(sock->start.stop_fd, &one,
 					      sizeof(one));
 		/* No thread waits for it, and nothing must be sent. */
-		if (sdp_sock_early_len(sock) == 0)
+		if (sdp_sock_early_len(sock) == 0 && !sock->start.is_entering)
 			syscall(SYS_shutdown, sock->tcp_fd, SHUT_RDWR);
 	}
 	util_unlock(&sock->lock);

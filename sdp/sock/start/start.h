@@ -83,6 +83,23 @@ void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
 void sdp_start_over(struct sdp_sock *sock);
 void sdp_start_give_back(struct sdp_sock *sock);
 
+/*
+ * The parts for enter.c, with the lock held but for _conclude.
+ *  - sdp_start_cover_tcp(): the shadow takes the numbers of @tcp_fd, and sends
+ *    are stored. Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing
+ *    has changed.
+ *  - sdp_start_conclude(): the end of the start. With @link it is a STREAM,
+ * else
+ *    @fail puts the socket where it belongs. Drops @sock.
+ *  - sdp_start_return(): the octets that are stored go by TCP, which has the
+ *    numbers again.
+ */
+int sdp_start_cover_tcp(struct sdp_sock *sock, int tcp_fd);
+void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
+			void (*fail)(struct sdp_sock *sock, void *arg),
+			void *arg);
+void sdp_start_return(struct sdp_sock *sock);
+
 /* A new TCP socket becomes the end of @link, which was accepted. Return: 0;
  * -errno, and nothing has changed. */
 int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link);

@@ -3,9 +3,13 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "loopback.h"
 #include "sock/base/events.h"
 #include "sock/start/early.h"
 
@@ -99,6 +103,45 @@ static void bad_memory_is_efault(void **state)
 	assert_string_equal(pieces(), "ok");
 }
 
+static void *read_all(void *arg)
+{
+	const int *fd = arg;
+	static char octets[65536];
+	size_t *len = calloc(1, sizeof(*len));
+	ssize_t n;
+
+	while ((n = recv(*fd, octets, sizeof(octets), 0)) > 0)
+		*len += (size_t)n;
+	return len;
+}
+
+/* A socket whose buffer is full, and which the program has set O_NONBLOCK. */
+static void all_goes_by_tcp_where_there_is_no_room(void **state)
+{
+	static char octets[65536];
+	pthread_t reader;
+	size_t sent = 0;
+	void *got;
+	ssize_t n;
+	int fds[2];
+
+	test_tcp_pair(fds);
+	assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+	while ((n = send(fds[0], octets, sizeof(octets), 0)) > 0)
+		sent += (size_t)n;
+	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
+	assert_int_equal(add("stored", false), 6);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, &fds[1]), 0);
+	util_lock(&sock.lock);
+	assert_int_equal(sdp_early_send(&sock, fds[0]), 0);
+	util_unlock(&sock.lock);
+	close(fds[0]);
+	pthread_join(reader, &got);
+	assert_int_equal(*(size_t *)got, sent + 6);
+	free(got);
+	close(fds[1]);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_teardown(name, end)
@@ -106,6 +149,7 @@ int main(void)
 		CASE(the_last_urgent_octet_stays_urgent),
 		CASE(takes_what_there_is_room_for),
 		CASE(bad_memory_is_efault),
+		CASE(all_goes_by_tcp_where_there_is_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
