@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sock/base/events.h"
+#include "spent.h"
 
 /* One lock for all lists: epoll_ctl() is rare compared to the traffic. */
 static struct util_lock watch_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_WATCH);
@@ -549,10 +550,13 @@ void sdp_watch_leave(struct sdp_sock *sock)
 
 	util_lock(&watch_lock);
 	for (watch = sock->watches; watch; watch = watch->sock_next) {
-		if (watch->is_ours)
+		if (watch->is_ours) {
 			set_ours(watch, false);
-		else
-			kernel_ctl(watch, EPOLL_CTL_DEL, watch->fd);
+			continue;
+		}
+		watch->is_spent = watch->ev.events & EPOLLONESHOT &&
+				  sdp_epoll_is_spent(watch->set_fd, watch->fd);
+		kernel_ctl(watch, EPOLL_CTL_DEL, watch->fd);
 	}
 	util_unlock(&watch_lock);
 }
@@ -563,10 +567,12 @@ void sdp_watch_return(struct sdp_sock *sock)
 
 	util_lock(&watch_lock);
 	for (watch = sock->watches; watch; watch = watch->sock_next) {
-		if (is_for_us(watch->set, watch->sock))
-			take(watch);
-		else
+		if (!is_for_us(watch->set, watch->sock))
 			kernel_ctl(watch, EPOLL_CTL_ADD, watch->fd);
+		else if (watch->is_spent)
+			set_ours(watch, true);
+		else
+			take(watch);
 	}
 	util_unlock(&watch_lock);
 }
@@ -582,6 +588,17 @@ void sdp_watch_give(struct sdp_sock *sock)
 	util_unlock(&watch_lock);
 }
 
+/* The last number is about to be closed. The kernel removes a registration only
+ * then, and would report how the shadow ends. */
+static void kernel_forget(const struct sdp_watch *watch)
+{
+	const struct sdp_sock *sock = watch->sock;
+
+	if (!watch->is_ours && sdp_sock_is_stream(sock) && !sock->is_shared &&
+	    sdp_fd_kind(watch->fd) == UTIL_FD_NONE)
+		kernel_ctl(watch, EPOLL_CTL_DEL, watch->fd);
+}
+
 void sdp_watch_forget(struct sdp_sock *sock, int fd)
 {
 	struct sdp_watch *watch, *next;
@@ -589,6 +606,8 @@ void sdp_watch_forget(struct sdp_sock *sock, int fd)
 	util_lock(&watch_lock);
 	for (watch = sock->watches; watch; watch = next) {
 		next = watch->sock_next;
+		if (fd < 0)
+			kernel_forget(watch);
 		if (fd < 0 || watch->fd == fd)
 			watch_remove(watch);
 	}
