@@ -11,6 +11,7 @@
 #include "sock/process/exit.h"
 #include "sock/io/fd.h"
 #include "sock/base/limit.h"
+#include "sock/enter/enter.h"
 #include "sock/start/owed.h"
 #include "sock/base/policy.h"
 #include "sock/process/proxy.h"
@@ -79,6 +80,7 @@ static void fork_child(void)
 	sdp_policy_fork_child();
 	sdp_owed_fork_child();
 	sdp_limit_fork_child();
+	sdp_enter_fork_child();
 	sdp_share_fork_child();
 	sdp_verbs_after_fork();
 }

@@ -19,6 +19,7 @@
 #include "sock/start/ask.h"
 #include "sock/start/connect.h"
 #include "sock/io/copy.h"
+#include "sock/enter/enter.h"
 #include "sock/show/epoll.h"
 #include "sock/io/fd.h"
 #include "sock/listen/listen.h"
@@ -42,6 +43,28 @@ static long call_end(struct sdp_sock *sock, long ret)
 	return ret;
 }
 
+/* A short call that is about a descriptor: what the socket is does not change
+ * meanwhile. */
+struct brief {
+	struct sdp_sock *sock; /* NULL: not in the table */
+	bool is_held;
+};
+
+static void brief_begin(struct brief *brief, int fd)
+{
+	brief->sock = sdp_sock_get(fd);
+	brief->is_held = brief->sock && sdp_enter_hold(brief->sock);
+}
+
+static int brief_end(const struct brief *brief, int ret)
+{
+	if (brief->is_held)
+		sdp_enter_left(brief->sock);
+	if (brief->sock)
+		sdp_sock_put(brief->sock);
+	return ret;
+}
+
 /* The result of a stub whose work is @call. */
 #define CALL_END(sock, call) ((int)UTIL_RESULT(call_end(sock, call)))
 
@@ -52,12 +75,15 @@ struct io {
 	int depth; /* of sdp_point_enter() */
 	int err;   /* 0; -errno: the result of the call */
 	int saved_errno;
+	bool is_counted; /* the kernel's: sdp_stream_begin() */
 };
 
 static void io_left(void *arg)
 {
 	struct io *io = arg;
 
+	if (io->is_counted)
+		sdp_enter_left(io->sock);
 	sdp_sock_put(io->sock);
 	sdp_point_left(io->depth);
 }
@@ -68,6 +94,7 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 {
 	int ret;
 
+	io->is_counted = false;
 	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
 		return NULL;
 	io->saved_errno = errno;
@@ -80,12 +107,29 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 	util_unwind_push(&io->unwind, io_left, io);
 	ret = sdp_stream_begin(io->sock, fd, is_send, flags);
 	io->err = ret < 0 ? ret : 0;
-	if (ret != 0)
+	io->is_counted = ret == SDP_STREAM_COUNTED;
+	if (ret != 0 && !io->is_counted)
 		return io->sock;
-	util_unwind_pop(&io->unwind);
-	sdp_sock_put(io->sock);
+	if (!io->is_counted) {
+		util_unwind_pop(&io->unwind);
+		sdp_sock_put(io->sock);
+	}
 	sdp_point_leave();
 	return NULL;
+}
+
+/* The end of a call that was libc's. @ret: octets, or -1. */
+static ssize_t io_done(struct io *io, int fd, bool is_send, int flags,
+		       ssize_t ret)
+{
+	bool has_moved = ret > 0 && !(flags & (MSG_PEEK | MSG_ERRQUEUE));
+
+	if (!io->is_counted)
+		return ret;
+	util_unwind_pop(&io->unwind);
+	sdp_enter_out(io->sock, fd, is_send, has_moved ? (size_t)ret : 0);
+	sdp_sock_put(io->sock);
+	return ret;
 }
 
 static long io_end(struct io *io, long ret)
@@ -121,7 +165,8 @@ __attribute__((noreturn)) void __chk_fail(void);
 			__chk_fail();                                          \
 		sock = io_get(&io, fd, is_send, flags);                        \
 		if (!sock)                                                     \
-			return sdp_real()->name args;                          \
+			return io_done(&io, fd, is_send, flags,                \
+				       sdp_real()->name args);                 \
 		return io_end(&io, io.err ? io.err : (ours));                  \
 	}
 
@@ -157,7 +202,8 @@ EXPORT ssize_t read(int fd, void *buf, size_t len)
 		return sdp_real()->read(fd, buf, len);
 	sock = io_get(&io, fd, false, 0);
 	if (!sock)
-		return sdp_real()->read(fd, buf, len);
+		return io_done(&io, fd, false, 0,
+			       sdp_real()->read(fd, buf, len));
 	return io_end(&io, io.err ? io.err : RECV(0));
 }
 
@@ -201,10 +247,20 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 		return io_end(&io,
 			      io.err ? io.err
 				     : sdp_message_recv(sock, fd, msg, flags));
-	ret = sdp_real()->recvmsg(fd, msg, flags);
+	ret = io_done(&io, fd, false, flags,
+		      sdp_real()->recvmsg(fd, msg, flags));
 	if (ret >= 0 && msg->msg_controllen > 0)
 		sdp_adopt_message(msg);
 	return ret;
+}
+
+static ssize_t messages_len(const struct mmsghdr *msgs, int cnt)
+{
+	ssize_t len = 0;
+
+	for (int i = 0; i < cnt; i++)
+		len += msgs[i].msg_len;
+	return len;
 }
 
 EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
@@ -220,6 +276,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 				    : sdp_message_recv_many(sock, fd, msgs, cnt,
 							    flags));
 	ret = sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
+	(void)io_done(&io, fd, false, flags, messages_len(msgs, ret));
 	for (int i = 0; i < ret; i++)
 		if (msgs[i].msg_hdr.msg_controllen > 0)
 			sdp_adopt_message(&msgs[i].msg_hdr);
@@ -248,7 +305,8 @@ STUB_IO(pwritev2,
 static void message_share(const struct msghdr *msg)
 {
 	/* relaxed: this thread sees what it started itself */
-	if (atomic_load_explicit(&sdp_begun, memory_order_relaxed) &&
+	if ((sdp_enter_is_on() ||
+	     atomic_load_explicit(&sdp_begun, memory_order_relaxed)) &&
 	    !sdp_inside() && util_user_is_readable(msg, sizeof(*msg)) &&
 	    util_user_is_readable(msg->msg_control, msg->msg_controllen) &&
 	    msg->msg_controllen > 0)
@@ -265,13 +323,15 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 			      io.err ? io.err
 				     : sdp_message_send(sock, fd, msg, flags));
 	message_share(msg);
-	return sdp_real()->sendmsg(fd, msg, flags);
+	return io_done(&io, fd, true, flags,
+		       sdp_real()->sendmsg(fd, msg, flags));
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 {
 	struct io io;
 	struct sdp_sock *sock = io_get(&io, fd, true, flags);
+	int ret;
 
 	if (sock)
 		return (int)io_end(
@@ -280,7 +340,9 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 							    flags));
 	for (unsigned int i = 0; i < cnt && i < IOV_MAX; i++)
 		message_share(&msgs[i].msg_hdr);
-	return sdp_real()->sendmmsg(fd, msgs, cnt, flags);
+	ret = sdp_real()->sendmmsg(fd, msgs, cnt, flags);
+	(void)io_done(&io, fd, true, flags, messages_len(msgs, ret));
+	return ret;
 }
 
 #define STUB_SENDFILE(name, type)                                              \
@@ -289,7 +351,9 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 		struct io io;                                                  \
 		struct sdp_sock *sock = io_get(&io, fd, true, 0);              \
 		if (!sock)                                                     \
-			return sdp_real()->name(fd, in_fd, offset, len);       \
+			return io_done(                                        \
+				&io, fd, true, 0,                              \
+				sdp_real()->name(fd, in_fd, offset, len));     \
 		return io_end(&io, io.err ? io.err                             \
 					  : sdp_copy_file(sock, fd, in_fd,     \
 							  offset, len));       \
@@ -315,8 +379,9 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 	}
 	sock = io_get(&io, fd, !is_in, 0);
 	if (!sock)
-		return sdp_real()->splice(in_fd, in_off, out_fd, out_off, len,
-					  flags);
+		return io_done(&io, fd, !is_in, 0,
+			       sdp_real()->splice(in_fd, in_off, out_fd,
+						  out_off, len, flags));
 	if (io.err)
 		return io_end(&io, io.err);
 	return io_end(
@@ -444,6 +509,7 @@ EXPORT int shutdown(int fd, int how)
 
 	if (!sock)
 		return sdp_real()->shutdown(fd, how);
+	sdp_enter_never(sock);
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_cancel(sock);
 	if (!sdp_stream_is_begun(sock, fd))
@@ -463,76 +529,82 @@ static bool has_names(const struct sdp_sock *sock)
 #define STUB_NAME(name, is_peer)                                               \
 	EXPORT int name(int fd, struct sockaddr *addr, socklen_t *len)         \
 	{                                                                      \
-		struct sdp_sock *sock = sdp_sock_get(fd);                      \
-		if (sock && has_names(sock))                                   \
-			return CALL_END(sock, sdp_name_get(sock, fd, is_peer,  \
-							   addr, len));        \
-		if (sock)                                                      \
-			sdp_sock_put(sock);                                    \
-		return sdp_real()->name(fd, addr, len);                        \
+		struct brief brief;                                            \
+		int ret;                                                       \
+		brief_begin(&brief, fd);                                       \
+		if (brief.sock && has_names(brief.sock))                       \
+			ret = (int)UTIL_RESULT(sdp_name_get(                   \
+				brief.sock, fd, is_peer, addr, len));          \
+		else                                                           \
+			ret = sdp_real()->name(fd, addr, len);                 \
+		return brief_end(&brief, ret);                                 \
 	}
 
 STUB_NAME(getsockname, false)
 STUB_NAME(getpeername, true)
 
-/* Returns the socket with a reference if its number is a shadow's. */
-static struct sdp_sock *shadow_get(int fd)
+static bool is_shadow(const struct sdp_sock *sock)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
-	enum sdp_sock_state state;
+	enum sdp_sock_state state = sock ? sdp_sock_state(sock) : SDP_SOCK_TCP;
 
-	if (!sock)
-		return NULL;
-	state = sdp_sock_state(sock);
-	if (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM ||
-	    state == SDP_SOCK_RELAY)
-		return sock;
-	sdp_sock_put(sock);
-	return NULL;
+	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM ||
+	       state == SDP_SOCK_RELAY;
+}
+
+static int option_set(struct sdp_sock *sock, int fd, int level, int name,
+		      const void *value, socklen_t len)
+{
+	int ret;
+
+	if (is_shadow(sock)) {
+		sdp_share_use(sock);
+		return (int)UTIL_RESULT(
+			sdp_option_set(sock, level, name, value, len));
+	}
+	ret = sdp_real()->setsockopt(fd, level, name, value, len);
+	if (ret == 0 && sock)
+		sdp_option_note(sock, level, name, value, len);
+	if (ret == 0 && sock && sdp_sock_state(sock) == SDP_SOCK_LISTENING)
+		sdp_real()->setsockopt(sock->listening.twin_fd, level, name,
+				       value, len);
+	return ret;
 }
 
 EXPORT int setsockopt(int fd, int level, int name, const void *value,
 		      socklen_t len)
 {
-	struct sdp_sock *sock = shadow_get(fd);
-	int ret;
+	struct brief brief;
 
-	if (sock)
-		sdp_share_use(sock);
-	if (sock)
-		return CALL_END(sock,
-				sdp_option_set(sock, level, name, value, len));
-	ret = sdp_real()->setsockopt(fd, level, name, value, len);
-	sock = ret == 0 ? sdp_sock_get(fd) : NULL;
-	if (sock) {
-		sdp_option_note(sock, level, name, value, len);
-		if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
-			sdp_real()->setsockopt(sock->listening.twin_fd, level,
-					       name, value, len);
-		sdp_sock_put(sock);
-	}
-	return ret;
+	brief_begin(&brief, fd);
+	return brief_end(&brief,
+			 option_set(brief.sock, fd, level, name, value, len));
 }
 
-EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+static int option_get(struct sdp_sock *sock, int fd, int level, int name,
+		      void *value, socklen_t *len)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
 	int ret;
 
 	/* SO_ERROR of a connect() to the SDP port is not reported to the
 	 * program. */
 	if (sock && level == SOL_SOCKET && name == SO_ERROR)
 		sdp_connect_settle(sock, fd);
-	if (sock)
-		sdp_sock_put(sock);
-	sock = shadow_get(fd);
-	if (sock)
-		return CALL_END(sock,
-				sdp_option_get(sock, level, name, value, len));
+	if (is_shadow(sock))
+		return (int)UTIL_RESULT(
+			sdp_option_get(sock, level, name, value, len));
 	ret = sdp_real()->getsockopt(fd, level, name, value, len);
 	if (ret == 0)
 		sdp_option_hide(fd, level, name, value, len);
 	return ret;
+}
+
+EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	struct brief brief;
+
+	brief_begin(&brief, fd);
+	return brief_end(&brief,
+			 option_get(brief.sock, fd, level, name, value, len));
 }
 
 static void ioctl_done(int fd, unsigned long request, const int *arg)
@@ -555,7 +627,7 @@ static void ioctl_done(int fd, unsigned long request, const int *arg)
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	struct sdp_sock *sock;
+	struct brief brief;
 	void *arg;
 	va_list ap;
 	int ret;
@@ -565,16 +637,15 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (request == FIONREAD || request == SIOCATMARK)
 		sdp_stream_look(fd);
-	sock = shadow_get(fd);
-	ret = sock ? sdp_option_ioctl(sock, request, arg) : -ENOTTY;
-	if (sock)
-		sdp_sock_put(sock);
+	brief_begin(&brief, fd);
+	ret = is_shadow(brief.sock) ? sdp_option_ioctl(brief.sock, request, arg)
+				    : -ENOTTY;
 	if (ret != -ENOTTY)
-		return (int)UTIL_RESULT(ret);
+		return brief_end(&brief, (int)UTIL_RESULT(ret));
 	ret = sdp_real()->ioctl(fd, request, arg);
 	if (ret == 0 && arg)
 		ioctl_done(fd, request, arg);
-	return ret;
+	return brief_end(&brief, ret);
 }
 
 EXPORT int sockatmark(int fd)
@@ -657,6 +728,7 @@ static void fcntl_done(int fd, int cmd, void *arg)
 #define STUB_FCNTL(name)                                                       \
 	EXPORT int name(int fd, int cmd, ...)                                  \
 	{                                                                      \
+		struct brief brief;                                            \
 		void *arg;                                                     \
 		va_list ap;                                                    \
 		int ret;                                                       \
@@ -668,10 +740,11 @@ static void fcntl_done(int fd, int cmd, void *arg)
 		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
 			return dup_end(sdp_fd_dup(fd, (int)(intptr_t)arg,      \
 						  cmd == F_DUPFD_CLOEXEC));    \
+		brief_begin(&brief, fd);                                       \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
 		if (ret == 0)                                                  \
 			fcntl_done(fd, cmd, arg);                              \
-		return ret;                                                    \
+		return brief_end(&brief, ret);                                 \
 	}
 
 STUB_FCNTL(fcntl)
@@ -784,14 +857,17 @@ EXPORT int epoll_create1(int flags)
 
 EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct brief brief;
 
 	/* The kernel watches an epoll set inside another one. */
 	if (sdp_fd_kind(fd) == SDP_FD_EPOLL)
 		sdp_ready_give(fd);
-	if (!sock)
+	brief_begin(&brief, fd);
+	if (!brief.sock)
 		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
-	return CALL_END(sock, sdp_epoll_ctl(set_fd, op, fd, ev, sock));
+	sdp_ending_look();
+	return brief_end(&brief, (int)UTIL_RESULT(sdp_epoll_ctl(
+					 set_fd, op, fd, ev, brief.sock)));
 }
 
 #define STUB_EPOLL(name, params, time, mask, args)                             \

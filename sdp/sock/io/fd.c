@@ -13,6 +13,7 @@
 #include "cancel.h"
 #include "user.h"
 #include "sock/listen/acceptor.h"
+#include "sock/enter/enter.h"
 #include "sock/share/end.h"
 #include "sock/show/epoll.h"
 #include "sock/listen/listen.h"
@@ -165,6 +166,8 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	}
 	if (came.is_sdp)
 		sdp_sock_become(peer, SDP_SOCK_PENDING);
+	else if (peer && sdp_sock_state(sock) == SDP_SOCK_LISTENING)
+		sdp_enter_begin(peer, SDP_ENTER_ACCEPTED);
 	return ret;
 }
 

@@ -16,6 +16,7 @@
 #include "unwind.h"
 #include "sock/base/count.h"
 #include "sock/base/events.h"
+#include "sock/enter/enter.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
 #include "sock/base/real.h"
@@ -29,6 +30,8 @@
 #define SLICE ((size_t)64)
 /* The amount that a link accepts without the peer reading. */
 #define BUFFERED_MAX (256u * 1024)
+/* Time for the rest of what TCP has when SDP enters. */
+#define DRAIN_NS 2000000000u
 
 static bool is_patient(const struct sdp_sock *sock, int flags)
 {
@@ -63,9 +66,8 @@ static void pending_sleep_end(void *arg)
  * Return: 0; -EAGAIN: SO_RCVTIMEO or SO_SNDTIMEO; -EINTR.
  */
 static int pending_wait(struct sdp_sock *sock, int fd,
-			enum sdp_sock_state state, bool is_send)
+			enum sdp_sock_state state, short events, bool is_send)
 {
-	short events = state == SDP_SOCK_CONNECTING ? POLLOUT : POLLIN;
 	struct pending_sleep sleep = { .sock = sock };
 	struct util_unwind unwind;
 	int ms = sdp_option_time_ms(sock, fd,
@@ -93,12 +95,45 @@ static int pending_wait(struct sdp_sock *sock, int fd,
 	return ret == 0 ? -EAGAIN : ret < 0 ? ret : 0;
 }
 
+/*
+ * TCP, until SDP enters. While it is about to, a call sleeps here and not in
+ * the kernel.
+ * Return: as sdp_stream_begin().
+ */
+static int enter_wait(struct sdp_sock *sock, int fd, bool is_send, int flags)
+{
+	bool may_sleep = is_patient(sock, flags);
+	int ret;
+
+	if (flags & (MSG_OOB | MSG_ZEROCOPY))
+		sdp_enter_never(sock);
+	while (sdp_enter_is_possible(sock)) {
+		ret = sdp_enter_in(sock, may_sleep);
+		if (ret > 0)
+			return SDP_STREAM_COUNTED;
+		if (ret < 0)
+			continue;
+		ret = pending_wait(sock, fd, SDP_SOCK_TCP,
+				   is_send ? POLLOUT : POLLIN, is_send);
+		if (ret < 0)
+			return ret;
+		may_sleep = false;
+	}
+	return 0;
+}
+
 int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 {
 	enum sdp_sock_state state = sdp_sock_state(sock);
 	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
 	int ret = 0;
 
+	if (sdp_enter_is_possible(sock)) {
+		ret = enter_wait(sock, fd, is_send, flags);
+		if (ret != 0)
+			return ret;
+		state = sdp_sock_state(sock);
+	}
 	if (sock->relay.is_on) {
 		sdp_share_use(sock);
 		return 0;
@@ -114,7 +149,10 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		/* What arrives next on the TCP connection is not for libc. */
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
-		ret = pending_wait(sock, fd, state, is_send);
+		ret = pending_wait(sock, fd, state,
+				   state == SDP_SOCK_CONNECTING ? POLLOUT
+								: POLLIN,
+				   is_send);
 		if (ret < 0)
 			return ret;
 	}
@@ -212,6 +250,7 @@ static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		return starting_send(sock, iov, cnt, flags, deadline);
 	if (state == SDP_SOCK_TCP) {
 		*ret_is_short = false;
+		sdp_enter_never(sock); /* it does not see this call */
 		return tcp_send(fd, iov, cnt, flags);
 	}
 	ret = link_send(sock, iov, cnt, flags, deadline, ret_is_short);
@@ -418,26 +457,71 @@ static ssize_t empty_recv(struct sdp_sock *sock, struct sdp_link *link, int fd,
 	return ret < 0 && ret != -ETIMEDOUT ? ret : 0;
 }
 
+/* What TCP has while SDP enters. A call that waits for more leaves it to the
+ * link. */
+static ssize_t entering_recv(struct sdp_sock *sock, const struct iovec *iov,
+			     size_t cnt, int flags)
+{
+	size_t there = sdp_sock_entering_len(sock), wanted = 1;
+
+	if (is_patient(sock, flags)) {
+		wanted = iov_size(iov, cnt);
+		if (!(flags & MSG_WAITALL) &&
+		    wanted > (size_t)sock->options.rcvlowat)
+			wanted = (size_t)sock->options.rcvlowat;
+	}
+	if (there == 0 || there < wanted)
+		return -EAGAIN;
+	return sdp_enter_recv(sock, iov, cnt, flags);
+}
+
+/* Return: 0: the start has ended; -EAGAIN ...; octets; or *ret_is_end. */
+static ssize_t starting_recv(struct sdp_sock *sock, const struct iovec *iov,
+			     size_t cnt, int flags, uint64_t deadline,
+			     bool *ret_is_end)
+{
+	ssize_t ret;
+
+	*ret_is_end = false;
+	/* Nothing was received yet. */
+	if (flags & MSG_OOB)
+		return -EINVAL;
+	ret = entering_recv(sock, iov, cnt, flags);
+	if (ret != -EAGAIN)
+		return ret;
+	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
+		return 0;
+	/* The kernel has these octets, or gets them soon. */
+	if (atomic_load_explicit(&sock->start.is_draining,
+				 memory_order_relaxed) &&
+	    sdp_start_wait(sock, sdp_now_ns() + DRAIN_NS) == 0)
+		return 0;
+	if (!is_patient(sock, flags)) {
+		ret = sdp_sock_answer(sock, SDP_CALL_RECV);
+		*ret_is_end = ret == 0;
+		return ret;
+	}
+	ret = sdp_start_wait_shut(sock, &sock->is_rd_shut, deadline);
+	*ret_is_end = ret == 0 && sdp_sock_state(sock) == SDP_SOCK_STARTING;
+	return ret;
+}
+
 static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline)
 {
 	struct sdp_link *link;
+	bool is_end;
 	ssize_t ret;
 
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING) {
-		/* Nothing was received yet. */
-		if (flags & MSG_OOB)
-			return -EINVAL;
-		if (!is_patient(sock, flags))
-			return sdp_sock_answer(sock, SDP_CALL_RECV);
-		ret = sdp_start_wait_shut(sock, &sock->is_rd_shut, deadline);
-		if (ret < 0)
+		ret = starting_recv(sock, iov, cnt, flags, deadline, &is_end);
+		if (ret != 0 || is_end)
 			return ret;
-		if (sdp_sock_state(sock) == SDP_SOCK_STARTING)
-			return 0;
 	}
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->relay.is_on)
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->relay.is_on) {
+		sdp_enter_never(sock); /* it does not see this call */
 		return tcp_recv(fd, iov, cnt, flags);
+	}
 	link = sdp_sock_link(sock);
 	if (!link)
 		return dead_recv(sock);

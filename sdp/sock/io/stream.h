@@ -13,8 +13,10 @@
  * The first step of each call: starts SDP if it is time, or waits for that
  * time.
  * Return: 1: the octets go by SDP; 0: the descriptor belongs to the kernel,
- * call libc; -EAGAIN, -EINTR: the result of the call.
+ * call libc; SDP_STREAM_COUNTED: the same, then sdp_enter_out(); -EAGAIN,
+ * -EINTR: the result of the call.
  */
+#define SDP_STREAM_COUNTED 2
 int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags);
 
 /*

@@ -9,6 +9,7 @@
 
 #include "unwind.h"
 #include "user.h"
+#include "sock/enter/enter.h"
 #include "sock/show/epoll.h"
 #include "sock/show/ready.h"
 #include "sock/base/real.h"
@@ -271,7 +272,8 @@ static void sleep_begin(struct poll_sleep *sleep)
 	for (nfds_t i = 0; i < set->cnt; i++)
 		/* Another thread may start SDP, and read what would wake this
 		 * one. */
-		if (is_stream(set->socks[i]) || is_pending(set->socks[i]))
+		if (is_stream(set->socks[i]) || is_pending(set->socks[i]) ||
+		    (set->socks[i] && sdp_enter_is_possible(set->socks[i])))
 			sdp_sock_sleep_begin(set->socks[i], &set->pollers[i],
 					     set->pfd[i].events,
 					     &sleep->sleeper);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "thread.h"
+#include "sock/enter/enter.h"
 #include "sock/share/end.h"
 #include "sock/show/epoll.h"
 #include "sock/start/owed.h"
@@ -34,6 +35,8 @@
  * there. */
 static void sock_exit(struct sdp_sock *sock)
 {
+	/* What TCP has taken is the kernel's, and arrives. */
+	sdp_enter_never(sock);
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_LISTENING:
 	case SDP_SOCK_STARTING:

@@ -15,6 +15,7 @@
 #include "cancel.h"
 #include "log.h"
 #include "thread.h"
+#include "sock/enter/enter.h"
 #include "sock/start/connect.h"
 #include "sock/io/fd.h"
 #include "sock/base/option.h"
@@ -159,6 +160,7 @@ void sdp_proxy_stdio(int fd)
 	if (!sock)
 		return;
 	old = sdp_inside_enter();
+	sdp_enter_never(sock);
 	sdp_connect_settle(sock, fd);
 	if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
 	    proxy_start(sock, fd) < 0) {

@@ -6,6 +6,7 @@
 
 #include "unwind.h"
 #include "sock/base/count.h"
+#include "sock/enter/enter.h"
 #include "sock/show/epoll.h"
 #include "sock/listen/listen.h"
 #include "relay.h"
@@ -131,6 +132,7 @@ void sdp_sock_end(struct sdp_sock *sock)
 		return;
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_TCP:
+		sdp_enter_end(sock);
 		past_end(sock);
 		break;
 	case SDP_SOCK_LISTENING:

@@ -11,6 +11,7 @@
 
 #include "cancel.h"
 #include "thread.h"
+#include "sock/enter/enter.h"
 #include "sock/start/ask.h"
 #include "sock/show/epoll.h"
 #include "sock/base/limit.h"
@@ -199,6 +200,7 @@ static void fd_pass(int fd)
 
 	if (!sock)
 		return;
+	sdp_enter_never(sock);
 	(void)sdp_relay_enter(sock);
 	sdp_share_use(sock);
 	sdp_sock_put(sock);
@@ -227,29 +229,34 @@ static bool is_inheritable(struct sdp_sock *sock)
 
 static void exec_share(struct sdp_sock *sock)
 {
-	if (sock->relay.is_unasked && is_inheritable(sock))
+	if (!is_inheritable(sock))
+		return;
+	sdp_enter_never(sock);
+	if (sock->relay.is_unasked)
 		sdp_share_ask(sock);
 }
 
 static void spawn_share(struct sdp_sock *sock)
 {
+	exec_share(sock);
 	if (is_inheritable(sock))
 		(void)sdp_relay_enter(sock);
-	exec_share(sock);
 }
 
 void sdp_share_spawn(void)
 {
 	/* relaxed: this thread sees what it started itself */
 	if (sdp_is_owner() &&
-	    atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+	    (sdp_enter_is_on() ||
+	     atomic_load_explicit(&sdp_begun, memory_order_relaxed)))
 		sdp_table_each_sock(spawn_share);
 }
 
 void sdp_share_exec(void)
 {
 	if (sdp_is_owner() &&
-	    atomic_load_explicit(&unasked_cnt, memory_order_relaxed))
+	    (sdp_enter_is_on() ||
+	     atomic_load_explicit(&unasked_cnt, memory_order_relaxed)))
 		sdp_table_each_sock(exec_share);
 }
 
@@ -264,6 +271,7 @@ static _Thread_local struct {
 
 static void fork_share(struct sdp_sock *sock)
 {
+	sdp_enter_never(sock);
 	/* Not connected yet: it will be soon, or uses TCP. */
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_settle(sock);
@@ -333,6 +341,8 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
 	sock->connect_cnt = 0;
+	sock->enter = (struct sdp_sock_enter){ .next = sock->enter.next,
+					       .note_fd = sock->enter.note_fd };
 	/* Calls of other threads belong to the parent. One reference belongs to
 	 * the walk. */
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,

@@ -15,6 +15,7 @@
 #include "thread.h"
 #include "unwind.h"
 #include "user.h"
+#include "sock/base/count-tcp.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
 #include "sock/base/option.h"
@@ -304,6 +305,20 @@ static int target_find(int fd, const union sdp_addr *dst,
 	return ret;
 }
 
+/* The connection begins as TCP. */
+static int connect_counted(struct sdp_sock *sock, int fd,
+			   const union sdp_addr *dst)
+{
+	int ret;
+
+	sdp_enter_begin(sock, SDP_ENTER_CONNECTED);
+	ret = kernel_connect(fd, &dst->sa, sdp_addr_len(dst));
+	if (ret < 0 && !is_under_way(ret))
+		atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
+				      memory_order_relaxed);
+	return ret;
+}
+
 static int connect_fresh(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
@@ -326,6 +341,9 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 		util_unlock(&sock->lock);
 		return SDP_CONNECT_ASK;
 	}
+	if (ret == 0 && policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
+	    sdp.is_local)
+		return connect_counted(sock, fd, &dst);
 	if (ret == 0)
 		return connect_sdp(sock, fd, &dst, &sdp);
 	if (policy == SDP_POLICY_SDP)

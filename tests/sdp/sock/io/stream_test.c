@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sock/enter/enter.h"
 #include "sock/base/count.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
@@ -212,6 +213,23 @@ void sdp_sock_sleep_end(struct sdp_sock *waited_for, struct sdp_poller *poller)
 {
 	(void)waited_for;
 	poller->sleeper = NULL;
+}
+
+void sdp_enter_never(struct sdp_sock *of)
+{
+	(void)of;
+}
+
+int sdp_enter_in(struct sdp_sock *of, bool may_sleep)
+{
+	(void)may_sleep;
+	return 1;
+}
+
+ssize_t sdp_enter_recv(struct sdp_sock *of, const struct iovec *iov, size_t cnt,
+		       int flags)
+{
+	return -EAGAIN;
 }
 
 int sdp_option_time_ms(const struct sdp_sock *of, int fd, int name)

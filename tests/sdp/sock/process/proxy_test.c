@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sock/enter/enter.h"
 #include "sock/start/connect.h"
 #include "sock/io/fd.h"
 #include "sock/base/option.h"
@@ -114,6 +115,11 @@ enum sdp_sock_state sdp_start(struct sdp_sock *of, int of_fd,
 	close(pair[0]);
 	sdp_sock_become(of, SDP_SOCK_STREAM);
 	return SDP_SOCK_STREAM;
+}
+
+void sdp_enter_never(struct sdp_sock *of)
+{
+	(void)of;
 }
 
 int sdp_relay_enter(struct sdp_sock *of)

@@ -119,7 +119,7 @@ static int begin(void **state)
 	fallback = NO_FALLBACK;
 	is_enough = true;
 	has_mark = false;
-	target = (struct sdp_target){ addrs[SDP_PORT], false };
+	target = (struct sdp_target){ addrs[SDP_PORT], false, false };
 	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	fd = test_tcp_socket();

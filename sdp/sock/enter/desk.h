@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The listener of this process for connections that SDP enters. */
+#ifndef SDP_SOCK_DESK_H
+#define SDP_SOCK_DESK_H
+
+#include <stdint.h>
+
+/* Opens it, once. @serve(@fd) runs in a thread for each connection and closes
+ * @fd. Return: its port; -errno. */
+int sdp_desk_open(void (*serve)(int fd));
+
+/* The forked child has none. */
+void sdp_desk_fork_child(void);
+
+#endif

@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See enter.h. */
+#include "enter.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cancel.h"
+#include "keep-errno.h"
+#include "lock.h"
+#include "log.h"
+#include "pm/registry.h"
+#include "thread.h"
+#include "sock/base/limit.h"
+#include "sock/show/ready.h"
+#include "sock/start/start.h"
+#include "desk.h"
+#include "tcp-count.h"
+#include "verbs/sdp-link.h"
+
+#define NS_PER_MS 1000000ull
+/* Time for the calls inside the kernel to return, because something came. */
+#define CALLS_NS (1000 * NS_PER_MS)
+/* The same for those that cannot sleep. */
+#define FREEZE_NS (10 * NS_PER_MS)
+/* Time for each message of the peer, and for the link. */
+#define PEER_MS 1000
+/* Time for the peer's kernel to take what TCP has. */
+#define SPOIL_NS (60000 * NS_PER_MS)
+/* Octets that TCP may still have, more than its buffers hold. */
+#define LEFT_MAX (64u << 20)
+
+/* ---- messages between the two sides, before the Hello ---- */
+
+#define MAGIC "usiwsdp1"
+
+/* A name of a socket: an IPv6 address, also IPv4-mapped, and its port. */
+struct wire_name {
+	uint8_t addr[16];
+	uint8_t port[2];
+} __attribute__((packed));
+
+struct wire_ask {
+	char magic[8];
+	struct wire_name own, peer;
+} __attribute__((packed));
+
+/* From each side: octets that it has written to TCP. */
+struct wire_at {
+	char magic[8];
+	uint64_t octets; /* big-endian */
+} __attribute__((packed));
+
+static void wire_name_put(struct wire_name *wire, const union sdp_addr *name)
+{
+	union sdp_addr mapped = *name;
+
+	sdp_addr_map(&mapped);
+	memcpy(wire->addr, &mapped.in6.sin6_addr, sizeof(wire->addr));
+	memcpy(wire->port, &mapped.in6.sin6_port, sizeof(wire->port));
+}
+
+static bool wire_name_is(const struct wire_name *wire,
+			 const union sdp_addr *name)
+{
+	struct wire_name other;
+
+	wire_name_put(&other, name);
+	return memcmp(wire, &other, sizeof(other)) == 0;
+}
+
+static int message_send(int fd, const void *message, size_t len)
+{
+	return syscall(SYS_sendto, fd, message, len, MSG_NOSIGNAL, NULL, 0) ==
+			       (long)len
+		       ? 0
+		       : -EPROTO;
+}
+
+/* All messages begin with MAGIC. */
+static int message_recv(int fd, void *message, size_t len)
+{
+	if (syscall(SYS_recvfrom, fd, message, len, MSG_WAITALL, NULL, NULL) !=
+	    (long)len)
+		return -EPROTO;
+	return memcmp(message, MAGIC, sizeof(MAGIC) - 1) == 0 ? 0 : -EPROTO;
+}
+
+static int at_send(int fd, uint64_t octets)
+{
+	struct wire_at at = { .octets = htobe64(octets) };
+
+	memcpy(at.magic, MAGIC, sizeof(at.magic));
+	return message_send(fd, &at, sizeof(at));
+}
+
+static int at_recv(int fd, uint64_t *ret_octets)
+{
+	struct wire_at at;
+	int ret = message_recv(fd, &at, sizeof(at));
+
+	if (ret == 0)
+		*ret_octets = be64toh(at.octets);
+	return ret;
+}
+
+static void limits_set(int fd)
+{
+	static const struct timeval limit = { .tv_sec = PEER_MS / 1000 };
+
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &limit,
+		sizeof(limit));
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
+		sizeof(limit));
+}
+
+/* ---- calls inside the kernel ---- */
+
+static void gate_put(struct sdp_sock *sock, enum sdp_enter_gate gate)
+{
+	/* seq_cst: pairs with sdp_enter_in() */
+	atomic_store_explicit(&sock->enter.gate, gate, memory_order_seq_cst);
+	if (gate == SDP_ENTER_OPEN)
+		syscall(SYS_futex, &sock->enter.gate, FUTEX_WAKE_PRIVATE,
+			INT_MAX, NULL, NULL, 0);
+}
+
+static uint32_t gate_get(const struct sdp_sock *sock)
+{
+	return atomic_load_explicit(&sock->enter.gate, memory_order_seq_cst);
+}
+
+int sdp_enter_in(struct sdp_sock *sock, bool may_sleep)
+{
+	uint32_t gate;
+
+	/* seq_cst: the side that shuts the gate sees this call, or this call
+	 * sees that it is shut. */
+	atomic_fetch_add_explicit(&sock->enter.in_cnt, 1, memory_order_seq_cst);
+	gate = gate_get(sock);
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP &&
+	    (gate == SDP_ENTER_OPEN ||
+	     (gate == SDP_ENTER_WANTED && !may_sleep)))
+		return 1;
+	sdp_enter_left(sock);
+	if (sdp_sock_state(sock) != SDP_SOCK_TCP)
+		return -EAGAIN;
+	if (gate == SDP_ENTER_WANTED)
+		return 0;
+	syscall(SYS_futex, &sock->enter.gate, FUTEX_WAIT_PRIVATE,
+		SDP_ENTER_SHUT, NULL, NULL, 0);
+	return -EAGAIN;
+}
+
+void sdp_enter_left(struct sdp_sock *sock)
+{
+	UTIL_KEEP_ERRNO();
+
+	if (atomic_fetch_sub_explicit(&sock->enter.in_cnt, 1,
+				      memory_order_seq_cst) == 1 &&
+	    gate_get(sock) != SDP_ENTER_OPEN)
+		syscall(SYS_futex, &sock->enter.in_cnt, FUTEX_WAKE_PRIVATE,
+			INT_MAX, NULL, NULL, 0);
+}
+
+/* Return: whether all calls have returned. */
+static bool calls_wait(struct sdp_sock *sock, uint64_t limit_ns)
+{
+	uint64_t now = sdp_now_ns(), end = now + limit_ns;
+	struct timespec left;
+	uint32_t cnt;
+
+	while ((cnt = atomic_load_explicit(&sock->enter.in_cnt,
+					   memory_order_seq_cst)) > 0) {
+		now = sdp_now_ns();
+		if (now >= end)
+			return false;
+		left.tv_sec = (time_t)((end - now) / 1000000000u);
+		left.tv_nsec = (long)((end - now) % 1000000000u);
+		syscall(SYS_futex, &sock->enter.in_cnt, FUTEX_WAIT_PRIVATE, cnt,
+			&left, NULL, 0);
+	}
+	return true;
+}
+
+/* ---- from TCP to the start ---- */
+
+/* A number that the program does not close meanwhile. Return: a descriptor of
+ * the same socket; -errno. */
+static int tcp_take(struct sdp_sock *sock)
+{
+	int fd;
+
+	util_lock(&sock->shadow.lock);
+	fd = sdp_sock_any_fd(sock);
+	if (fd >= 0)
+		fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	else
+		errno = EBADF;
+	util_unlock(&sock->shadow.lock);
+	return sdp_private_take(fd);
+}
+
+static uint64_t octets(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Others have not moved octets: stdio, a program before this one. The kernel
+ * counts the SYN of a socket that has connected. */
+static bool is_own(const struct sdp_sock *sock, int tcp_fd)
+{
+	uint64_t syn =
+		atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
+		SDP_ENTER_CONNECTED;
+	struct sdp_tcp_count count;
+
+	return sdp_tcp_count(tcp_fd, &count) &&
+	       count.rx == octets(&sock->enter.rx) &&
+	       count.tx == octets(&sock->enter.tx) + syn;
+}
+
+/* The lock is held, and no call is in the kernel. */
+static int cover(struct sdp_sock *sock)
+{
+	bool is_raised;
+	int tcp_fd, ret;
+
+	if (!sdp_enter_is_possible(sock))
+		return -ECANCELED;
+	tcp_fd = tcp_take(sock);
+	if (tcp_fd < 0)
+		return tcp_fd;
+	if (!is_own(sock, tcp_fd)) {
+		sdp_private_close(tcp_fd);
+		return -EBUSY;
+	}
+	sock->is_accepting =
+		atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
+		SDP_ENTER_ACCEPTED;
+	sock->peer = sock->enter.peer;
+	sock->port = sdp_addr_port(&sock->enter.own);
+	sock->start.is_entering = true;
+	is_raised = sdp_limit_begin(tcp_fd);
+	ret = sdp_start_cover_tcp(sock, tcp_fd);
+	sdp_limit_end(is_raised);
+	if (ret == 0)
+		sdp_sock_watch(sock, sdp_sock_any_fd(sock));
+	else
+		sdp_private_close(tcp_fd);
+	if (ret < 0)
+		sock->start.is_entering = false;
+	return ret;
+}
+
+/* From now on the program writes nothing to TCP. */
+static int freeze(struct sdp_sock *sock)
+{
+	int ret = -EBUSY;
+
+	gate_put(sock, SDP_ENTER_SHUT);
+	if (calls_wait(sock, FREEZE_NS)) {
+		util_lock(&sock->lock);
+		ret = cover(sock);
+		util_unlock(&sock->lock);
+	}
+	gate_put(sock, SDP_ENTER_OPEN);
+	return ret;
+}
+
+/* Calls no longer sleep in the kernel. Return: 0; -EBUSY; -EALREADY: another
+ * thread is at it. */
+static int want(struct sdp_sock *sock)
+{
+	uint32_t open = SDP_ENTER_OPEN;
+
+	if (!atomic_compare_exchange_strong_explicit(
+		    &sock->enter.gate, &open, SDP_ENTER_WANTED,
+		    memory_order_seq_cst, memory_order_seq_cst))
+		return -EALREADY;
+	if (calls_wait(sock, CALLS_NS))
+		return 0;
+	gate_put(sock, SDP_ENTER_OPEN);
+	return -EBUSY;
+}
+
+/* ---- from the start to SDP ---- */
+
+static int link_make(const struct sdp_sock *sock, int fd,
+		     struct sdp_link **ret_link, struct sdp_outcome *outcome)
+{
+	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
+	uint64_t deadline = sdp_now_ns() + PEER_MS * NS_PER_MS;
+
+	opt.is_nodelay = sock->options.has_nodelay;
+	opt.is_oobinline = sock->options.has_oobinline;
+	opt.rcvlowat = (uint32_t)sock->options.rcvlowat;
+	opt.hello_ms = PEER_MS;
+	opt.conn.start_ms = PEER_MS;
+	opt.conn.carrier = SDP_STREAM;
+	return sock->is_accepting ? sdp_link_accept_fd(ret_link, fd, &opt,
+						       deadline, outcome)
+				  : sdp_link_connect_fd(ret_link, fd, &opt,
+							deadline, outcome);
+}
+
+/* The rest of what the peer has written to TCP. Return: 0; -errno. */
+static int left_read(int tcp_fd, uint8_t *buf, size_t len)
+{
+	struct pollfd pfd = { .fd = tcp_fd, .events = POLLIN };
+	size_t done = 0;
+	long n;
+
+	while (done < len) {
+		n = syscall(SYS_recvfrom, tcp_fd, buf + done, len - done,
+			    MSG_DONTWAIT, NULL, NULL);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0)
+			return -ECONNRESET;
+		else if (errno != EAGAIN)
+			return -errno;
+		else if (util_sys_poll(&pfd, 1, PEER_MS) == 0)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static int left_feed(struct sdp_sock *sock, struct sdp_link *link,
+		     uint64_t peer_at)
+{
+	uint8_t *buf = NULL;
+	size_t len;
+	int ret = 0;
+
+	/* Calls of the program read TCP no more. */
+	util_lock(&sock->lock);
+	len = (size_t)(peer_at - octets(&sock->enter.rx));
+	atomic_store_explicit(&sock->start.is_draining, len > 0,
+			      memory_order_relaxed);
+	util_unlock(&sock->lock);
+	if (len == 0)
+		return 0;
+	buf = malloc(len);
+	if (!buf)
+		return -ENOMEM;
+	ret = left_read(sock->tcp_fd, buf, len);
+	if (ret < 0)
+		free(buf);
+	else
+		sdp_link_feed(link, buf, len);
+	return ret;
+}
+
+ssize_t sdp_enter_recv(struct sdp_sock *sock, const struct iovec *iov,
+		       size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret = -EAGAIN;
+
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_STARTING &&
+	    sock->start.is_entering && !sock->start.is_draining) {
+		ret = syscall(SYS_recvmsg, sock->tcp_fd, &msg,
+			      (flags & (MSG_PEEK | MSG_TRUNC)) | MSG_DONTWAIT);
+		if (ret < 0)
+			ret = errno == EFAULT ? -EFAULT : -EAGAIN;
+		else if (ret == 0)
+			ret = -EAGAIN; /* the start shows the end */
+		else if (!(flags & MSG_PEEK))
+			atomic_fetch_add_explicit(&sock->enter.rx,
+						  (uint64_t)ret,
+						  memory_order_relaxed);
+	}
+	util_unlock(&sock->lock);
+	return ret;
+}
+
+/* Later the peer may be announced, or its program sleeps less long. */
+static void try_later(struct sdp_sock *sock)
+{
+	atomic_store_explicit(
+		&sock->enter.next_at,
+		4 * (octets(&sock->enter.tx) + octets(&sock->enter.rx)),
+		memory_order_relaxed);
+}
+
+static void enter_failed(struct sdp_sock *sock, void *arg)
+{
+	const int *err = arg;
+
+	/* What was stored is sent uncounted. */
+	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
+			      memory_order_relaxed);
+	util_info("sdp", "SDP cannot enter a connection: %s: TCP goes on",
+		  strerror(-*err));
+	sdp_start_return(sock);
+}
+
+/*
+ * The octets behind @peer_at come by the link. So where TCP ends before the
+ * peer has noticed that, this end is a reset: when the peer has what was
+ * written to TCP.
+ */
+static void tcp_spoil(int tcp_fd)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t end = sdp_now_ns() + SPOIL_NS;
+	int left = 0;
+
+	if (tcp_fd < 0)
+		return;
+	while (syscall(SYS_ioctl, tcp_fd, SIOCOUTQ, &left) == 0 && left > 0 &&
+	       sdp_now_ns() < end)
+		nanosleep(&nap, NULL);
+	if (left == 0)
+		syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
+			sizeof(at_once));
+	sdp_private_close(tcp_fd);
+}
+
+/* STARTING. @fd is the second connection, and both sides know where TCP ends,
+ * or @err. */
+static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
+{
+	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
+	struct sdp_link *link = NULL;
+	uint64_t rx = octets(&sock->enter.rx);
+	int tcp_fd = -1;
+
+	if (err == 0 && (peer_at < rx || peer_at - rx > LEFT_MAX))
+		err = -EPROTO;
+	if (err == 0)
+		err = link_make(sock, fd, &link, &outcome);
+	/* The peer begins before anyone may have read from it. */
+	if (err == 0 && left_feed(sock, link, peer_at) < 0)
+		sdp_link_abort(link);
+	if (err == 0)
+		tcp_fd = sdp_private_take((int)syscall(SYS_fcntl, sock->tcp_fd,
+						       F_DUPFD_CLOEXEC, 0));
+	sdp_sock_hold(sock);
+	sdp_start_conclude(sock, err < 0 ? NULL : link, enter_failed, &err);
+	sock->start.is_entering = sock->start.is_draining = false;
+	sdp_sock_drop(sock);
+	tcp_spoil(tcp_fd);
+}
+
+/* ---- the connecting side ---- */
+
+/* The peer announces the connection when its program has read about as much as
+ * this one has written. Return: 0; -errno. */
+static int desk_find(const struct sdp_sock *sock, uint16_t *ret_port)
+{
+	static const long naps_ms[] = { 1, 4, 20, 100, 400 };
+	struct timespec nap = { 0 };
+	int ret = -ENOENT;
+
+	for (size_t i = 0; i <= sizeof(naps_ms) / sizeof(naps_ms[0]); i++) {
+		ret = sdp_registry_find_end(&sock->enter.own.sa,
+					    &sock->enter.peer.sa, ret_port);
+		if (ret != -ENOENT || !sdp_enter_is_possible(sock) ||
+		    i == sizeof(naps_ms) / sizeof(naps_ms[0]))
+			break;
+		nap.tv_nsec = naps_ms[i] * (long)NS_PER_MS;
+		nanosleep(&nap, NULL);
+	}
+	return ret;
+}
+
+/* Return: descriptor of the second connection; -errno. */
+static int desk_connect(const struct sdp_sock *sock, uint16_t port)
+{
+	union sdp_addr own = sock->enter.own, peer = sock->enter.peer;
+	int ret, fd;
+
+	sdp_addr_set_port(&own, 0);
+	sdp_addr_set_port(&peer, port);
+	fd = sdp_private_take((int)syscall(SYS_socket, peer.sa.sa_family,
+					   SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return fd;
+	limits_set(fd);
+	if (syscall(SYS_bind, fd, &own, sdp_addr_len(&own)) == 0 &&
+	    syscall(SYS_connect, fd, &peer, sdp_addr_len(&peer)) == 0)
+		return fd;
+	ret = -errno;
+	sdp_private_close(fd);
+	return ret;
+}
+
+static int ask(const struct sdp_sock *sock, int fd, uint64_t *ret_peer_at)
+{
+	struct wire_ask message;
+	int ret;
+
+	memcpy(message.magic, MAGIC, sizeof(message.magic));
+	wire_name_put(&message.own, &sock->enter.own);
+	wire_name_put(&message.peer, &sock->enter.peer);
+	ret = message_send(fd, &message, sizeof(message));
+	return ret < 0 ? ret : at_recv(fd, ret_peer_at);
+}
+
+/* Before a freeze nothing has to be undone. Return: whether @sock, which the
+ * thread holds, has started. */
+static bool connect_begin(struct sdp_sock *sock, int *ret_fd,
+			  uint64_t *ret_peer_at, int *ret_err)
+{
+	uint16_t port;
+	int ret = desk_find(sock, &port);
+
+	*ret_fd = -1;
+	if (ret == 0)
+		ret = want(sock);
+	if (ret < 0)
+		goto out;
+	ret = *ret_fd = desk_connect(sock, port);
+	if (ret >= 0)
+		ret = ask(sock, *ret_fd, ret_peer_at);
+	if (ret == 0)
+		ret = freeze(sock);
+	else
+		gate_put(sock, SDP_ENTER_OPEN);
+out:
+	*ret_err = ret;
+	return ret == 0;
+}
+
+static void *connect_thread(void *arg)
+{
+	struct sdp_sock *sock = arg;
+	uint64_t peer_at = 0;
+	int fd, err;
+
+	sdp_inside_enter();
+	sdp_verbs_own_thread();
+	if (connect_begin(sock, &fd, &peer_at, &err)) {
+		err = at_send(fd, octets(&sock->enter.tx));
+		finish(sock, fd, peer_at, err);
+	} else {
+		util_debug("sdp", "SDP does not enter a connection: %s",
+			   strerror(-err));
+		try_later(sock);
+		sdp_sock_drop(sock);
+	}
+	sdp_private_close(fd);
+	return NULL;
+}
+
+/* ---- the accepting side ---- */
+
+static struct util_lock known_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+static struct sdp_sock *known; /* announced; each holds the memory */
+
+/* Return: held; NULL. */
+static struct sdp_sock *known_find(const struct wire_ask *ask)
+{
+	struct sdp_sock *sock;
+
+	util_lock(&known_lock);
+	for (sock = known; sock; sock = sock->enter.next)
+		if (wire_name_is(&ask->own, &sock->enter.peer) &&
+		    wire_name_is(&ask->peer, &sock->enter.own))
+			break;
+	if (sock)
+		sdp_sock_hold(sock);
+	util_unlock(&known_lock);
+	return sock;
+}
+
+static void known_remove(struct sdp_sock *sock)
+{
+	struct sdp_sock **at = &known;
+	int note_fd = -1;
+
+	util_lock(&known_lock);
+	while (*at && *at != sock)
+		at = &(*at)->enter.next;
+	if (*at) {
+		*at = sock->enter.next;
+		note_fd = sock->enter.note_fd;
+		sock->enter.note_fd = -1;
+	}
+	util_unlock(&known_lock);
+	sdp_private_close(note_fd);
+	if (note_fd >= 0)
+		sdp_sock_drop(sock);
+}
+
+/* The second connection comes from the user who has the other end of the
+ * first. */
+static bool is_same_user(const struct sdp_sock *sock, int fd)
+{
+	union sdp_addr own, peer;
+	uid_t first, second;
+
+	return sdp_addr_get(fd, false, &own) == 0 &&
+	       sdp_addr_get(fd, true, &peer) == 0 &&
+	       sdp_registry_user(&own.sa, &peer.sa, &second) == 0 &&
+	       sdp_registry_user(&sock->enter.own.sa, &sock->enter.peer.sa,
+				 &first) == 0 &&
+	       first == second;
+}
+
+/* @sock is held. */
+static void serve_sock(struct sdp_sock *sock, int fd)
+{
+	uint64_t peer_at = 0;
+	int err;
+
+	if (!is_same_user(sock, fd) || want(sock) < 0 || freeze(sock) < 0) {
+		sdp_sock_drop(sock);
+		return;
+	}
+	known_remove(sock);
+	err = at_send(fd, octets(&sock->enter.tx));
+	if (err == 0)
+		err = at_recv(fd, &peer_at);
+	finish(sock, fd, peer_at, err);
+}
+
+static void serve(int fd)
+{
+	struct wire_ask message;
+	struct sdp_sock *sock = NULL;
+
+	limits_set(fd);
+	if (message_recv(fd, &message, sizeof(message)) == 0)
+		sock = known_find(&message);
+	if (sock)
+		serve_sock(sock, fd);
+	sdp_private_close(fd);
+}
+
+static void announce(struct sdp_sock *sock, int fd)
+{
+	int port = sdp_desk_open(serve), note_fd, ret = port;
+
+	if (port > 0)
+		ret = note_fd =
+			sdp_registry_announce(fd, (uint16_t)port, false);
+	if (port > 0 && note_fd >= 0)
+		ret = sdp_private_take(note_fd);
+	if (ret < 0) {
+		util_info("sdp", "cannot announce a connection for SDP: %s",
+			  strerror(-ret));
+		return;
+	}
+	sdp_sock_hold(sock);
+	util_lock(&known_lock);
+	sock->enter.note_fd = ret;
+	sock->enter.next = known;
+	known = sock;
+	util_unlock(&known_lock);
+}
+
+/* ---- when ---- */
+
+/* The number is the program's, in a call of it. */
+static void try_now(struct sdp_sock *sock, int fd)
+{
+	/* A handler that does not return here would leave it half done. */
+	UTIL_SIGNALS_OFF();
+	bool old = sdp_inside_enter();
+
+	util_lock(&sock->lock);
+	if (sdp_enter_is_possible(sock) && sdp_sock_has_fd(sock, fd) &&
+	    sdp_addr_get(fd, false, &sock->enter.own) == 0 &&
+	    sdp_addr_get(fd, true, &sock->enter.peer) == 0) {
+		if (atomic_load_explicit(&sock->enter.role,
+					 memory_order_relaxed) ==
+		    SDP_ENTER_ACCEPTED)
+			announce(sock, fd);
+		else
+			(void)sdp_sock_thread(sock, connect_thread);
+	}
+	util_unlock(&sock->lock);
+	sdp_inside_leave(old);
+}
+
+void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
+{
+	UTIL_KEEP_ERRNO();
+	uint64_t at;
+
+	/* relaxed: who shuts the gate sees them by in_cnt */
+	atomic_fetch_add_explicit(is_send ? &sock->enter.tx : &sock->enter.rx,
+				  cnt, memory_order_relaxed);
+	sdp_enter_left(sock);
+	/* Only one of the calls that come so far tries. */
+	at = octets(&sock->enter.next_at);
+	if (octets(&sock->enter.tx) + octets(&sock->enter.rx) >= at &&
+	    atomic_compare_exchange_strong_explicit(
+		    &sock->enter.next_at, &at, UINT64_MAX, memory_order_relaxed,
+		    memory_order_relaxed))
+		try_now(sock, fd);
+}
+
+void sdp_enter_never(struct sdp_sock *sock)
+{
+	UTIL_KEEP_ERRNO();
+	UTIL_SIGNALS_OFF(); /* as in try_now() */
+	bool is_entering;
+
+	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
+	    SDP_ENTER_NEVER)
+		return;
+	util_lock(&sock->lock);
+	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
+			      memory_order_relaxed);
+	is_entering = sock->start.is_entering;
+	util_unlock(&sock->lock);
+	known_remove(sock);
+	/* Its steps have limits. */
+	while (is_entering && sdp_start_wait(sock, SDP_NEVER) == -EINTR)
+		;
+}
+
+void sdp_enter_end(struct sdp_sock *sock)
+{
+	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
+			      memory_order_relaxed);
+	known_remove(sock);
+}
+
+void sdp_enter_fork_child(void)
+{
+	util_lock_init(&known_lock, UTIL_RANK_LEAF);
+	sdp_desk_fork_child();
+	for (; known; known = known->enter.next) {
+		sdp_private_close(known->enter.note_fd);
+		known->enter.note_fd = -1;
+	}
+}
