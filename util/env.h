@@ -51,7 +51,7 @@ struct util_settings {
 	bool markers;		     /* USIW_MARKERS on|off, default off */
 	enum util_sdp_carrier sdp_carrier; /* USIW_SDP_CARRIER auto|cm */
 	uint32_t sdp_pm_port;		   /* USIW_SDP_PM_PORT, UDP, 3935 */
-	uint32_t sdp_after;		   /* USIW_SDP_AFTER, octets, 0 */
+	uint32_t sdp_after;		   /* USIW_SDP_AFTER, octets, 65536 */
 	uint32_t sdp_reply_ms;		   /* USIW_SDP_REPLY_MS, 60000 */
 	uint32_t sdp_pm_ms;		   /* USIW_SDP_PM_MS, first wait, 250 */
 	uint32_t sdp_pm_sends;		   /* USIW_SDP_PM_SENDS, PMReqs, 4 */

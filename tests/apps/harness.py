@@ -243,6 +243,8 @@ class Program:
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_") or k == "USIW_LOCAL"}
         environment["USIW_STAT_DIR"] = test.counters.directory
+        # Most tests of SDP are of what begins with the first octet.
+        environment["USIW_SDP_AFTER"] = "0"
         environment.update(ENGINES)
         environment.update(env or {})
         environment = {k: usable(v) for k, v in environment.items()}

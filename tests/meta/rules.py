@@ -665,7 +665,8 @@ DIFFERENCE = re.compile(r"^\.TP\n\.B ([\w-]+)\n", re.M)
 
 def listed_cases(files):
     """(file, case, difference) of all cases of sock-cases that differ."""
-    for name in ("exceptions.txt", "cold-exceptions.txt", "cm-exceptions.txt"):
+    for name in ("exceptions.txt", "cold-exceptions.txt", "cm-exceptions.txt",
+                 "after-exceptions.txt"):
         path = SDP_CASES + name
         for case, what in load_exceptions(files.get(path) or "").items():
             yield path, case, re.sub(r" hangs$", "", what)

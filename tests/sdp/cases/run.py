@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """run.py tcp|sdp|rules [--only NAME,...] [--sanitizer address|thread]
-[--carrier cm] [--cold] [ipv4|ipv6]: compares the output of sock-cases.
+[--carrier cm] [--cold] [--after OCTETS] [ipv4|ipv6]: compares the output of sock-cases.
 
 A NAME is that of a case or of a theme. Without any, all cases run. Those that
 unfit.txt names for the sanitizer or the carrier are left out. --carrier is
 USIW_SDP_CARRIER of the run over SDP. --cold: no connection was used before its
-case begins.
+case begins. --after is USIW_SDP_AFTER of the run over SDP: 0 if it is not said.
 
 tcp: two runs over TCP, the second beside a busy loop, print the same. No case
 fails, crashes or hangs.
@@ -50,6 +50,7 @@ SANITIZER = []
 CARRIER = []
 # "cold", or nothing.
 COLD = []
+AFTER = ["0"]
 
 
 def by_case(text, names):
@@ -107,8 +108,9 @@ def start(test, name, family, usiw, names, env=None, seconds=LIMIT):
     limit = max(1, round(seconds * harness.SLOW))
     words = [f"--{word}" for word in COLD]
     words += ["--ipv6"] if family == "ipv6" else []
+    env = {"USIW_SDP_AFTER": AFTER[-1], **(env or {})}
     if CARRIER:
-        env = {"USIW_SDP_CARRIER": CARRIER[0]}
+        env["USIW_SDP_CARRIER"] = CARRIER[0]
     return test.start(name, [SOCK_CASES, *words, "-j", 4, "--limit", limit,
                              *names], usiw=usiw, env=env)
 
@@ -157,7 +159,8 @@ def over_tcp(family):
 
 
 def exceptions(names):
-    path = "-".join([*CARRIER, *COLD, "exceptions.txt"])
+    words = ["after"] if AFTER[-1] != "0" else COLD
+    path = "-".join([*CARRIER, *words, "exceptions.txt"])
     found = load(path)
     for name in found:
         check(ONLY or SANITIZER or name in names, f"{path}: {name} is no case")
@@ -166,6 +169,10 @@ def exceptions(names):
 
 def demand_sdp(test, before):
     """Checks that the octets went by usiw, and did so in most cases."""
+    if AFTER[-1] != "0":
+        if not ONLY or "stream" in " ".join(ONLY):
+            test.demand_payload(before, 1)
+        return
     if ONLY:
         test.demand_payload(before, 1)
         return
@@ -252,6 +259,9 @@ def main():
             del sys.argv[1:3]
     if sys.argv[1:2] == ["--cold"]:
         COLD.append(sys.argv.pop(1).lstrip("-"))
+    if sys.argv[1:2] == ["--after"]:
+        AFTER.append(sys.argv[2])
+        del sys.argv[1:3]
     harness.main([("ipv4", lambda: run("ipv4")),
                   ("ipv6", lambda: run("ipv6"))])
 
