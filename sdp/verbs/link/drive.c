@@ -586,9 +586,13 @@ void sdp_drive_arm(struct sdp_link *link)
 		arm(link, ns);
 }
 
-void sdp_drive_hurry(struct sdp_link *link)
+/* Not by at_ns: a thread that has the link's lock writes its own deadline
+ * there. */
+void sdp_drive_cm_over(struct sdp_link *link)
 {
-	atomic_store_explicit(&link->timer.at_ns, 0, memory_order_relaxed);
+	/* wait_lock, in arm(), orders this before the pass that looks. */
+	atomic_store_explicit(&link->end.is_cm_over, true,
+			      memory_order_relaxed);
 	arm(link, 0);
 }
 

@@ -139,6 +139,8 @@ struct link_rx {
 };
 
 struct link_end {
+	/* rdma_cm has ended the carrier. Set without the link's lock, and
+	 * taken by the next pass over the links that are due. */
 	_Atomic bool is_cm_over;
 	int llp_error;		 /* from usiwdv_qp_error(); 0: none */
 	int error;		 /* SO_ERROR */

@@ -71,11 +71,8 @@ void sdp_cm_chan_serve(struct sdp_dev *dev)
 		bool is_end = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
 			      ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 
-		if (is_end) {
-			atomic_store_explicit(&link->end.is_cm_over, true,
-					      memory_order_relaxed);
-			sdp_drive_hurry(link);
-		}
+		if (is_end)
+			sdp_drive_cm_over(link);
 		rdma_ack_cm_event(ev);
 	}
 }

@@ -291,7 +291,8 @@ static void serve_link(struct sdp_dev *dev, struct sdp_link *link, uint64_t now)
 	util_lock(&link->lock);
 	atomic_store_explicit(&link->timer.at_ns, SDP_NEVER,
 			      memory_order_relaxed);
-	if (atomic_load_explicit(&link->end.is_cm_over, memory_order_relaxed))
+	if (atomic_exchange_explicit(&link->end.is_cm_over, false,
+				     memory_order_relaxed))
 		link->end.is_llp_down = true;
 	if (sdp_conn_deadline(link->conn) <= now)
 		sdp_conn_tick(link->conn, now);
@@ -327,6 +328,9 @@ static struct sdp_link *next_due(struct sdp_dev *dev, uint64_t now,
 		uint64_t ns = atomic_load_explicit(&link->timer.at_ns,
 						   memory_order_relaxed);
 
+		if (atomic_load_explicit(&link->end.is_cm_over,
+					 memory_order_relaxed))
+			ns = 0;
 		if (ns <= now)
 			due = link;
 		else if (ns < *ret_next)
