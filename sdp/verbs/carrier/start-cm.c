@@ -27,6 +27,7 @@ struct start {
 	struct sdp_link *link;
 	uint64_t deadline; /* 0: do not wait */
 	int stop_fd;	   /* ends a wait when readable; -1: none */
+	bool is_adopted;   /* the shared channel has the link's identity */
 	const char *step;
 	struct sdp_handover from;
 	struct sockaddr_storage peer;
@@ -138,18 +139,17 @@ static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 /* From now on the process handles the identity's events. */
 static int hand_over(struct start *s)
 {
-	struct rdma_event_channel *all = sdp_cm_chan_get();
 	struct sdp_link *link = s->link;
+	int ret;
 
-	if (!all)
-		return -errno;
-	link->cm->context = link;
 	/* A link that moves keeps its names. */
 	if (!link->names[0].ss_family) {
 		copy_addr(&link->names[0], rdma_get_local_addr(link->cm));
 		copy_addr(&link->names[1], rdma_get_peer_addr(link->cm));
 	}
-	return rdma_migrate_id(link->cm, all) ? -errno : 0;
+	ret = sdp_cm_chan_adopt(link);
+	s->is_adopted = !ret;
+	return ret;
 }
 
 static int finish(struct start *s, const void *octets, size_t len)
@@ -162,11 +162,12 @@ static int finish(struct start *s, const void *octets, size_t len)
 	return sdp_link_stand_up(s->link, octets, len, s->ord, s->deadline);
 }
 
-/* The identity of a failed start may still be on the channel of the start. */
+/* The identity of a failed start may still be on the channel of the start. If
+ * it is not, another thread may destroy it at any time. */
 static void leave_channel(struct start *s)
 {
-	if (s->link->cm && sdp_cm_chan_get())
-		(void)rdma_migrate_id(s->link->cm, sdp_cm_chan_get());
+	if (!s->is_adopted && s->link->cm)
+		(void)sdp_cm_chan_adopt(s->link);
 }
 
 static int conclude(struct start *s, int ret, struct sdp_link **ret_link,

@@ -28,7 +28,7 @@ struct rdma_event_channel *sdp_cm_chan_new(void)
 	return ch;
 }
 
-struct rdma_event_channel *sdp_cm_chan_get(void)
+static struct rdma_event_channel *get(void)
 {
 	struct rdma_event_channel *ch =
 		atomic_load_explicit(&channel, memory_order_acquire);
@@ -56,9 +56,10 @@ int sdp_cm_chan_fd(void)
 	return ch ? ch->fd : -1;
 }
 
-/* Handles the events of all devices. It only marks the link: the thread that
- * holds the link's lock may wait in rdma_destroy_id() until the event is
- * acknowledged. */
+/* Handles the events of all devices. No lock keeps the links: an event that is
+ * not acknowledged keeps its identity, and so its link. It only marks the link:
+ * the thread that holds the link's lock may wait in rdma_destroy_id() until the
+ * event is acknowledged. */
 void sdp_cm_chan_serve(struct sdp_dev *dev)
 {
 	struct rdma_event_channel *ch =
@@ -75,6 +76,21 @@ void sdp_cm_chan_serve(struct sdp_dev *dev)
 			sdp_drive_cm_over(link);
 		rdma_ack_cm_event(ev);
 	}
+}
+
+int sdp_cm_chan_adopt(struct sdp_link *link)
+{
+	struct rdma_event_channel *ch = get();
+
+	if (!ch)
+		return -errno;
+	link->cm->context = link;
+	if (rdma_migrate_id(link->cm, ch))
+		return -errno;
+	/* Events move along with the identity. Linux wakes no thread for them
+	 * that sleeps on the channel already. */
+	sdp_cm_chan_serve(link->dev);
+	return 0;
 }
 
 void sdp_cm_chan_forget(void)

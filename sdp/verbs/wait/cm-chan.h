@@ -9,14 +9,14 @@
 /* Makes a non-blocking channel with a high descriptor. Return: NULL, errno. */
 struct rdma_event_channel *sdp_cm_chan_new(void);
 
-/* The shared channel. The first link by rdma_cm creates it. Return: NULL,
- * errno. */
-struct rdma_event_channel *sdp_cm_chan_get(void);
+/* Moves the link's identity to the shared channel, which the first such link
+ * creates. Return: 0; -errno. */
+int sdp_cm_chan_adopt(struct sdp_link *link);
 
 /* Descriptor of the shared channel; -1: there is none. */
 int sdp_cm_chan_fd(void);
 
-/* Handles disconnects. poll_lock of @dev is held. */
+/* Handles disconnects. */
 void sdp_cm_chan_serve(struct sdp_dev *dev);
 
 void sdp_cm_chan_forget(void);

@@ -19,6 +19,7 @@ struct scene {
 	enum rdma_cm_event_type type;
 	enum meanwhile meanwhile;
 	bool is_starting; /* the core has a deadline, in the future */
+	bool is_early;	  /* comes before the shared channel has the identity */
 	bool is_end;	  /* expected */
 };
 
@@ -27,7 +28,7 @@ static struct {
 	struct sdp_link link;
 	struct rdma_cm_id id;
 	struct rdma_cm_event ev;
-	int left; /* events in the channel */
+	int cnt, left; /* events, and those in the shared channel */
 	int acked_cnt;
 } fake;
 
@@ -58,6 +59,16 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 	}
 	fake.left--;
 	*ret_ev = &fake.ev;
+	return 0;
+}
+
+/* As on Linux, the event moves along, and nobody is told. */
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	assert_ptr_equal(id, &fake.id);
+	assert_ptr_equal(id->context, &fake.link);
+	if (fake.scene->is_early)
+		fake.left = fake.cnt;
 	return 0;
 }
 
@@ -110,17 +121,21 @@ static void play(const struct scene *s)
 	assert_int_equal(sdp_conn_new(&link->conn, &opt), 0);
 	if (s->is_starting)
 		assert_int_equal(sdp_conn_start(link->conn, sdp_now_ns()), 0);
-	fake.id.context = link;
+	link->cm = &fake.id;
 	fake.ev = (struct rdma_cm_event){ .id = &fake.id, .event = s->type };
-	fake.left = 1 + (s->meanwhile == SECOND_END);
+	fake.cnt = 1 + (s->meanwhile == SECOND_END);
 
+	assert_int_equal(sdp_cm_chan_adopt(link), 0);
 	util_lock(&dev.poll_lock);
-	sdp_cm_chan_serve(&dev);
+	if (!s->is_early) {
+		fake.left = fake.cnt;
+		sdp_cm_chan_serve(&dev);
+	}
 	(void)sdp_poll(&dev);
 	util_unlock(&dev.poll_lock);
 
 	assert_int_equal(fake.left, 0);
-	assert_int_equal(fake.acked_cnt, 1 + (s->meanwhile == SECOND_END));
+	assert_int_equal(fake.acked_cnt, fake.cnt);
 	/* The link has not stood up yet, so it keeps its queue pair. */
 	assert_int_equal(link->end.is_llp_down, s->is_end);
 	sdp_conn_free(link->conn);
@@ -149,12 +164,15 @@ static void test_ends(void **state)
 		  .type = RDMA_CM_EVENT_DEVICE_REMOVAL,
 		  .meanwhile = CALL,
 		  .is_end = true },
+		{ .name = "an end before the channel has the identity",
+		  .type = RDMA_CM_EVENT_DISCONNECTED,
+		  .is_early = true,
+		  .is_end = true },
 		{ .name = "no end",
 		  .type = RDMA_CM_EVENT_TIMEWAIT_EXIT,
 		  .meanwhile = CALL },
 	};
 
-	assert_non_null(sdp_cm_chan_get());
 	for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
 		print_message("%s\n", scenes[i].name);
 		play(&scenes[i]);
