@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "verbs/link/drive.h"
+#include "verbs/link/notice.h"
 #include "verbs/dev/high.h"
 
 static struct rdma_event_channel *_Atomic channel;
@@ -28,6 +29,14 @@ struct rdma_event_channel *sdp_cm_chan_new(void)
 	return ch;
 }
 
+/* Threads that fell asleep before there was a channel do not sleep on it. */
+static void wake_sleepers(void)
+{
+	sdp_notice_kick();
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+		sdp_notice_wake_all(dev);
+}
+
 static struct rdma_event_channel *get(void)
 {
 	struct rdma_event_channel *ch =
@@ -39,11 +48,13 @@ static struct rdma_event_channel *get(void)
 	ch = sdp_cm_chan_new();
 	if (!ch)
 		return NULL;
-	/* release: pairs with the acquire above */
+	/* seq_cst: a thread announces its sleep, then reads the channel */
 	if (atomic_compare_exchange_strong_explicit(&channel, &other, ch,
-						    memory_order_acq_rel,
-						    memory_order_acquire))
+						    memory_order_seq_cst,
+						    memory_order_acquire)) {
+		wake_sleepers();
 		return ch;
+	}
 	rdma_destroy_event_channel(ch);
 	return other;
 }
@@ -51,7 +62,7 @@ static struct rdma_event_channel *get(void)
 int sdp_cm_chan_fd(void)
 {
 	struct rdma_event_channel *ch =
-		atomic_load_explicit(&channel, memory_order_acquire);
+		atomic_load_explicit(&channel, memory_order_seq_cst);
 
 	return ch ? ch->fd : -1;
 }

@@ -4,10 +4,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <unistd.h>
 
 #include "verbs/link/drive.h"
+#include "verbs/link/notice.h"
 #include "verbs/wait/cm-chan.h"
 #include "verbs/wait/poll.h"
 
@@ -179,10 +181,35 @@ static void test_ends(void **state)
 	}
 }
 
+static bool is_kicked(void)
+{
+	struct pollfd pfd = { .fd = sdp_notice_fd(), .events = POLLIN };
+	bool is = poll(&pfd, 1, 0) == 1;
+
+	sdp_notice_fd_drain();
+	return is;
+}
+
+/* The progress thread may sleep already, without the channel. */
+static void test_new_channel_wakes(void **state)
+{
+	static const struct scene quiet = {
+		.type = RDMA_CM_EVENT_TIMEWAIT_EXIT,
+	};
+
+	sdp_cm_chan_forget();
+	(void)is_kicked();
+	play(&quiet);
+	assert_true(is_kicked());
+	play(&quiet);
+	assert_false(is_kicked());
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_new_channel_wakes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
