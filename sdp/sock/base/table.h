@@ -107,12 +107,15 @@ struct sdp_sock_start {
 
 /* TCP, until SDP enters: enter.h. */
 struct sdp_sock_enter {
-	struct sdp_sock *next;	  /* announced */
-	_Atomic uint32_t role;	  /* enum sdp_enter_role */
-	_Atomic uint32_t gate;	  /* a futex: enum sdp_enter_gate */
-	_Atomic uint32_t in_cnt;  /* a futex: calls inside the kernel */
-	_Atomic uint64_t tx, rx;  /* octets that these calls have moved */
-	_Atomic uint64_t next_at; /* octets at which SDP is tried */
+	struct sdp_sock *next;	 /* announced */
+	_Atomic uint32_t role;	 /* enum sdp_enter_role */
+	_Atomic uint32_t gate;	 /* a futex: enum sdp_enter_gate */
+	_Atomic uint32_t in_cnt; /* a futex: calls inside the kernel */
+	_Atomic uint64_t tx, rx; /* octets that these calls have moved */
+	/* Octets in the direction of the last call, since the one before it was
+	 * of the other direction; how many are much. */
+	_Atomic uint64_t run, next_at;
+	_Atomic bool is_sending;  /* the last call sent */
 	union sdp_addr own, peer; /* as the kernel names them */
 	int note_fd;		  /* the announcement; -1: none */
 };

@@ -391,10 +391,9 @@ ssize_t sdp_enter_recv(struct sdp_sock *sock, const struct iovec *iov,
 /* Later the peer may be announced, or its program sleeps less long. */
 static void try_later(struct sdp_sock *sock)
 {
-	atomic_store_explicit(
-		&sock->enter.next_at,
-		4 * (octets(&sock->enter.tx) + octets(&sock->enter.rx)),
-		memory_order_relaxed);
+	atomic_store_explicit(&sock->enter.next_at,
+			      4 * octets(&sock->enter.run) + 1,
+			      memory_order_relaxed);
 }
 
 static void enter_failed(struct sdp_sock *sock, void *arg)
@@ -690,6 +689,21 @@ static void try_now(struct sdp_sock *sock, int fd)
 	sdp_inside_leave(old);
 }
 
+/* A program that turns often waits for its peer each time, and gains nothing.
+ * relaxed: calls of several threads may be counted to the wrong run. */
+static uint64_t run_add(struct sdp_sock *sock, bool is_send, size_t cnt)
+{
+	if (atomic_load_explicit(&sock->enter.is_sending,
+				 memory_order_relaxed) != is_send) {
+		atomic_store_explicit(&sock->enter.is_sending, is_send,
+				      memory_order_relaxed);
+		atomic_store_explicit(&sock->enter.run, 0,
+				      memory_order_relaxed);
+	}
+	return cnt + atomic_fetch_add_explicit(&sock->enter.run, cnt,
+					       memory_order_relaxed);
+}
+
 void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
 {
 	UTIL_KEEP_ERRNO();
@@ -701,7 +715,7 @@ void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
 	sdp_enter_left(sock);
 	/* Only one of the calls that come so far tries. */
 	at = octets(&sock->enter.next_at);
-	if (octets(&sock->enter.tx) + octets(&sock->enter.rx) >= at &&
+	if (run_add(sock, is_send, cnt) >= at &&
 	    atomic_compare_exchange_strong_explicit(
 		    &sock->enter.next_at, &at, UINT64_MAX, memory_order_relaxed,
 		    memory_order_relaxed))

@@ -3,10 +3,10 @@
  * SDP enters a TCP connection (doc/design/sdp-enters.md).
  *
  * A connection is plain TCP on the program's own descriptor. When it has
- * carried USIW_SDP_AFTER octets, the accepting side announces it, and the
- * connecting side makes a second connection, for SDP. Each side then fixes the
- * number of octets that it has written to TCP, and writes no more to it; the
- * other side reads TCP up to there.
+ * carried USIW_SDP_AFTER octets in one direction, without a turn, the accepting
+ * side announces it, and the connecting side makes a second connection, for
+ * SDP. Each side then fixes the number of octets that it has written to TCP,
+ * and writes no more to it; the other side reads TCP up to there.
  *
  * Positions count octets, so a side that another process may write or read,
  * with urgent data, or with an end, stays TCP.
