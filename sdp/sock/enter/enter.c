@@ -645,8 +645,14 @@ static void serve(int fd)
 
 static void announce(struct sdp_sock *sock, int fd)
 {
-	int port = sdp_desk_open(serve), note_fd, ret = port;
+	int port, note_fd, ret;
+	uid_t user;
 
+	/* No other host can come. */
+	if (sdp_registry_user(&sock->enter.own.sa, &sock->enter.peer.sa,
+			      &user) < 0)
+		return;
+	ret = port = sdp_desk_open(serve);
 	if (port > 0)
 		ret = note_fd =
 			sdp_registry_announce(fd, (uint16_t)port, false);

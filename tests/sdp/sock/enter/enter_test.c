@@ -34,6 +34,7 @@ static struct side {
 /* What goes wrong. */
 static struct {
 	bool is_foreign;   /* another user asks */
+	bool is_remote;	   /* the peer is on another host */
 	bool is_unknown;   /* nothing is announced */
 	bool fails[2];	   /* the link of a side */
 	bool cannot_cover; /* no descriptor for the shadow */
@@ -74,7 +75,7 @@ int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
 	bool is_second = ntohs(in6->sin6_port) == atomic_load(&port);
 
 	*ret_user = fault.is_foreign && is_second;
-	return 0;
+	return fault.is_remote ? -ENOENT : 0;
 }
 
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
@@ -323,6 +324,15 @@ static void foreign_octets_keep_it_on_tcp(void **state)
 		assert_int_equal(sdp_sock_state(sides[s].sock), SDP_SOCK_TCP);
 }
 
+/* What another host carries is not announced. */
+static void another_host_is_not_expected(void **state)
+{
+	fault.is_remote = true;
+	try_now(&sides[1]);
+	assert_int_equal(atomic_load(&announce_cnt), 0);
+	assert_int_equal(sides[1].sock->enter.note_fd, -1);
+}
+
 static void never_is_for_good(void **state)
 {
 	sdp_enter_never(sides[1].sock);
@@ -416,6 +426,7 @@ int main(void)
 		TEST(the_rest_of_tcp_is_fed),
 		TEST(tcp_goes_on_where_sdp_cannot_enter),
 		TEST(foreign_octets_keep_it_on_tcp),
+		TEST(another_host_is_not_expected),
 		TEST(never_is_for_good),
 		TEST(the_gate_admits),
 		TEST(reads_tcp_while_it_starts),
