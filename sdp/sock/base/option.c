@@ -100,13 +100,10 @@ uint64_t sdp_option_deadline(struct sdp_sock *sock, int name)
 int sdp_option_time_ms(const struct sdp_sock *sock, int fd, int name)
 {
 	const struct sdp_sock_options *opt = &sock->options;
-	uint64_t noted = name == SO_RCVTIMEO ? opt->rcvtimeo_ns
-					     : opt->sndtimeo_ns;
 	uint64_t ms = (kernel_time(fd, name) + 999999) / 1000000;
 
-	if (noted == AT_ONCE_NS)
+	if (name == SO_RCVTIMEO ? opt->is_rcv_at_once : opt->is_snd_at_once)
 		return 0;
-
 	return ms > 0 && ms <= INT_MAX ? (int)ms : -1;
 }
 
@@ -170,10 +167,10 @@ void sdp_options_take(struct sdp_sock *sock)
 	if (opt->is_taken)
 		return;
 	opt->is_taken = true;
-	if (opt->rcvtimeo_ns != AT_ONCE_NS)
-		opt->rcvtimeo_ns = kernel_time(fd, SO_RCVTIMEO);
-	if (opt->sndtimeo_ns != AT_ONCE_NS)
-		opt->sndtimeo_ns = kernel_time(fd, SO_SNDTIMEO);
+	opt->rcvtimeo_ns = opt->is_rcv_at_once ? AT_ONCE_NS
+					       : kernel_time(fd, SO_RCVTIMEO);
+	opt->sndtimeo_ns = opt->is_snd_at_once ? AT_ONCE_NS
+					       : kernel_time(fd, SO_SNDTIMEO);
 	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
 	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
 	/* A link that can move sets the option on its new TCP connection. */
@@ -281,11 +278,16 @@ void sdp_option_note(struct sdp_sock *sock, int level, int name,
 		     const void *value, socklen_t len)
 {
 	struct sdp_sock_options *opt = &sock->options;
+	uint64_t ns;
 
-	if (level == SOL_SOCKET && name == SO_RCVTIMEO)
-		(void)time_set(&opt->rcvtimeo_ns, value, len);
-	else if (level == SOL_SOCKET && name == SO_SNDTIMEO)
-		(void)time_set(&opt->sndtimeo_ns, value, len);
+	if (level != SOL_SOCKET ||
+	    (name != SO_RCVTIMEO && name != SO_SNDTIMEO) ||
+	    time_set(&ns, value, len) < 0)
+		return;
+	if (name == SO_RCVTIMEO)
+		opt->is_rcv_at_once = ns == AT_ONCE_NS;
+	else
+		opt->is_snd_at_once = ns == AT_ONCE_NS;
 }
 
 void sdp_options_relay(struct sdp_sock *sock)

@@ -42,7 +42,9 @@ enum sdp_sock_state {
 
 /* Options of setsockopt() that the library must implement itself. */
 struct sdp_sock_options {
-	bool is_taken;	      /* otherwise the TCP socket has them all */
+	bool is_taken; /* otherwise the TCP socket has them all */
+	/* TCP: a negative time, which the kernel does not tell from none. */
+	_Atomic bool is_rcv_at_once, is_snd_at_once;
 	uint64_t rcvtimeo_ns; /* 0: none */
 	uint64_t sndtimeo_ns;
 	int linger_s; /* -1: off */

@@ -464,13 +464,15 @@ static ssize_t entering_recv(struct sdp_sock *sock, const struct iovec *iov,
 {
 	size_t there = sdp_sock_entering_len(sock), wanted = 1;
 
+	if (there == 0)
+		return -EAGAIN;
 	if (is_patient(sock, flags)) {
 		wanted = iov_size(iov, cnt);
 		if (!(flags & MSG_WAITALL) &&
 		    wanted > (size_t)sock->options.rcvlowat)
 			wanted = (size_t)sock->options.rcvlowat;
 	}
-	if (there == 0 || there < wanted)
+	if (there < wanted)
 		return -EAGAIN;
 	return sdp_enter_recv(sock, iov, cnt, flags);
 }

@@ -87,12 +87,14 @@ def unfit(names):
     """The cases that the sanitizer or the carrier does not allow."""
     unfit_for = [*SANITIZER, *CARRIER, *COLD] + ["both"] * len(SANITIZER) + [
         f"{carrier}-{sanitizer}"
-        for carrier in CARRIER for sanitizer in SANITIZER]
+        for carrier in CARRIER for sanitizer in SANITIZER] + [
+        f"after-{sanitizer}"
+        for sanitizer in SANITIZER if AFTER[-1] != "0"]
     found = []
     for words, reason in load("unfit.txt").items():
         what, name = words.split()
         check(what in ("address", "thread", "both", "cm", "cm-address",
-                       "cm-thread", "cold") and reason and
+                       "cm-thread", "cold", "after-thread") and reason and
               name in names, f"unfit.txt: {words}: {reason}")
         if what in unfit_for:
             found.append(name)
