@@ -243,8 +243,8 @@ class Program:
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("USIW_") or k == "USIW_LOCAL"}
         environment["USIW_STAT_DIR"] = test.counters.directory
-        # Most tests of SDP are of what begins with the first octet.
-        environment["USIW_SDP_AFTER"] = "0"
+        if test.sdp_after is not None:
+            environment["USIW_SDP_AFTER"] = test.sdp_after
         environment.update(ENGINES)
         environment.update(env or {})
         environment = {k: usable(v) for k, v in environment.items()}
@@ -343,6 +343,9 @@ class Test:
     """Scratch directory, counters and programs of one case."""
 
     usiw = USIW
+    # Most tests of SDP are of what begins with the first octet. None: the
+    # default of the library.
+    sdp_after = "0"
 
     def __init__(self, name):
         self.name = name

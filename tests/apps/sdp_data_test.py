@@ -31,7 +31,7 @@ def memcached():
         at = f"127.0.0.1:{port}"
         server = test.start("server", [
             "memcached", "-l", "127.0.0.1", "-p", port, "-U", 0, "-t", 4,
-            "-m", 256, "-I", "32m"])
+            "-m", 1024, "-I", "128m"])
         server.wait_listening(port)
         test.run("write", ["memccp", f"--servers={at}", "--set", path])
         read = test.run("read", ["memccat", f"--servers={at}",
@@ -75,7 +75,7 @@ def rsync():
               "other octets went")
         test.run("pull", ["rsync", "-z", f"{there}/payload", back])
         check(checksum(back) == wanted, "other octets came")
-        test.demand_sdp(2 * SIZE)
+        test.demand_sdp(2 * SIZE, is_handed_over=True)
 
 
 def git():
@@ -83,7 +83,7 @@ def git():
     another one with the socket as its standard streams."""
     with SdpTest("git daemon and git") as test:
         harness.need("git")
-        path, _ = test.payload()
+        path, _ = test.payload(16 << 20)
         home = test.folder("home")
         settings = {"HOME": home, "GIT_CONFIG_NOSYSTEM": "1"}
         origin = os.path.join(home, "origin")
@@ -118,7 +118,7 @@ def git():
         check(plain("git", "-C", f"{home}/empty", "rev-parse", "main")
               == commit, "another commit went")
         plain("git", "-C", f"{home}/empty", "fsck", "--full")
-        test.demand_sdp(2 * SIZE)
+        test.demand_sdp(2 * 16 << 20, is_handed_over=True)
 
 
 def postgresql():
@@ -152,7 +152,7 @@ def postgresql():
             "psql", "-X", "-A", "-t", *to, "postgres", "-c",
             "select repeat('usiw', 4000000)"], timeout=60)
         check(big.text().strip() == "usiw" * 4000000, "other octets came")
-        test.demand_sdp(16000000)
+        test.demand_sdp(16000000, is_handed_over=True)
 
 
 def mariadb():

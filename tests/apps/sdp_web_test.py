@@ -162,7 +162,7 @@ http.createServer((request, answer) => {
 NODE_CLIENT = """
 const http = require("http"), crypto = require("crypto");
 const agent = new http.Agent({ keepAlive: true, maxSockets: 10 });
-const COUNT = 30, data = crypto.randomBytes(1 << 20);
+const COUNT = Number(process.argv[3]), data = crypto.randomBytes(1 << 20);
 const wanted = crypto.createHash("sha256").update(data).digest("hex");
 
 function ask() {
@@ -188,14 +188,15 @@ Promise.all(Array.from({ length: COUNT }, ask)).then(answers => {
 def node():
     with SdpTest("Node.js, http server and client, 10 at once") as test:
         harness.need("node")
-        port = free_port()
+        port, count = free_port(), 2 * SIZE >> 20
         server = test.start("server", [
             "node", test.file("server.js", NODE_SERVER), port])
         server.wait_listening(port, 60)
         client = test.run("client", [
-            "node", test.file("client.js", NODE_CLIENT), port], timeout=60)
-        check("30 of 30 answers are good" in client.text(), "bad answers")
-        test.demand_sdp(2 * 30 << 20)
+            "node", test.file("client.js", NODE_CLIENT), port, count],
+            timeout=60)
+        check(f"{count} of {count} answers are good" in client.text(), "bad answers")
+        test.demand_sdp(2 * count << 20)
 
 
 JAVA = """
