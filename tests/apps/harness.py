@@ -232,10 +232,11 @@ def usable(text):
 class Program:
     """One running program. All arguments before it exec, so pid is its own."""
 
-    def __init__(self, test, name, command, env=None, usiw=True, inside=()):
+    def __init__(self, test, name, command, env=None, usiw=True, inside=(),
+                 keep_user=False, stdin=os.devnull):
         self.name = name
         self.test = test
-        words = list(inside) + unprivileged()
+        words = list(inside) + ([] if keep_user else unprivileged())
         if usiw:
             words += [test.usiw, "run", *PERSONA, "--"]
         self.words = [usable(str(w)) for w in [*words, *command]]
@@ -251,10 +252,11 @@ class Program:
         self.output_path = os.path.join(
             test.directory, f"{len(test.programs)}-{name}.out")
         self.output = open(self.output_path, "wb")
-        self.process = subprocess.Popen(
-            self.words, stdin=subprocess.DEVNULL, stdout=self.output,
-            stderr=subprocess.STDOUT, env=environment, cwd="/",
-            start_new_session=True)
+        with open(stdin, "rb") as f:
+            self.process = subprocess.Popen(
+                self.words, stdin=f, stdout=self.output,
+                stderr=subprocess.STDOUT, env=environment, cwd="/",
+                start_new_session=True)
         self.pid = self.process.pid
         self.env = env or {}
         test.programs.append(self)
