@@ -5,6 +5,7 @@ Each one runs its own instance in a scratch directory, on a free port."""
 import glob
 import os
 import re
+import signal
 
 import harness
 from harness import check, free_port
@@ -152,6 +153,9 @@ def postgresql():
             "psql", "-X", "-A", "-t", *to, "postgres", "-c",
             "select repeat('usiw', 4000000)"], timeout=60)
         check(big.text().strip() == "usiw" * 4000000, "other octets came")
+        # When it is killed, its shared memory stays in /dev/shm.
+        server.signal(signal.SIGINT)
+        server.wait(60)
         test.demand_sdp(16000000, is_handed_over=True)
 
 
