@@ -124,16 +124,18 @@ static int enter_wait(struct sdp_sock *sock, int fd, bool is_send, int flags)
 
 int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 {
-	enum sdp_sock_state state = sdp_sock_state(sock);
 	enum sdp_start_why why = is_send ? SDP_START_WRITE : SDP_START_READ;
+	enum sdp_sock_state state;
 	int ret = 0;
 
 	if (sdp_enter_is_possible(sock)) {
 		ret = enter_wait(sock, fd, is_send, flags);
 		if (ret != 0)
 			return ret;
-		state = sdp_sock_state(sock);
 	}
+	/* Only now: SDP may have entered since the call began, and the kernel
+	 * has the shadow under the number then. */
+	state = sdp_sock_state(sock);
 	if (sock->relay.is_on) {
 		sdp_share_use(sock);
 		return 0;
