@@ -10,6 +10,7 @@
 #define SDP_SOCK_OPTION_H
 
 #include "table.h"
+#include "verbs/sdp-link.h"
 
 /* At the start: reads the program's options, and sets those of the TCP socket
  * that the RNIC needs. */
@@ -18,6 +19,15 @@ void sdp_options_take(struct sdp_sock *sock);
 /* The new TCP socket @fd will replace the one below: gives it all options of
  * the program. */
 void sdp_options_renew(const struct sdp_sock *sock, int fd);
+
+/* Those that a link is made with. */
+static inline void sdp_options_of_link(const struct sdp_sock *sock,
+				       struct sdp_link_options *ret_opt)
+{
+	ret_opt->is_nodelay = sock->options.has_nodelay;
+	ret_opt->is_oobinline = sock->options.has_oobinline;
+	ret_opt->rcvlowat = (uint32_t)sock->options.rcvlowat;
+}
 
 /* Stores the names of the TCP connection @fd as the program sees them. */
 void sdp_names_take(struct sdp_sock *sock, int fd);

@@ -192,7 +192,6 @@ static int mapped_get(const union sdp_addr *dst,
 	case SDP_PM_MAPPED:
 		ret_target->addr = mapped_of(dst, &result->sdp);
 		ret_target->is_request = true;
-		ret_target->is_local = false;
 		return 0;
 	case SDP_PM_DENIED:
 		return -EACCES;
@@ -232,7 +231,6 @@ int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 	if (ret == 0) {
 		ret_target->addr = *dst;
 		ret_target->is_request = is_request;
-		ret_target->is_local = !is_request;
 		sdp_addr_set_port(&ret_target->addr, port);
 	}
 	return ret;

@@ -23,6 +23,7 @@
 #include "pm/registry.h"
 #include "thread.h"
 #include "sock/base/limit.h"
+#include "sock/base/option.h"
 #include "sock/show/ready.h"
 #include "sock/start/start.h"
 #include "desk.h"
@@ -255,12 +256,12 @@ static int cover(struct sdp_sock *sock)
 	is_raised = sdp_limit_begin(tcp_fd);
 	ret = sdp_start_cover_tcp(sock, tcp_fd);
 	sdp_limit_end(is_raised);
-	if (ret == 0)
+	if (ret == 0) {
 		sdp_sock_watch(sock, sdp_sock_any_fd(sock));
-	else
-		sdp_private_close(tcp_fd);
-	if (ret < 0)
+	} else {
 		sock->start.is_entering = false;
+		sdp_private_close(tcp_fd);
+	}
 	return ret;
 }
 
@@ -303,9 +304,7 @@ static int link_make(const struct sdp_sock *sock, int fd,
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
 	uint64_t deadline = sdp_now_ns() + PEER_MS * NS_PER_MS;
 
-	opt.is_nodelay = sock->options.has_nodelay;
-	opt.is_oobinline = sock->options.has_oobinline;
-	opt.rcvlowat = (uint32_t)sock->options.rcvlowat;
+	sdp_options_of_link(sock, &opt);
 	opt.hello_ms = PEER_MS;
 	opt.conn.start_ms = PEER_MS;
 	opt.conn.carrier = SDP_STREAM;

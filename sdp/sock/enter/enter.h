@@ -37,11 +37,18 @@ static inline bool sdp_enter_is_possible(const struct sdp_sock *sock)
 }
 
 /*
- * Before a call of the kernel that moves octets. @is_last: it may sleep.
+ * Before a call of the kernel that moves octets.
  * Return: 1: call the kernel, then sdp_enter_out(); 0: wait first until the
  * socket is ready; -EAGAIN: look at the state again.
  */
 int sdp_enter_in(struct sdp_sock *sock, bool may_sleep);
+
+/* After it: @octets were moved. @fd: the number that was used. */
+void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t octets);
+
+/* The same if nothing was moved, or the thread leaves the call without
+ * returning. */
+void sdp_enter_left(struct sdp_sock *sock);
 
 /* Before a short call that is about the descriptor: SDP does not enter until
  * sdp_enter_left(). Return: whether to call that; false: it has entered, or
@@ -53,12 +60,6 @@ static inline bool sdp_enter_hold(struct sdp_sock *sock)
 			return true;
 	return false;
 }
-
-/* After it: @octets were moved. @fd: the number that was used. */
-void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t octets);
-
-/* The same for a thread that leaves the call without returning. */
-void sdp_enter_left(struct sdp_sock *sock);
 
 /* STARTING, while SDP enters: takes octets that TCP has. Return: their number;
  * -EAGAIN: none, or the start takes them; -EFAULT. */

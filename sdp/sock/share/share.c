@@ -227,20 +227,25 @@ static bool is_inheritable(struct sdp_sock *sock)
 	return is_any;
 }
 
-static void exec_share(struct sdp_sock *sock)
+static void program_share(struct sdp_sock *sock, bool is_spawned)
 {
 	if (!is_inheritable(sock))
 		return;
 	sdp_enter_never(sock);
+	if (is_spawned)
+		(void)sdp_relay_enter(sock);
 	if (sock->relay.is_unasked)
 		sdp_share_ask(sock);
 }
 
+static void exec_share(struct sdp_sock *sock)
+{
+	program_share(sock, false);
+}
+
 static void spawn_share(struct sdp_sock *sock)
 {
-	exec_share(sock);
-	if (is_inheritable(sock))
-		(void)sdp_relay_enter(sock);
+	program_share(sock, true);
 }
 
 void sdp_share_spawn(void)
@@ -341,8 +346,7 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
 	sock->connect_cnt = 0;
-	sock->enter = (struct sdp_sock_enter){ .next = sock->enter.next,
-					       .note_fd = sock->enter.note_fd };
+	sock->enter = (struct sdp_sock_enter){ .note_fd = -1 };
 	/* Calls of other threads belong to the parent. One reference belongs to
 	 * the walk. */
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,

@@ -341,8 +341,9 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 		util_unlock(&sock->lock);
 		return SDP_CONNECT_ASK;
 	}
+	/* Only a port of this host may take a Hello first. */
 	if (ret == 0 && policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
-	    sdp.is_local)
+	    !sdp.is_request)
 		return connect_counted(sock, fd, &dst);
 	if (ret == 0)
 		return connect_sdp(sock, fd, &dst, &sdp);

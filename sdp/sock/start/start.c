@@ -197,9 +197,7 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 {
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
 
-	opt.is_nodelay = sock->options.has_nodelay;
-	opt.is_oobinline = sock->options.has_oobinline;
-	opt.rcvlowat = (uint32_t)sock->options.rcvlowat;
+	sdp_options_of_link(sock, &opt);
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
 	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;

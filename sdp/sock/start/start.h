@@ -88,9 +88,8 @@ void sdp_start_give_back(struct sdp_sock *sock);
  *  - sdp_start_cover_tcp(): the shadow takes the numbers of @tcp_fd, and sends
  *    are stored. Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing
  *    has changed.
- *  - sdp_start_conclude(): the end of the start. With @link it is a STREAM,
- * else
- *    @fail puts the socket where it belongs. Drops @sock.
+ *  - sdp_start_conclude(): the end of the start. With @link it is a STREAM;
+ *    without, @fail puts the socket where it belongs. Drops @sock.
  *  - sdp_start_return(): the octets that are stored go by TCP, which has the
  *    numbers again.
  */

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -119,7 +120,7 @@ static int begin(void **state)
 	fallback = NO_FALLBACK;
 	is_enough = true;
 	has_mark = false;
-	target = (struct sdp_target){ addrs[SDP_PORT], false, false };
+	target = (struct sdp_target){ addrs[SDP_PORT], false };
 	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	fd = test_tcp_socket();
@@ -566,5 +567,7 @@ int main(void)
 		CASE(shutdown_ends_an_attempt),
 	};
 
+	/* Otherwise a connection of this host begins as TCP. */
+	setenv("USIW_SDP_AFTER", "0", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
