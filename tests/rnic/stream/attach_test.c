@@ -5,6 +5,7 @@
  * it leaves a letter.
  */
 #include "test.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,27 +19,12 @@
 #define REF 0x1000
 
 static struct {
-	char log[64];
 	int prepare, lend, thread, add; /* what they return */
 } fake;
 
 static struct rnic_engine engine;
 static struct rnic_stream stream;
 static struct rnic_qp qp;
-
-static void step(char letter)
-{
-	fake.log[strlen(fake.log)] = letter;
-}
-
-#define WRAP(type, function, args)                                             \
-	type __wrap_##function args;                                           \
-	type __wrap_##function args
-#define STEP(function, object, letter)                                         \
-	WRAP(void, function, (object * o))                                     \
-	{                                                                      \
-		step(letter);                                                  \
-	}
 
 /* clang-format off */
 STEP(rnic_engine_lead, struct rnic_engine, '(')
@@ -122,6 +108,7 @@ static void a_queue_pair_takes_all_or_nothing(void **state)
 		int rc;
 
 		memset(&fake, 0, sizeof(fake));
+		steps_clear();
 		memset(&qp, 0, sizeof(qp));
 		memset(&stream, 0, sizeof(stream));
 		fake.prepare = rows[i].prepare;
@@ -134,8 +121,8 @@ static void a_queue_pair_takes_all_or_nothing(void **state)
 		stream.source.fd = -1;
 		stream.start_rx = malloc(1);
 		rc = rnic_qp_attach_stream(&qp, &stream, 3, 5, REF);
-		print_message("%s: %s\n", rows[i].name, fake.log);
-		assert_string_equal(fake.log, rows[i].log);
+		print_message("%s: %s\n", rows[i].name, steps_log);
+		assert_string_equal(steps_log, rows[i].log);
 		assert_int_equal(rc, failed);
 		assert_int_equal(test_stat(RNIC_STAT_streams_opened) - opened,
 				 !failed);

@@ -4,6 +4,7 @@
  * shown by the tests of its own file; here it leaves a letter.
  */
 #include "test.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #define LIFE 7
 
 static struct {
-	char log[64];
 	uint32_t lost;	/* rights */
 	int bells_left; /* rounds until none is rung */
 } fake;
@@ -24,20 +24,6 @@ static struct rnic_engine engine;
 static struct rnic_stream stream;
 static struct usiw_ring_hdr sq_hdr;
 static struct rnic_qp qp;
-
-static void step(char letter)
-{
-	fake.log[strlen(fake.log)] = letter;
-}
-
-#define WRAP(type, function, args)                                             \
-	type __wrap_##function args;                                           \
-	type __wrap_##function args
-#define STEP(function, object, letter)                                         \
-	WRAP(void, function, (object * o))                                     \
-	{                                                                      \
-		step(letter);                                                  \
-	}
 
 /* clang-format off */
 STEP(rnic_engine_lead, struct rnic_engine, '(')
@@ -126,6 +112,7 @@ WRAP(void, rnic_due_clear, (struct rnic_due * *heap, struct rnic_due *due))
 static void qp_begin(enum rnic_qp_state state, bool has_stream)
 {
 	memset(&fake, 0, sizeof(fake));
+	steps_clear();
 	memset(&qp, 0, sizeof(qp));
 	memset(&stream, 0, sizeof(stream));
 	memset(&sq_hdr, 0, sizeof(sq_hdr));
@@ -187,8 +174,8 @@ static void a_change_depends_on_the_state(void **state)
 		qp_begin(changes[i].from, changes[i].has_stream);
 		rc = rnic_qp_change(&qp, changes[i].to);
 		print_message("%d to %d: %s\n", changes[i].from, changes[i].to,
-			      fake.log);
-		assert_string_equal(fake.log, changes[i].log);
+			      steps_log);
+		assert_string_equal(steps_log, changes[i].log);
 		assert_int_equal(rc, changes[i].rc);
 	}
 }
@@ -211,8 +198,8 @@ static void only_the_named_stream_is_disconnected(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(disconnects); i++) {
 		qp_begin(disconnects[i].state, disconnects[i].has_stream);
 		rnic_qp_disconnect(&qp, disconnects[i].ref);
-		print_message("%s: %s\n", disconnects[i].name, fake.log);
-		assert_string_equal(fake.log, disconnects[i].log);
+		print_message("%s: %s\n", disconnects[i].name, steps_log);
+		assert_string_equal(steps_log, disconnects[i].log);
 		if (qp.stream && disconnects[i].log[1] == 's')
 			assert_int_equal(qp.state, CLOSING);
 	}
@@ -236,7 +223,7 @@ static void only_the_life_that_waited_fails(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(not_coming); i++) {
 		qp_begin(not_coming[i].state, false);
 		rnic_qp_not_coming(&qp, not_coming[i].life);
-		assert_string_equal(fake.log, not_coming[i].log);
+		assert_string_equal(steps_log, not_coming[i].log);
 	}
 }
 
@@ -260,7 +247,7 @@ static void only_posted_work_fails(void **state)
 		qp_begin(given_up[i].state, false);
 		sq_hdr.prod_idx = given_up[i].work;
 		has_left = rnic_qp_give_up(&qp);
-		assert_string_equal(fake.log, given_up[i].log);
+		assert_string_equal(steps_log, given_up[i].log);
 		assert_int_equal(has_left, given_up[i].has_left);
 	}
 }
@@ -285,7 +272,7 @@ static void lost_rights_are_told(void **state)
 		qp.has_access = rights[i].has_access;
 		qp.access = rights[i].old;
 		assert_int_equal(rnic_qp_set_access(&qp, rights[i].now), 0);
-		assert_string_equal(fake.log,
+		assert_string_equal(steps_log,
 				    rights[i].has_stream ? "(a)" : "()");
 		assert_int_equal(fake.lost, rights[i].lost);
 		assert_int_equal(qp.access, rights[i].now);
@@ -317,7 +304,7 @@ static void a_query_tells_what_was_set(void **state)
 		qp.access = 6;
 		qp.timeout = 14;
 		rnic_qp_query(&qp, &attr);
-		assert_string_equal(fake.log,
+		assert_string_equal(steps_log,
 				    queries[i].has_stream ? "(n)" : "()");
 		assert_int_equal(attr.state, RTS);
 		assert_int_equal(attr.ird, queries[i].ird);
@@ -349,7 +336,7 @@ static void nothing_finds_a_queue_pair_that_has_left(void **state)
 		qp_begin(RTS, leaves[i].has_stream);
 		fake.bells_left = leaves[i].bells;
 		rnic_qp_leave(&qp);
-		assert_string_equal(fake.log, leaves[i].log);
+		assert_string_equal(steps_log, leaves[i].log);
 		assert_true(qp.is_retired);
 	}
 }

@@ -4,6 +4,7 @@
  * shown by the tests of its own file; here it leaves a letter.
  */
 #include "test.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,6 @@ static struct rnic_engine engine;
 static struct rnic_stream stream;
 
 static struct {
-	char log[64];
 	int rx, discard, transmit, lend, submit; /* what they return */
 	int reads_left;				 /* then no octets are left */
 	bool has_work, has_left, is_full, tx_is_pending, is_called, is_woken;
@@ -35,19 +35,6 @@ static struct {
 
 static struct smpa_conn *const conn = (void *)&fake; /* not looked into */
 
-static void step(char letter)
-{
-	fake.log[strlen(fake.log)] = letter;
-}
-
-#define WRAP(type, function, args)                                             \
-	type __wrap_##function args;                                           \
-	type __wrap_##function args
-#define STEP(function, letter)                                                 \
-	WRAP(void, function, (struct rnic_stream * s))                         \
-	{                                                                      \
-		step(letter);                                                  \
-	}
 #define STEP_RETURNS(function, letter, value)                                  \
 	WRAP(int, function, (struct rnic_stream * s))                          \
 	{                                                                      \
@@ -61,15 +48,15 @@ static void step(char letter)
 	}
 
 /* clang-format off */
-STEP(rnic_stream_carrier_check, 'm')
+STEP(rnic_stream_carrier_check, struct rnic_stream, 'm')
 STEP_RETURNS(rnic_stream_rx, 'r', fake.rx)
 STEP_RETURNS(rnic_stream_read, 'i', fake.reads_left-- > 0)
 STEP_RETURNS(rnic_stream_discard, 'd', fake.discard)
 STEP_RETURNS(rnic_stream_transmit, 't', fake.transmit)
-STEP(rnic_stream_end_step, 'e')
-STEP(rnic_stream_events, 'v')
-STEP(rnic_stream_carrier_lost, 'c')
-STEP(rnic_stream_carrier_unwakeable, 'u')
+STEP(rnic_stream_end_step, struct rnic_stream, 'e')
+STEP(rnic_stream_events, struct rnic_stream, 'v')
+STEP(rnic_stream_carrier_lost, struct rnic_stream, 'c')
+STEP(rnic_stream_carrier_unwakeable, struct rnic_stream, 'u')
 ANSWER(rnic_stream_has_work, const struct rnic_stream, fake.has_work)
 ANSWER(rnic_stream_has_left, const struct rnic_stream, fake.has_left)
 ANSWER(rnic_stream_is_full, const struct rnic_stream, fake.is_full)
@@ -168,6 +155,7 @@ static int steps_teardown(void **state)
 static void steps_begin(void)
 {
 	memset(&fake, 0, sizeof(fake));
+	steps_clear();
 	memset(&qp, 0, sizeof(qp));
 	memset(&stream, 0, sizeof(stream));
 	memset(&local, 0, sizeof(local));
@@ -247,8 +235,8 @@ static void a_pass_takes_the_steps_that_are_due(void **state)
 		fake.rx = passes[i].rx;
 		fake.discard = passes[i].discard;
 		rnic_stream_pass(&stream, passes[i].events);
-		print_message("%s: %s\n", passes[i].name, fake.log);
-		assert_string_equal(fake.log, passes[i].log);
+		print_message("%s: %s\n", passes[i].name, steps_log);
+		assert_string_equal(steps_log, passes[i].log);
 		assert_row(passes[i].name, qp.tcp_error == passes[i].tcp_error);
 		assert_row(passes[i].name, fake.lost == passes[i].lost);
 	}
@@ -279,8 +267,8 @@ static void an_unread_socket_tells_its_error(void **state)
 		flags_set(unread[i].flags);
 		fake.so_error = unread[i].so_error;
 		rnic_stream_pass(&stream, unread[i].events);
-		print_message("%s: %s\n", unread[i].name, fake.log);
-		assert_string_equal(fake.log, unread[i].log);
+		print_message("%s: %s\n", unread[i].name, steps_log);
+		assert_string_equal(steps_log, unread[i].log);
 		assert_row(unread[i].name, qp.tcp_error == unread[i].tcp_error);
 		assert_row(unread[i].name, fake.part == unread[i].part);
 	}
@@ -310,8 +298,8 @@ static void a_failed_send_is_followed_by_reads(void **state)
 		fake.reads_left = failed_sends[i].reads;
 		fake.transmit = -EPIPE;
 		rnic_stream_pass(&stream, BOTH);
-		print_message("%s: %s\n", failed_sends[i].name, fake.log);
-		assert_string_equal(fake.log, failed_sends[i].log);
+		print_message("%s: %s\n", failed_sends[i].name, steps_log);
+		assert_string_equal(steps_log, failed_sends[i].log);
 		assert_row(failed_sends[i].name, fake.lost == -EPIPE);
 	}
 }
@@ -336,8 +324,8 @@ static void a_look_finds_that_the_other_end_is_gone(void **state)
 		fake.is_called = looks[i].is_called;
 		fake.is_woken = looks[i].goes_on;
 		rnic_stream_look(&stream, looks[i].is_woken);
-		print_message("%s: %s\n", looks[i].name, fake.log);
-		assert_string_equal(fake.log, looks[i].log);
+		print_message("%s: %s\n", looks[i].name, steps_log);
+		assert_string_equal(steps_log, looks[i].log);
 		/* Only an event of the socket makes TCP due. */
 		assert_false(local.is_tcp_due);
 	}
@@ -348,10 +336,10 @@ static void other_passes_begin_with_their_cause(void **state)
 	steps_begin();
 	stream.local = &local;
 	rnic_stream_unwakeable(&stream);
-	assert_string_equal(fake.log, "ure");
+	assert_string_equal(steps_log, "ure");
 	assert_false(local.is_tcp_due);
 	rnic_stream_resume(&stream);
-	assert_string_equal(fake.log, "urevre");
+	assert_string_equal(steps_log, "urevre");
 	assert_true(local.is_tcp_due);
 }
 
@@ -362,10 +350,10 @@ static void a_post_is_sent_unless_tcp_is_full(void **state)
 	steps_begin();
 	flags_set(MEETS);
 	rnic_stream_tx(&stream);
-	assert_string_equal(fake.log, "mte");
+	assert_string_equal(steps_log, "mte");
 	stream.is_tx_blocked = true;
 	rnic_stream_tx(&stream);
-	assert_string_equal(fake.log, "mtem");
+	assert_string_equal(steps_log, "mtem");
 	assert_int_equal(stream.pass_cnt, 1);
 }
 
@@ -379,7 +367,7 @@ static void mulpdu_follows_the_emss(void **state)
 		stream.has_tx_markers = has_markers;
 		cnt = 0;
 		for (uint32_t pass = 1; pass <= 3 * 4096; pass++) {
-			memset(fake.log, 0, sizeof(fake.log));
+			steps_clear();
 			rnic_stream_tx(&stream);
 			if (!(pass & (pass - 1)) || pass == 3 * 4096)
 				cnt++;
@@ -401,11 +389,11 @@ static void only_an_initiator_probes(void **state)
 
 	steps_begin();
 	rnic_stream_probe_start(&stream);
-	assert_string_equal(fake.log, "");
+	assert_string_equal(steps_log, "");
 	assert_true(stream.probe_ns == 0);
 	stream.is_initiator = true;
 	rnic_stream_probe_start(&stream);
-	assert_string_equal(fake.log, "n");
+	assert_string_equal(steps_log, "n");
 	assert_true(stream.probe_ns == fake.deadline_ns);
 	assert_true(fake.deadline_ns >= before_ns + 200 * NS_PER_MS);
 	assert_true(fake.deadline_ns <= rnic_now_ns() + 200 * NS_PER_MS);
@@ -472,8 +460,8 @@ static void a_probe_is_an_empty_write(void **state)
 		fake.lend = probe_sends[i].lend;
 		fake.submit = probe_sends[i].submit;
 		rnic_stream_probe(&stream);
-		print_message("%s: %s\n", probe_sends[i].name, fake.log);
-		assert_string_equal(fake.log, probe_sends[i].log);
+		print_message("%s: %s\n", probe_sends[i].name, steps_log);
+		assert_string_equal(steps_log, probe_sends[i].log);
 	}
 }
 
