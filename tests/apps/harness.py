@@ -37,7 +37,7 @@ MEMLOCK = 65536
 SLOW = float(os.environ.get("USIW_TEST_SLOW", "1"))
 SKIP = 77
 SANITIZER_SAYS = re.compile(
-    rb"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
+    r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
 ERROR_SAYS = re.compile(r"fail|error|could ?n|unable|abort|assert", re.I)
 PERSONA = []  # arguments of `usiw run`
 CASE = threading.local()  # .name: of what main() runs, for messages
@@ -337,8 +337,16 @@ class Program:
                           self.env.items())
         print(f"--- {self.name}: {setting}{shlex.join(self.words)}")
         print(f"--- exit code {self.process.returncode}, output:")
-        text = self.text()[-6000:]
-        print("(no text)" if "\ufffd" in text else text)
+        text = self.text()
+        if "\ufffd" in text:
+            print("(no text)")
+        elif at := self.sanitizer_says():
+            print(text[at.start():][:6000])
+        else:
+            print(text[-(6000 if self.process.returncode else 1000):])
+
+    def sanitizer_says(self):
+        return SANITIZER_SAYS.search(self.text())
 
 
 class Test:
@@ -384,10 +392,8 @@ class Test:
     def check_outputs(self):
         """Errors reported by sanitizers count, however a program ended."""
         for program in self.programs:
-            found = SANITIZER_SAYS.search(program.octets())
-            if found:
-                raise Failure(f"{program.name}: "
-                              f"{found.group(0).decode(errors='replace')}")
+            if found := program.sanitizer_says():
+                raise Failure(f"{program.name}: {found.group(0)}")
 
     def conclude(self, kind, value, states):
         if kind and kind is not Skip:
@@ -398,7 +404,10 @@ class Test:
                   f"{time.monotonic() - self.started:.1f} s: "
                   f"{value or kind.__name__}")
             value.is_told = True
-            for program, state in zip(self.programs, states):
+            # Those with a sanitizer's report first.
+            for program, state in sorted(
+                    zip(self.programs, states),
+                    key=lambda item: not item[0].sanitizer_says()):
                 if state is None:
                     print(f"--- {program.name} was still running")
                 program.report()
