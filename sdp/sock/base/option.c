@@ -78,16 +78,10 @@ static uint64_t kernel_time(int fd, int name)
 static uint64_t sock_time(struct sdp_sock *sock, int name)
 {
 	const struct sdp_sock_options *opt = &sock->options;
-	uint64_t ns;
 
-	if (!sdp_sock_is_asking(sock))
-		return name == SO_RCVTIMEO ? opt->rcvtimeo_ns
-					   : opt->sndtimeo_ns;
-	/* The thread that asks may give the TCP socket back meanwhile. */
-	util_lock(&sock->lock);
-	ns = kernel_time(sock->tcp_fd, name);
-	util_unlock(&sock->lock);
-	return ns;
+	if (sdp_sock_is_asking(sock))
+		return kernel_time(sock->tcp_fd, name);
+	return name == SO_RCVTIMEO ? opt->rcvtimeo_ns : opt->sndtimeo_ns;
 }
 
 uint64_t sdp_option_deadline(struct sdp_sock *sock, int name)
@@ -142,26 +136,23 @@ static struct linger linger_of(const struct sdp_sock_options *opt)
 							       : 0 };
 }
 
-static void linger_take(struct sdp_sock *sock)
+static void linger_take(struct sdp_sock *sock, int fd)
 {
 	struct linger linger = { 0 };
 	socklen_t len = sizeof(linger);
 
 	sock->options.linger_s = -1;
-	if (kernel_get(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger, &len) <
-		    0 ||
+	if (kernel_get(fd, SOL_SOCKET, SO_LINGER, &linger, &len) < 0 ||
 	    !linger.l_onoff)
 		return;
 	sock->options.linger_s = linger.l_linger;
 	linger.l_onoff = 0;
-	kernel_set(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger,
-		   sizeof(linger));
+	kernel_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-void sdp_options_take(struct sdp_sock *sock)
+void sdp_options_take(struct sdp_sock *sock, int fd)
 {
 	struct sdp_sock_options *opt = &sock->options;
-	int fd = sock->tcp_fd;
 
 	sdp_names_take(sock, fd);
 	if (opt->is_taken)
@@ -182,7 +173,7 @@ void sdp_options_take(struct sdp_sock *sock)
 	if (opt->has_cork)
 		int_set(fd, IPPROTO_TCP, TCP_CORK, 0);
 	opt->has_inq = int_get(fd, IPPROTO_TCP, TCP_INQ);
-	linger_take(sock);
+	linger_take(sock, fd);
 }
 
 void sdp_options_copy(int from_fd, int to_fd)
@@ -594,7 +585,7 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		return ret;
 	if (sdp_sock_is_asking(sock))
 		ret = name_ask(sock, sock->tcp_fd, false, &name);
-	else if (sock->tcp_fd >= 0 || sdp_sock_state(sock) == SDP_SOCK_RELAY)
+	else if (sdp_sock_is_stream(sock) || sock->relay.is_on)
 		name = is_peer ? sock->peer : sock->local;
 	else
 		ret = name_ask(sock, fd, is_peer, &name);

@@ -12,9 +12,9 @@
 #include "table.h"
 #include "verbs/sdp-link.h"
 
-/* At the start: reads the program's options, and sets those of the TCP socket
- * that the RNIC needs. */
-void sdp_options_take(struct sdp_sock *sock);
+/* At the start: reads the program's options from the TCP socket @fd, and sets
+ * those that the RNIC needs. */
+void sdp_options_take(struct sdp_sock *sock, int fd);
 
 /* The new TCP socket @fd will replace the one below: gives it all options of
  * the program. */

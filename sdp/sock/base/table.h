@@ -153,7 +153,10 @@ struct sdp_sock {
 	_Atomic bool is_rd_shut; /* SHUT_RD; written with the lock */
 	_Atomic bool is_wr_shut; /* SHUT_WR; the same */
 	_Atomic int error;	 /* SO_ERROR */
-	int tcp_fd;		 /* STREAM: for names and options */
+	/* STREAM: for names and options. Open from when SDP is about to begin,
+	 * also when the socket is TCP again: calls of other threads may be
+	 * using it. */
+	_Atomic int tcp_fd;
 	uint16_t port; /* LISTENING, accepted: the port that the program sees */
 	union sdp_addr peer;  /* connected: the address that the program sees */
 	union sdp_addr local; /* STREAM of the accepting side */

@@ -35,8 +35,11 @@
 #define CALLS_NS (1000 * NS_PER_MS)
 /* The same for those that cannot sleep. */
 #define FREEZE_NS (10 * NS_PER_MS)
-/* Time for each message of the peer, and for the link. */
+/* Time for each message of the peer, while both sides can go back. */
 #define PEER_MS 1000
+/* Time for what follows: a side that goes back alone ends the connection. A
+ * process that is gone is noticed at once. */
+#define LAST_MS 10000
 /* Time for the peer's kernel to take what TCP has. */
 #define SPOIL_NS (60000 * NS_PER_MS)
 /* Octets that TCP may still have, more than its buffers hold. */
@@ -197,22 +200,6 @@ static bool calls_wait(struct sdp_sock *sock, uint64_t limit_ns)
 
 /* ---- from TCP to the start ---- */
 
-/* A number that the program does not close meanwhile. Return: a descriptor of
- * the same socket; -errno. */
-static int tcp_take(struct sdp_sock *sock)
-{
-	int fd;
-
-	util_lock(&sock->shadow.lock);
-	fd = sdp_sock_any_fd(sock);
-	if (fd >= 0)
-		fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-	else
-		errno = EBADF;
-	util_unlock(&sock->shadow.lock);
-	return sdp_private_take(fd);
-}
-
 static uint64_t octets(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
@@ -236,32 +223,25 @@ static bool is_own(const struct sdp_sock *sock, int tcp_fd)
 static int cover(struct sdp_sock *sock)
 {
 	bool is_raised;
-	int tcp_fd, ret;
+	int ret;
 
-	if (!sdp_enter_is_possible(sock))
+	if (!sdp_enter_is_possible(sock) || sdp_sock_any_fd(sock) < 0)
 		return -ECANCELED;
-	tcp_fd = tcp_take(sock);
-	if (tcp_fd < 0)
-		return tcp_fd;
-	if (!is_own(sock, tcp_fd)) {
-		sdp_private_close(tcp_fd);
+	if (!is_own(sock, sock->tcp_fd))
 		return -EBUSY;
-	}
 	sock->is_accepting =
 		atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
 		SDP_ENTER_ACCEPTED;
 	sock->peer = sock->enter.peer;
 	sock->port = sdp_addr_port(&sock->enter.own);
 	sock->start.is_entering = true;
-	is_raised = sdp_limit_begin(tcp_fd);
-	ret = sdp_start_cover_tcp(sock, tcp_fd);
+	is_raised = sdp_limit_begin(sock->tcp_fd);
+	ret = sdp_start_cover_tcp(sock, sock->tcp_fd);
 	sdp_limit_end(is_raised);
-	if (ret == 0) {
+	if (ret == 0)
 		sdp_sock_watch(sock, sdp_sock_any_fd(sock));
-	} else {
+	else
 		sock->start.is_entering = false;
-		sdp_private_close(tcp_fd);
-	}
 	return ret;
 }
 
@@ -280,12 +260,38 @@ static int freeze(struct sdp_sock *sock)
 	return ret;
 }
 
+/* A number that the program does not close: a call that sleeps meanwhile goes
+ * on with it. Return: 0; -errno. */
+static int tcp_take(struct sdp_sock *sock)
+{
+	int fd, ret = sock->tcp_fd;
+
+	if (ret >= 0)
+		return 0;
+	/* With this lock: who closes the last number closes this one too. */
+	util_lock(&sock->shadow.lock);
+	fd = sdp_sock_any_fd(sock);
+	if (fd >= 0)
+		ret = sdp_private_take(
+			(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+	if (ret >= 0)
+		sock->tcp_fd = ret;
+	util_unlock(&sock->shadow.lock);
+	return ret < 0 ? -EBADF : 0;
+}
+
 /* Calls no longer sleep in the kernel. Return: 0; -EBUSY; -EALREADY: another
- * thread is at it. */
+ * thread is at it; -errno. */
 static int want(struct sdp_sock *sock)
 {
 	uint32_t open = SDP_ENTER_OPEN;
+	int ret;
 
+	util_lock(&sock->lock);
+	ret = sdp_enter_is_possible(sock) ? tcp_take(sock) : -ECANCELED;
+	util_unlock(&sock->lock);
+	if (ret < 0)
+		return ret;
 	if (!atomic_compare_exchange_strong_explicit(
 		    &sock->enter.gate, &open, SDP_ENTER_WANTED,
 		    memory_order_seq_cst, memory_order_seq_cst))
@@ -302,11 +308,13 @@ static int link_make(const struct sdp_sock *sock, int fd,
 		     struct sdp_link **ret_link, struct sdp_outcome *outcome)
 {
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
-	uint64_t deadline = sdp_now_ns() + PEER_MS * NS_PER_MS;
+	/* The peer stands as soon as it has answered. */
+	uint32_t ms = sock->is_accepting ? PEER_MS : LAST_MS;
+	uint64_t deadline = sdp_now_ns() + ms * NS_PER_MS;
 
 	sdp_options_of_link(sock, &opt);
-	opt.hello_ms = PEER_MS;
-	opt.conn.start_ms = PEER_MS;
+	opt.hello_ms = ms;
+	opt.conn.start_ms = ms;
 	opt.conn.carrier = SDP_STREAM;
 	return sock->is_accepting ? sdp_link_accept_fd(ret_link, fd, &opt,
 						       deadline, outcome)
@@ -330,7 +338,7 @@ static int left_read(int tcp_fd, uint8_t *buf, size_t len)
 			return -ECONNRESET;
 		else if (errno != EAGAIN)
 			return -errno;
-		else if (util_sys_poll(&pfd, 1, PEER_MS) == 0)
+		else if (util_sys_poll(&pfd, 1, LAST_MS) == 0)
 			return -ETIMEDOUT;
 	}
 	return 0;
@@ -390,9 +398,10 @@ ssize_t sdp_enter_recv(struct sdp_sock *sock, const struct iovec *iov,
 /* Later the peer may be announced, or its program sleeps less long. */
 static void try_later(struct sdp_sock *sock)
 {
+	/* release: this attempt no longer uses the names */
 	atomic_store_explicit(&sock->enter.next_at,
 			      4 * octets(&sock->enter.run) + 1,
-			      memory_order_relaxed);
+			      memory_order_release);
 }
 
 static void enter_failed(struct sdp_sock *sock, void *arg)
@@ -718,11 +727,12 @@ void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
 	atomic_fetch_add_explicit(is_send ? &sock->enter.tx : &sock->enter.rx,
 				  cnt, memory_order_relaxed);
 	sdp_enter_left(sock);
-	/* Only one of the calls that come so far tries. */
+	/* Only one of the calls that come so far tries. acquire: with
+	 * try_later() */
 	at = octets(&sock->enter.next_at);
 	if (run_add(sock, is_send, cnt) >= at &&
 	    atomic_compare_exchange_strong_explicit(
-		    &sock->enter.next_at, &at, UINT64_MAX, memory_order_relaxed,
+		    &sock->enter.next_at, &at, UINT64_MAX, memory_order_acquire,
 		    memory_order_relaxed))
 		try_now(sock, fd);
 }
@@ -749,8 +759,13 @@ void sdp_enter_never(struct sdp_sock *sock)
 
 void sdp_enter_end(struct sdp_sock *sock)
 {
+	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
+	    SDP_ENTER_NEVER)
+		return;
+	util_lock(&sock->lock);
 	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
 			      memory_order_relaxed);
+	util_unlock(&sock->lock);
 	known_remove(sock);
 }
 

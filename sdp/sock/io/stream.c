@@ -117,6 +117,9 @@ static int enter_wait(struct sdp_sock *sock, int fd, bool is_send, int flags)
 				   is_send ? POLLOUT : POLLIN, is_send);
 		if (ret < 0)
 			return ret;
+		/* Another thread has closed it. This call goes on. */
+		if (!sdp_sock_has_fd(sock, fd))
+			return 1;
 		may_sleep = false;
 	}
 	return 0;
@@ -169,29 +172,6 @@ static bool is_restarted(void)
 
 /* ---- send ---- */
 
-static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
-			     size_t cnt, int flags, uint64_t deadline)
-{
-	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
-
-	if (ret == SDP_ANSWER_GO)
-		ret = sdp_start_send(sock, iov, cnt, flags & MSG_OOB);
-	if (ret != -EAGAIN)
-		return ret;
-	if (!is_patient(sock, flags))
-		return -EAGAIN;
-	return sdp_start_wait_shut(sock, &sock->is_wr_shut, deadline);
-}
-
-static ssize_t tcp_send(int fd, const struct iovec *iov, size_t cnt, int flags)
-{
-	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
-			      .msg_iovlen = cnt };
-	ssize_t ret = sdp_real()->sendmsg(fd, &msg, flags | MSG_NOSIGNAL);
-
-	return ret < 0 ? -errno : ret;
-}
-
 static size_t iov_size(const struct iovec *iov, size_t cnt)
 {
 	size_t size = 0;
@@ -199,6 +179,36 @@ static size_t iov_size(const struct iovec *iov, size_t cnt)
 	for (size_t i = 0; i < cnt; i++)
 		size += iov[i].iov_len;
 	return size;
+}
+
+static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
+			     size_t cnt, int flags, uint64_t deadline)
+{
+	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
+	size_t least = iov_size(iov, cnt);
+
+	/* What a thread sends at once is not mixed with what others send. */
+	if (!is_patient(sock, flags) || least > SDP_EARLY_MAX)
+		least = 1;
+	if (ret == SDP_ANSWER_GO)
+		ret = sdp_start_send(sock, iov, cnt, least, flags & MSG_OOB);
+	if (ret != -EAGAIN)
+		return ret;
+	if (!is_patient(sock, flags))
+		return -EAGAIN;
+	return sdp_start_wait_shut(sock, &sock->is_wr_shut, deadline);
+}
+
+/* The start has fallen back. Another thread may have closed the number. */
+static ssize_t tcp_send(const struct sdp_sock *sock, const struct iovec *iov,
+			size_t cnt, int flags)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = cnt };
+	ssize_t ret =
+		sdp_real()->sendmsg(sock->tcp_fd, &msg, flags | MSG_NOSIGNAL);
+
+	return ret < 0 ? -errno : ret;
 }
 
 /* No link was made, or connect() has taken it away. */
@@ -240,7 +250,7 @@ static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 
 /* Handles the current state: the socket starts, its octets go by SDP, or the
  * start has fallen back to TCP. */
-static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
+static ssize_t send_once(struct sdp_sock *sock, const struct iovec *iov,
 			 size_t cnt, int flags, uint64_t deadline,
 			 bool *ret_is_short)
 {
@@ -253,7 +263,7 @@ static ssize_t send_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	if (state == SDP_SOCK_TCP) {
 		*ret_is_short = false;
 		sdp_enter_never(sock); /* it does not see this call */
-		return tcp_send(fd, iov, cnt, flags);
+		return tcp_send(sock, iov, cnt, flags);
 	}
 	ret = link_send(sock, iov, cnt, flags, deadline, ret_is_short);
 	if (ret >= 0)
@@ -282,9 +292,8 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 
 /* Sends all of it, or until an error: a blocking send is complete, as with TCP.
  * @cnt is at most SLICE. */
-static ssize_t send_slice(struct sdp_sock *sock, int fd,
-			  const struct iovec *iov, size_t cnt, int flags,
-			  uint64_t deadline)
+static ssize_t send_slice(struct sdp_sock *sock, const struct iovec *iov,
+			  size_t cnt, int flags, uint64_t deadline)
 {
 	size_t left = iov_size(iov, cnt), sent = 0;
 	struct iovec copy[64];
@@ -296,7 +305,7 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 		 * sigaction() requests. */
 		if (sent > 0 && deadline == SDP_NEVER)
 			deadline--;
-		ret = send_once(sock, fd, iov, cnt, flags, deadline, &is_short);
+		ret = send_once(sock, iov, cnt, flags, deadline, &is_short);
 		if (ret == -EINTR && sent == 0 && deadline == SDP_NEVER &&
 		    is_restarted())
 			continue;
@@ -313,7 +322,7 @@ static ssize_t send_slice(struct sdp_sock *sock, int fd,
 	return (ssize_t)sent;
 }
 
-static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
+static ssize_t send_all(struct sdp_sock *sock, const struct iovec *iov,
 			size_t cnt, int flags)
 {
 	uint64_t deadline = sdp_option_deadline(sock, SO_SNDTIMEO);
@@ -323,7 +332,7 @@ static ssize_t send_all(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	for (; cnt > 0; iov += n, cnt -= n) {
 		n = cnt < SLICE ? cnt : SLICE;
 		/* Only the very last octet is urgent. */
-		ret = send_slice(sock, fd, iov, n,
+		ret = send_slice(sock, iov, n,
 				 n < cnt ? (flags & ~MSG_OOB) | MSG_MORE
 					 : flags,
 				 deadline);
@@ -342,7 +351,7 @@ ssize_t sdp_stream_send(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
 
 	if (ret == SDP_ANSWER_GO)
-		ret = send_all(sock, fd, iov, cnt, flags);
+		ret = send_all(sock, iov, cnt, flags);
 	if (ret == -EPIPE && !(flags & MSG_NOSIGNAL))
 		sdp_signals_pipe();
 	sdp_sock_settle(sock, fd);
@@ -522,9 +531,11 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 		if (ret != 0 || is_end)
 			return ret;
 	}
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP || sock->relay.is_on) {
-		sdp_enter_never(sock); /* it does not see this call */
+	if (sock->relay.is_on)
 		return tcp_recv(fd, iov, cnt, flags);
+	if (sdp_sock_state(sock) == SDP_SOCK_TCP) {
+		sdp_enter_never(sock); /* it does not see this call */
+		return tcp_recv(sock->tcp_fd, iov, cnt, flags);
 	}
 	link = sdp_sock_link(sock);
 	if (!link)

@@ -96,6 +96,10 @@ static void set_sort(struct poll_set *set)
 			set->kernel[i].fd = -1;
 			continue;
 		}
+		/* Another thread may close the number: this call sleeps on. */
+		if (sock && sdp_sock_state(sock) == SDP_SOCK_TCP &&
+		    sock->tcp_fd >= 0)
+			set->kernel[i].fd = sock->tcp_fd;
 		set->has_others |= set->pfd[i].fd >= 0;
 		if (!sock || sdp_sock_state(sock) != SDP_SOCK_LISTENING)
 			continue;

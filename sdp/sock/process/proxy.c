@@ -135,9 +135,7 @@ static int proxy_start(struct sdp_sock *sock, int fd)
 	proxy.way = ways[1];
 	/* Both processes have the options. The TCP socket gets the ones that
 	 * the RNIC needs. */
-	sock->tcp_fd = fd;
-	sdp_options_take(sock);
-	sock->tcp_fd = -1;
+	sdp_options_take(sock, fd);
 	ret = sdp_proxy_fork(proxy_run, &proxy);
 	util_sys_close(ways[1]);
 	if (ret == 0)

@@ -130,17 +130,18 @@ void sdp_sock_end(struct sdp_sock *sock)
 {
 	if (sdp_relay_keeps(sock))
 		return;
+	sdp_enter_end(sock);
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_TCP:
-		sdp_enter_end(sock);
-		past_end(sock);
+		rest_end(sock);
 		break;
 	case SDP_SOCK_LISTENING:
 		sdp_listen_end(sock);
+		rest_end(sock);
 		break;
 	case SDP_SOCK_CONNECTING:
 	case SDP_SOCK_PENDING:
-		past_end(sock);
+		rest_end(sock);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 		break;
 	case SDP_SOCK_STARTING:

@@ -362,14 +362,14 @@ static void fork_child(struct sdp_sock *sock)
 		atomic_fetch_add_explicit(&unasked_cnt, 1,
 					  memory_order_relaxed);
 	}
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
 	if (!sock->relay.is_on)
 		return;
 	sdp_sock_link_put(sock, NULL);
 	sock->relay.thread_cnt = 0;
 	sdp_private_close(sock->shadow.lib_fd);
 	sock->shadow.lib_fd = -1;
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
 	sdp_sock_become(sock, SDP_SOCK_RELAY);
 }
 

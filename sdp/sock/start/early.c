@@ -21,7 +21,7 @@ static void len_put(struct sdp_sock *sock, uint32_t len)
 }
 
 ssize_t sdp_early_add(struct sdp_sock *sock, const struct iovec *iov,
-		      size_t cnt, bool is_urgent)
+		      size_t cnt, size_t least, bool is_urgent)
 {
 	uint32_t kept = sdp_sock_early_len(sock);
 	size_t taken = 0, wanted = 0, len;
@@ -31,6 +31,8 @@ ssize_t sdp_early_add(struct sdp_sock *sock, const struct iovec *iov,
 		sock->start.early = malloc(SDP_EARLY_MAX);
 	if (!sock->start.early)
 		return -ENOMEM;
+	if (SDP_EARLY_MAX - kept < least)
+		return -EAGAIN;
 	for (size_t i = 0; i < cnt; i++) {
 		len = SDP_EARLY_MAX - kept;
 		if (len > iov[i].iov_len)

@@ -11,11 +11,12 @@
 
 #include "sock/base/table.h"
 
-/* Stores the octets, at most SDP_EARLY_MAX in all; @is_urgent: the last of them
- * is urgent. As with TCP, that makes data of an earlier one. Return: how many
- * were stored; -EAGAIN: no space; -EFAULT; -ENOMEM. */
+/* Stores the octets, at most SDP_EARLY_MAX in all, and none where there is no
+ * space for @least of them; @is_urgent: the last of them is urgent. As with
+ * TCP, that makes data of an earlier one. Return: how many were stored;
+ * -EAGAIN: no space; -EFAULT; -ENOMEM. */
 ssize_t sdp_early_add(struct sdp_sock *sock, const struct iovec *iov,
-		      size_t cnt, bool is_urgent);
+		      size_t cnt, size_t least, bool is_urgent);
 
 /* What is stored from @at on, as far as one send takes it: the octets before
  * the urgent one, that one, or those behind it. */

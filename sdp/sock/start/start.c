@@ -121,7 +121,7 @@ static void owner_cover(const struct sdp_sock *sock, int fd)
 /* The TCP connection is established: reads its options, and counts it. */
 static void take(struct sdp_sock *sock, int fd)
 {
-	sdp_options_take(sock);
+	sdp_options_take(sock, sock->tcp_fd);
 	sdp_count_open(sock, fd);
 }
 
@@ -131,6 +131,13 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_shadow_show(&sock->shadow, program_end, 0, 0);
 	util_unlock(&sock->shadow.lock);
 	sdp_sock_asking_put(sock, true);
+}
+
+/* Calls of other threads may be using the old socket: its number stays. */
+static void below_replace(struct sdp_sock *sock, int tcp_fd)
+{
+	if (sock->tcp_fd != tcp_fd)
+		syscall(SYS_dup3, tcp_fd, sock->tcp_fd, O_CLOEXEC);
 }
 
 /*
@@ -144,7 +151,12 @@ static int cover_tcp(struct sdp_sock *sock, int tcp_fd, bool is_asking)
 
 	if (program_end < 0)
 		return program_end;
-	sock->tcp_fd = tcp_fd;
+	if (sock->tcp_fd < 0)
+		sock->tcp_fd = tcp_fd;
+	if (sock->tcp_fd != tcp_fd) {
+		below_replace(sock, tcp_fd);
+		sdp_private_close(tcp_fd);
+	}
 	if (is_asking)
 		show_nothing(sock, program_end);
 	else
@@ -246,6 +258,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, tcp_fd);
+	below_replace(sock, tcp_fd);
 	sock->options.is_taken = false;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	sdp_watch_return(sock);
@@ -305,15 +318,17 @@ static void uncover(struct sdp_sock *sock)
 	if (sock->shadow.lib_fd >= 0)
 		sdp_shadow_close(&sock->shadow);
 	util_unlock(&sock->shadow.lock);
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
 	sdp_early_drop(sock);
 }
 
 void sdp_start_return(struct sdp_sock *sock)
 {
-	if (sock->start.is_undone || sdp_early_send(sock, sock->tcp_fd) < 0 ||
-	    sock->start.is_closed) {
+	int ret = sock->start.is_undone ? 0
+					: sdp_early_send(sock, sock->tcp_fd);
+
+	if (ret < 0)
+		atomic_store_explicit(&sock->error, -ret, memory_order_relaxed);
+	if (ret < 0 || sock->start.is_undone || sock->start.is_closed) {
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
 		return;
 	}
@@ -604,7 +619,7 @@ void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link)
 	const struct sdp_sock_options *opt = &sock->options;
 
 	sock->is_by_cm = true;
-	sdp_options_take(sock);
+	sdp_options_take(sock, sock->tcp_fd);
 	link_names_take(sock, link);
 	sdp_count_open(sock, sdp_sock_any_fd(sock));
 	(void)sdp_link_set(link, SDP_LINK_NODELAY, opt->has_nodelay);
@@ -850,7 +865,7 @@ out:
 }
 
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
-		       size_t cnt, bool is_urgent)
+		       size_t cnt, size_t least, bool is_urgent)
 {
 	ssize_t ret = 0;
 	bool is_first;
@@ -863,7 +878,7 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		goto out;
 	}
 	is_first = !sock->start.early;
-	ret = sdp_early_add(sock, iov, cnt, is_urgent);
+	ret = sdp_early_add(sock, iov, cnt, least, is_urgent);
 	if (is_first && sock->start.early)
 		sdp_owed_begin(sock);
 out:

@@ -49,10 +49,11 @@ bool sdp_start_asked(struct sdp_sock *sock, uint64_t deadline);
  * are left to send. */
 bool sdp_start_abandon(struct sdp_sock *sock);
 
-/* STARTING: stores the octets; @is_urgent: the last of them is. Return: their
- * number; 0: the start has ended; -EAGAIN: no space; -ENOMEM. */
+/* STARTING: stores the octets, @least of them or none; @is_urgent: the last of
+ * them is. Return: their number; 0: the start has ended; -EAGAIN: no space;
+ * -ENOMEM. */
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
-		       size_t cnt, bool is_urgent);
+		       size_t cnt, size_t least, bool is_urgent);
 
 /* Goes on with a start from sdp_owed_take(), in a thread. Return: 0; -errno. */
 int sdp_start_resume(struct sdp_sock *sock);

@@ -468,7 +468,7 @@ static struct linger kernel_linger(int fd)
 static void the_start_takes_what_the_program_has_set(void **state)
 {
 	set_before();
-	sdp_options_take(&sock);
+	sdp_options_take(&sock, sock.tcp_fd);
 	assert_int_equal(sock.options.rcvtimeo_ns, 3000000000u);
 	assert_int_equal(sock.options.sndtimeo_ns, 0);
 	assert_int_equal(sock.options.linger_s, 4);
@@ -481,7 +481,7 @@ static void the_start_takes_what_the_program_has_set(void **state)
 	assert_int_equal(kernel_int(client, IPPROTO_TCP, TCP_CORK), 0);
 	assert_int_equal(kernel_linger(client).l_onoff, 0);
 	/* So nothing is taken a second time. */
-	sdp_options_take(&sock);
+	sdp_options_take(&sock, sock.tcp_fd);
 	assert_int_equal(sock.options.linger_s, 4);
 	assert_int_equal(sock.options.rcvlowat, 100);
 	assert_true(sock.options.has_cork);
@@ -500,7 +500,7 @@ static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
 	sdp_options_renew(&sock, never);
 	assert_int_equal(kernel_linger(never).l_linger, 4);
 	assert_int_equal(kernel_int(never, SOL_SOCKET, SO_RCVLOWAT), 100);
-	sdp_options_take(&sock);
+	sdp_options_take(&sock, sock.tcp_fd);
 	/* And after the start. */
 	assert_int_equal(int_set(IPPROTO_TCP, TCP_NODELAY, 0), 0);
 	assert_int_equal(int_set(SOL_SOCKET, SO_REUSEADDR, 1), 0);

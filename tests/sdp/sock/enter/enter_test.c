@@ -120,8 +120,6 @@ int sdp_start_cover_tcp(struct sdp_sock *sock, int tcp_fd)
 
 void sdp_start_return(struct sdp_sock *sock)
 {
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 }
 

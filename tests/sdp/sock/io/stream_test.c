@@ -35,6 +35,8 @@ static size_t send_cnt;
 static ssize_t answers[MANY]; /* 0: all of it */
 static size_t counted_tx, counted_rx;
 static int pipe_cnt;
+static size_t stored_least;
+static size_t stored_least;
 static bool start_ends; /* while the octets are being stored */
 
 static size_t size_of(const struct iovec *iov, size_t cnt)
@@ -142,9 +144,10 @@ void sdp_link_shutdown_read(struct sdp_link *link)
 
 /* Stores octets. The start may end just then. */
 ssize_t sdp_start_send(struct sdp_sock *starting, const struct iovec *iov,
-		       size_t cnt, bool is_urgent)
+		       size_t cnt, size_t least, bool is_urgent)
 {
 	(void)is_urgent;
+	stored_least = least;
 	if (start_ends) {
 		sdp_sock_link_put(starting, LINK);
 		sdp_sock_become(starting, SDP_SOCK_STREAM);
@@ -220,10 +223,11 @@ void sdp_enter_never(struct sdp_sock *of)
 	(void)of;
 }
 
+static bool is_wanted; /* SDP is about to enter */
+
 int sdp_enter_in(struct sdp_sock *of, bool may_sleep)
 {
-	(void)may_sleep;
-	return 1;
+	return may_sleep && is_wanted ? 0 : 1;
 }
 
 ssize_t sdp_enter_recv(struct sdp_sock *of, const struct iovec *iov, size_t cnt,
@@ -277,7 +281,7 @@ bool sdp_point_is_cancelled(void)
 
 /* ---- fixture ---- */
 
-static char octets[64];
+static char octets[SDP_EARLY_MAX + 1];
 
 static int begin(void **state)
 {
@@ -327,6 +331,30 @@ static void octets_of_a_start_are_counted_once(void **state)
 		assert_int_equal(send_octets(20, 0), 20);
 		assert_int_equal(counted_tx, 0);
 		assert_int_equal(send_cnt, 0);
+	}
+}
+
+/* What several threads send is not mixed, but where TCP would mix it. */
+static void a_start_stores_small_sends_whole(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+		int flags;
+		size_t want;
+	} rows[] = {
+		{ "small", 20, 0, 20 },
+		{ "the largest", SDP_EARLY_MAX, 0, SDP_EARLY_MAX },
+		{ "larger", SDP_EARLY_MAX + 1, 0, 1 },
+		{ "does not wait", 20, MSG_DONTWAIT, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		begin(NULL);
+		sdp_sock_link_put(&sock, NULL);
+		sdp_sock_become(&sock, SDP_SOCK_STARTING);
+		send_octets(rows[i].len, rows[i].flags);
+		assert_row(rows[i].name, stored_least == rows[i].want);
 	}
 }
 
@@ -483,6 +511,30 @@ static void without_a_link_the_error_is_told_then_the_end(void **state)
 
 /* ---- the start has fallen back ---- */
 
+/* A call that waits while SDP is about to enter goes on, although another
+ * thread has closed the number. */
+static void a_call_that_waits_outlives_its_number(void **state)
+{
+	struct iovec iov = { octets, 5 };
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	sock.tcp_fd = ends[0];
+	sock.enter.role = SDP_ENTER_ACCEPTED;
+	sdp_sock_become(&sock, SDP_SOCK_TCP);
+	assert_int_equal(sdp_table_start(), 0);
+	is_wanted = true;
+	assert_int_equal(sdp_stream_begin(&sock, ends[0], true, MSG_DONTWAIT),
+			 SDP_STREAM_COUNTED);
+	assert_int_equal(sdp_stream_begin(&sock, ends[0], true, 0), 1);
+	assert_int_equal(sdp_stream_send(&sock, ends[0], &iov, 1, 0), 5);
+	assert_int_equal(recv(ends[1], octets, 9, 0), 5);
+	is_wanted = false;
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Another thread may have closed the number: it is not used. */
 static void what_has_fallen_back_is_the_kernels(void **state)
 {
 	struct iovec iov = { octets, 5 };
@@ -491,14 +543,17 @@ static void what_has_fallen_back_is_the_kernels(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	sdp_sock_link_put(&sock, NULL);
 	sdp_sock_become(&sock, SDP_SOCK_TCP);
-	assert_int_equal(sdp_stream_send(&sock, ends[0], &iov, 1, 0), 5);
-	assert_int_equal(sdp_stream_recv(&sock, ends[1], &iov, 1, 0), 5);
-	assert_int_equal(sdp_stream_recv(&sock, ends[1], &iov, 1, MSG_DONTWAIT),
+	sock.tcp_fd = ends[0];
+	assert_int_equal(sdp_stream_send(&sock, -1, &iov, 1, 0), 5);
+	sock.tcp_fd = ends[1];
+	assert_int_equal(sdp_stream_recv(&sock, -1, &iov, 1, 0), 5);
+	assert_int_equal(sdp_stream_recv(&sock, -1, &iov, 1, MSG_DONTWAIT),
 			 -EAGAIN);
 	assert_int_equal(send_cnt, 0);
 	assert_int_equal(counted_tx, 0);
 	close(ends[1]);
-	assert_int_equal(sdp_stream_send(&sock, ends[0], &iov, 1, 0), -EPIPE);
+	sock.tcp_fd = ends[0];
+	assert_int_equal(sdp_stream_send(&sock, -1, &iov, 1, 0), -EPIPE);
 	assert_int_equal(pipe_cnt, 1);
 	close(ends[0]);
 }
@@ -509,6 +564,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 		TEST(a_stream_counts_what_it_sends),
 		TEST(octets_of_a_start_are_counted_once),
+		TEST(a_start_stores_small_sends_whole),
 		TEST(a_short_send_that_can_wait_goes_on),
 		TEST(long_vectors_go_in_slices),
 		TEST(a_send_behind_the_end_is_a_broken_pipe),
@@ -518,6 +574,7 @@ int main(void)
 		TEST(a_receive_waits_for_the_start),
 		TEST(a_start_does_not_hold_up_what_has_ended),
 		TEST(without_a_link_the_error_is_told_then_the_end),
+		TEST(a_call_that_waits_outlives_its_number),
 		TEST(what_has_fallen_back_is_the_kernels),
 	};
 

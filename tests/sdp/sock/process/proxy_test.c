@@ -168,10 +168,10 @@ void sdp_connect_settle(struct sdp_sock *of, int of_fd)
 		sdp_sock_become(of, SDP_SOCK_PENDING);
 }
 
-void sdp_options_take(struct sdp_sock *of)
+void sdp_options_take(struct sdp_sock *of, int of_fd)
 {
 	assert_ptr_equal(of, sock);
-	options_of = of->tcp_fd;
+	options_of = of_fd;
 }
 
 void sdp_start_elsewhere(struct sdp_sock *of, int of_fd, int program_end)

@@ -243,10 +243,12 @@ static void releases_what_each_state_has(void **state)
 		bool is_kept, is_abandoned;
 		int link_closes, past_closes, shadows, listeners;
 	} rows[] = {
-		{ "TCP", SDP_SOCK_TCP, .past_closes = 1 },
-		{ "a listener", SDP_SOCK_LISTENING, .listeners = 1 },
-		{ "connecting", SDP_SOCK_CONNECTING, .past_closes = 1 },
-		{ "pending", SDP_SOCK_PENDING, .past_closes = 1 },
+		{ "TCP", SDP_SOCK_TCP, .past_closes = 1, .shadows = 1 },
+		{ "a listener", SDP_SOCK_LISTENING, .past_closes = 1,
+		  .shadows = 1, .listeners = 1 },
+		{ "connecting", SDP_SOCK_CONNECTING, .past_closes = 1,
+		  .shadows = 1 },
+		{ "pending", SDP_SOCK_PENDING, .past_closes = 1, .shadows = 1 },
 		/* The thread of the start does the rest. */
 		{ "starting", SDP_SOCK_STARTING, .is_abandoned = true,
 		  .shadows = 1 },

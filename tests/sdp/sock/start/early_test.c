@@ -26,7 +26,7 @@ static ssize_t add(const char *text, bool is_urgent)
 {
 	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
 
-	return sdp_early_add(&sock, &iov, 1, is_urgent);
+	return sdp_early_add(&sock, &iov, 1, 1, is_urgent);
 }
 
 /* Return: the octets, with each urgent one in brackets. */
@@ -84,8 +84,11 @@ static void takes_what_there_is_room_for(void **state)
 	struct iovec iov[2] = { { much, 40000 }, { much, 40000 } };
 	bool is_urgent;
 
+	assert_int_equal(sdp_early_add(&sock, iov, 2, SDP_EARLY_MAX + 1, true),
+			 -EAGAIN);
+	assert_int_equal(sdp_sock_early_len(&sock), 0);
 	/* A part of an urgent send has no urgent octet. */
-	assert_int_equal(sdp_early_add(&sock, iov, 2, true), SDP_EARLY_MAX);
+	assert_int_equal(sdp_early_add(&sock, iov, 2, 1, true), SDP_EARLY_MAX);
 	assert_int_equal(sdp_early_piece(&sock, 0, &is_urgent).iov_len,
 			 SDP_EARLY_MAX);
 	assert_false(is_urgent);
@@ -98,8 +101,8 @@ static void bad_memory_is_efault(void **state)
 	char ok[] = "ok";
 	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
 
-	assert_int_equal(sdp_early_add(&sock, iov + 1, 1, false), -EFAULT);
-	assert_int_equal(sdp_early_add(&sock, iov, 2, true), 2);
+	assert_int_equal(sdp_early_add(&sock, iov + 1, 1, 1, false), -EFAULT);
+	assert_int_equal(sdp_early_add(&sock, iov, 2, 1, true), 2);
 	assert_string_equal(pieces(), "ok");
 }
 
