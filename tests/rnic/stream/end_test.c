@@ -33,12 +33,14 @@
 /* ---- the peer's FIN ---- */
 
 static bool overruns_then; /* what it completes is too much for the CQ */
+static uint32_t closed_cnt;
 
 void __wrap_rnic_sq_peer_closed(struct rnic_qp *qp);
 void __real_rnic_sq_peer_closed(struct rnic_qp *qp);
 
 void __wrap_rnic_sq_peer_closed(struct rnic_qp *qp)
 {
+	closed_cnt++;
 	__real_rnic_sq_peer_closed(qp);
 	if (overruns_then)
 		rnic_qp_overrun(qp);
@@ -251,6 +253,35 @@ static void each_ending_completes_everything_once(void **state)
 		rnicpair_close(&st.p);
 		assert_int_equal(atomic_load(&told_cnt), 1);
 		assert_true(atomic_load(&told_status) < 0);
+	}
+}
+
+/* Also where the socket is not read, so that no FIN was seen. */
+static void only_an_end_in_order_ends_the_send_queue(void **state)
+{
+	static const struct {
+		const char *name;
+		int status;
+		uint32_t closed_cnt;
+	} rows[] = {
+		{ "in order", 0, 1 },
+		{ "reset", -ECONNRESET, 0 },
+		{ "retried for too long", -ETIMEDOUT, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct stage st;
+
+		stage_open(&st);
+		rnic_engine_lead(st.s->ctx->engine);
+		closed_cnt = 0;
+		rnic_stream_part(st.s->qp->stream, rows[i].status);
+		assert_row(rows[i].name, closed_cnt == rows[i].closed_cnt);
+		rnic_engine_unlead(st.s->ctx->engine);
+		stage_check_flushed(&st);
+		rawpeer_reset(&st.raw);
+		wait_until(!streams_left(st.s));
+		rnicpair_close(&st.p);
 	}
 }
 
@@ -822,6 +853,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_ending_completes_everything_once),
+		cmocka_unit_test(only_an_end_in_order_ends_the_send_queue),
 		cmocka_unit_test(our_end_is_told_behind_the_peers),
 		cmocka_unit_test(a_peers_end_is_told_before_ours),
 		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
