@@ -504,4 +504,4 @@ class Devices(unittest.TestCase):
 if __name__ == "__main__":
     USIW, LIBDIR = os.path.realpath(sys.argv[1]), sys.argv[2]
     SANITIZER = sys.argv[3] if len(sys.argv) > 3 else ""
-    unittest.main(argv=sys.argv[:1], verbosity=0)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
