@@ -264,20 +264,18 @@ static int freeze(struct sdp_sock *sock)
  * on with it. Return: 0; -errno. */
 static int tcp_take(struct sdp_sock *sock)
 {
-	int fd, ret = sock->tcp_fd;
+	int ret = sock->tcp_fd;
 
 	if (ret >= 0)
 		return 0;
 	/* With this lock: who closes the last number closes this one too. */
 	util_lock(&sock->shadow.lock);
-	fd = sdp_sock_any_fd(sock);
-	if (fd >= 0)
-		ret = sdp_private_take(
-			(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
+					    F_DUPFD_CLOEXEC, 0));
 	if (ret >= 0)
 		sock->tcp_fd = ret;
 	util_unlock(&sock->shadow.lock);
-	return ret < 0 ? -EBADF : 0;
+	return ret < 0 ? ret : 0;
 }
 
 /* Calls no longer sleep in the kernel. Return: 0; -EBUSY; -EALREADY: another
