@@ -369,12 +369,13 @@ static bool is_reset(const struct sdp_sock *sock)
 }
 
 /* The reason why the connection ended: TCP's timers, or a peer that closed
- * early, by FIN, or by RST if it had unread data. */
+ * early. A connecting one has then sent a FIN, unless it owed octets. An
+ * accepting one resets what it has not read. */
 static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 {
 	if (has_reset && sdp_link_is_lost(-err))
 		return -err;
-	if (sdp_sock_early_len(sock) == 0 && (has_reset || sock->is_accepting))
+	if (sdp_sock_early_len(sock) == 0 && sock->is_accepting != has_reset)
 		return 0;
 	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
 }
