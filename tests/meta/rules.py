@@ -669,7 +669,7 @@ def listed_cases(files):
                  "after-exceptions.txt"):
         path = SDP_CASES + name
         for case, what in load_exceptions(files.get(path) or "").items():
-            yield path, case, re.sub(r" hangs$", "", what)
+            yield path, case, re.sub(r" (hangs|mostly)$", "", what)
     path = SDP_CASES + "unfit.txt"
     for words, what in load_exceptions(files.get(path) or "").items():
         where, _, case = words.partition(" ")

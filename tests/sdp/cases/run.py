@@ -208,7 +208,8 @@ def over_sdp(family):
         unexcused = [name for name in different if name not in excused]
         for name in unexcused:
             show_difference(name, tcp[name], sdp[name], "tcp", "sdp")
-        same = [name for name in excused if name not in different]
+        same = [name for name in excused if name not in different and
+                not excused[name].endswith(" mostly")]
         check(not same, f"exceptions that say the same: {' '.join(same)}")
         check(not unexcused, f"{len(unexcused)} of {len(names)} cases "
               f"differ: {' '.join(unexcused)}")
