@@ -128,12 +128,13 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 			void *arg)
 {
 	util_lock(&sock->lock);
+	/* Behind the new state the test may begin its next row. */
+	atomic_store(&side_of(sock)->end, link ? 1 : 2);
 	if (link)
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
 	else
 		on_fail(sock, arg);
 	util_unlock(&sock->lock);
-	atomic_store(&side_of(sock)->end, link ? 1 : 2);
 	sdp_sock_drop(sock);
 }
 
