@@ -214,6 +214,12 @@ void sdp_sock_cover(struct sdp_sock *sock, int from_fd)
 	util_unlock(&sock->shadow.lock);
 }
 
+void sdp_sock_below_put(struct sdp_sock *sock, int from_fd)
+{
+	if (sock->tcp_fd >= 0 && sock->tcp_fd != from_fd)
+		syscall(SYS_dup3, from_fd, sock->tcp_fd, O_CLOEXEC);
+}
+
 int sdp_sock_add_dup(struct sdp_sock *sock, int fd, int from_fd)
 {
 	int ret;

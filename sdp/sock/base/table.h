@@ -332,6 +332,10 @@ void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 /* Replaces each number of @sock by the file of @from_fd. */
 void sdp_sock_cover(struct sdp_sock *sock, int from_fd);
 
+/* Replaces the file of tcp_fd, if there is one: its number stays, because calls
+ * of other threads may be using it. */
+void sdp_sock_below_put(struct sdp_sock *sock, int from_fd);
+
 /* Returns one of its numbers. Return: -1: it has none. */
 int sdp_sock_any_fd(struct sdp_sock *sock);
 

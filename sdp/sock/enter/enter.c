@@ -207,14 +207,14 @@ static uint64_t octets(const _Atomic uint64_t *counter)
 
 /* Others have not moved octets: stdio, a program before this one. The kernel
  * counts the SYN of a socket that has connected. */
-static bool is_own(const struct sdp_sock *sock, int tcp_fd)
+static bool is_own(const struct sdp_sock *sock)
 {
 	uint64_t syn =
 		atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
 		SDP_ENTER_CONNECTED;
 	struct sdp_tcp_count count;
 
-	return sdp_tcp_count(tcp_fd, &count) &&
+	return sdp_tcp_count(sock->tcp_fd, &count) &&
 	       count.rx == octets(&sock->enter.rx) &&
 	       count.tx == octets(&sock->enter.tx) + syn;
 }
@@ -227,7 +227,7 @@ static int cover(struct sdp_sock *sock)
 
 	if (!sdp_enter_is_possible(sock) || sdp_sock_any_fd(sock) < 0)
 		return -ECANCELED;
-	if (!is_own(sock, sock->tcp_fd))
+	if (!is_own(sock))
 		return -EBUSY;
 	sock->is_accepting =
 		atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
@@ -735,36 +735,33 @@ void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
 		try_now(sock, fd);
 }
 
-void sdp_enter_never(struct sdp_sock *sock)
-{
-	UTIL_KEEP_ERRNO();
-	UTIL_SIGNALS_OFF(); /* as in try_now() */
-	bool is_entering;
-
-	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
-	    SDP_ENTER_NEVER)
-		return;
-	util_lock(&sock->lock);
-	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
-			      memory_order_relaxed);
-	is_entering = sock->start.is_entering;
-	util_unlock(&sock->lock);
-	known_remove(sock);
-	/* Its steps have limits. */
-	while (is_entering && sdp_start_wait(sock, SDP_NEVER) == -EINTR)
-		;
-}
-
 void sdp_enter_end(struct sdp_sock *sock)
 {
 	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
 	    SDP_ENTER_NEVER)
 		return;
+	/* No entry begins behind this lock. */
 	util_lock(&sock->lock);
 	atomic_store_explicit(&sock->enter.role, SDP_ENTER_NEVER,
 			      memory_order_relaxed);
 	util_unlock(&sock->lock);
 	known_remove(sock);
+}
+
+void sdp_enter_never(struct sdp_sock *sock)
+{
+	UTIL_KEEP_ERRNO();
+	UTIL_SIGNALS_OFF(); /* as in try_now() */
+
+	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
+	    SDP_ENTER_NEVER)
+		return;
+	sdp_enter_end(sock);
+	/* The steps of one that has begun have limits. */
+	if (atomic_load_explicit(&sock->start.is_entering,
+				 memory_order_relaxed))
+		while (sdp_start_wait(sock, SDP_NEVER) == -EINTR)
+			;
 }
 
 void sdp_enter_fork_child(void)

@@ -99,8 +99,7 @@ static void suit(struct sdp_sock *sock, int fd)
 	util_lock(&sock->lock);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, other);
-	if (sock->tcp_fd >= 0)
-		syscall(SYS_dup3, other, sock->tcp_fd, O_CLOEXEC);
+	sdp_sock_below_put(sock, other);
 	sdp_watch_return(sock);
 	util_unlock(&sock->lock);
 	util_sys_close(other);

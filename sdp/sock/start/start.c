@@ -133,13 +133,6 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_sock_asking_put(sock, true);
 }
 
-/* Calls of other threads may be using the old socket: its number stays. */
-static void below_replace(struct sdp_sock *sock, int tcp_fd)
-{
-	if (sock->tcp_fd != tcp_fd)
-		syscall(SYS_dup3, tcp_fd, sock->tcp_fd, O_CLOEXEC);
-}
-
 /*
  * The shadow replaces the numbers of @tcp_fd; @is_asking: it shows nothing yet.
  * Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing has changed.
@@ -151,12 +144,11 @@ static int cover_tcp(struct sdp_sock *sock, int tcp_fd, bool is_asking)
 
 	if (program_end < 0)
 		return program_end;
+	sdp_sock_below_put(sock, tcp_fd);
 	if (sock->tcp_fd < 0)
 		sock->tcp_fd = tcp_fd;
-	if (sock->tcp_fd != tcp_fd) {
-		below_replace(sock, tcp_fd);
+	else if (sock->tcp_fd != tcp_fd)
 		sdp_private_close(tcp_fd);
-	}
 	if (is_asking)
 		show_nothing(sock, program_end);
 	else
@@ -258,7 +250,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	syscall(SYS_fcntl, tcp_fd, F_SETFL, flags);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, tcp_fd);
-	below_replace(sock, tcp_fd);
+	sdp_sock_below_put(sock, tcp_fd);
 	sock->options.is_taken = false;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	sdp_watch_return(sock);
