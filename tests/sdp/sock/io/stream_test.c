@@ -36,7 +36,6 @@ static ssize_t answers[MANY]; /* 0: all of it */
 static size_t counted_tx, counted_rx;
 static int pipe_cnt;
 static size_t stored_least;
-static size_t stored_least;
 static bool start_ends; /* while the octets are being stored */
 
 static size_t size_of(const struct iovec *iov, size_t cnt)
