@@ -353,7 +353,8 @@ static int ask(const struct place *peer, struct place *local,
 	if (ret < 0)
 		return ret;
 	*ret_entry = entry_make(peer, &query, options->negative_ms);
-	remember(ret_entry);
+	if (!options->is_connection || ret_entry->what == SDP_PM_CACHED_SILENT)
+		remember(ret_entry);
 	return 0;
 }
 
@@ -379,12 +380,14 @@ static int places_take(const struct sockaddr *peer_addr,
 	return 0;
 }
 
-static bool entry_get(const struct place *peer,
+static bool entry_get(const struct place *peer, bool is_connection,
 		      struct sdp_pm_cache_entry *ret_entry)
 {
 	struct sdp_pm_key key = key_of(peer);
 	bool is_known;
 
+	if (is_connection)
+		key.port = 0; /* what is known of the host */
 	util_lock(&cache_lock);
 	is_known = sdp_pm_cache_get(&cache, now_ms(), &key, ret_entry);
 	util_unlock(&cache_lock);
@@ -407,7 +410,7 @@ int sdp_pm_query(const struct sockaddr *peer_addr,
 	if (ret < 0)
 		return ret;
 	options_fill(options, &filled);
-	if (!entry_get(&peer, &entry))
+	if (!entry_get(&peer, filled.is_connection, &entry))
 		ret = ask(&peer, &local, &filled, stop_fd,
 			  util_old_cancel_state, &entry);
 	if (ret == 0)
@@ -421,7 +424,8 @@ bool sdp_pm_known(const struct sockaddr *peer_addr,
 	struct sdp_pm_cache_entry entry;
 	struct place peer;
 
-	if (place_from(peer_addr, &peer) < 0 || !entry_get(&peer, &entry))
+	if (place_from(peer_addr, &peer) < 0 ||
+	    !entry_get(&peer, false, &entry))
 		return false;
 	result_make(&peer, NULL, &entry, ret_result);
 	return true;

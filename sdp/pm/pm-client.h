@@ -17,6 +17,9 @@ struct sdp_pm_options {
 	uint32_t timeout_ms;  /* after the first PMReq, then doubled; 0: 250 */
 	uint32_t negative_ms; /* how long a missing answer and a PMDeny are
 				 stored; 0: 10000 */
+	bool is_connection;   /* @peer and @local are the ends of a connection
+				 that stands: the answer is for it alone, and
+				 only a missing one is stored */
 };
 
 enum sdp_pm_outcome {

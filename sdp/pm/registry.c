@@ -303,7 +303,7 @@ static int end_find(const struct sockaddr *own, const struct sockaddr *peer,
 		ret = sdp_diag_connected((const struct sockaddr *)&plain[1],
 					 (const struct sockaddr *)&plain[0],
 					 ret_end);
-	return ret;
+	return ret == -ENOENT ? -ENOTCONN : ret;
 }
 
 int sdp_registry_find_end(const struct sockaddr *own,

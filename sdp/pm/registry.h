@@ -70,8 +70,8 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
  * sdp_registry_find_end - the same for the other end of a connection
  * @own, @peer: the names of this end. The announcement was made with the socket
  *   of the other end, which is of this host.
- * Return: 0; -ENOENT: not announced, or not of this host; others as
- *   sdp_registry_find().
+ * Return: 0; -ENOTCONN: it is not of this host, or there is no connection;
+ *   -ENOENT: it is not announced; others as sdp_registry_find().
  * Context: as sdp_registry_find(). Nothing is stored.
  */
 int sdp_registry_find_end(const struct sockaddr *own,
@@ -80,7 +80,7 @@ int sdp_registry_find_end(const struct sockaddr *own,
 
 /**
  * sdp_registry_user - the user of the other end of a connection
- * Return: 0; -ENOENT: it is not of this host; errors of socket().
+ * Return: 0; -ENOTCONN: it is not of this host; errors of socket().
  */
 int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
 		      uid_t *ret_user) __attribute__((warn_unused_result));

@@ -86,24 +86,30 @@ static const char *addr_text(const struct sockaddr_storage *addr, char *buf,
 									: "?";
 }
 
-/* The Conventional Address in a PMReq. */
-static void wanted_addr(const struct sdp_pm_msg *req, unsigned int ifindex,
-			struct sockaddr_storage *ret_addr)
+static void addr_make(uint8_t ipv, const uint8_t *octets, uint16_t port,
+		      unsigned int ifindex, struct sockaddr_storage *ret_addr)
 {
 	struct sockaddr_in6 *in6 = (void *)ret_addr;
 	struct sockaddr_in *in = (void *)ret_addr;
 
 	memset(ret_addr, 0, sizeof(*ret_addr));
-	if (req->ipv == 4) {
+	if (ipv == 4) {
 		in->sin_family = AF_INET;
-		in->sin_port = htons(req->ap_port);
-		memcpy(&in->sin_addr, req->ap_addr, 4);
+		in->sin_port = htons(port);
+		memcpy(&in->sin_addr, octets, 4);
 		return;
 	}
 	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(req->ap_port);
-	memcpy(&in6->sin6_addr, req->ap_addr, 16);
+	in6->sin6_port = htons(port);
+	memcpy(&in6->sin6_addr, octets, 16);
 	in6->sin6_scope_id = ifindex;
+}
+
+/* The Conventional Address in a PMReq. */
+static void wanted_addr(const struct sdp_pm_msg *req, unsigned int ifindex,
+			struct sockaddr_storage *ret_addr)
+{
+	addr_make(req->ipv, req->ap_addr, req->ap_port, ifindex, ret_addr);
 }
 
 /* Listeners on loopback addresses are not announced to other hosts. */
@@ -133,6 +139,30 @@ static void source_from(const struct pmd_datagram *datagram,
 		memcpy(ret_source->addr, &in6->sin6_addr, 16);
 }
 
+/*
+ * The two addresses of a PMReq may be the ends of a TCP connection that stands:
+ * the client has the one, and SDP may enter at the other, whatever the listener
+ * announces. Return: -ENOTCONN: they are not; others as
+ * sdp_registry_find_end().
+ */
+static int connection_find(const struct sdp_pm_msg *req,
+			   const struct pmd_datagram *datagram,
+			   const struct sockaddr_storage *wanted,
+			   uint16_t *ret_port)
+{
+	struct sockaddr_storage client;
+	struct sdp_pm_source from;
+
+	source_from(datagram, &from);
+	if (req->cp_port == 0 ||
+	    memcmp(from.addr, req->cp_addr, sizeof(req->cp_addr)))
+		return -ENOTCONN;
+	addr_make(req->ipv, req->cp_addr, req->cp_port, datagram->ifindex,
+		  &client);
+	return sdp_registry_find_end((struct sockaddr *)&client,
+				     (const struct sockaddr *)wanted, ret_port);
+}
+
 /* Return: 0, and *ret_port is 0 if the answer is PMDeny; negative errno: no
  *   answer is possible now, and the client will ask again. */
 static int mapping_find(const struct sdp_pm_msg *req,
@@ -146,7 +176,10 @@ static int mapping_find(const struct sdp_pm_msg *req,
 	if (is_out_of_reach(req, datagram))
 		return 0;
 	wanted_addr(req, datagram->ifindex, &wanted);
-	ret = sdp_registry_find((struct sockaddr *)&wanted, ret_port, &is_cm);
+	ret = connection_find(req, datagram, &wanted, ret_port);
+	if (ret == -ENOTCONN)
+		ret = sdp_registry_find((struct sockaddr *)&wanted, ret_port,
+					&is_cm);
 	switch (ret) {
 	case -EADDRNOTAVAIL:
 	case -ENETUNREACH:

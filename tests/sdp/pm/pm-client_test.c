@@ -293,6 +293,45 @@ static void gives_up_and_remembers_it(void **state)
 	assert_true(server.is_same);
 }
 
+/* What a connection is told holds for no other one, but silence does. */
+static void remembers_silence_alone_of_connections(void **state)
+{
+	static const struct {
+		enum behaviour behaviour;
+		enum sdp_pm_outcome outcome;
+		unsigned int want_reqs;
+	} rows[] = {
+		{ ACCEPT, SDP_PM_MAPPED, 2 },
+		{ DENY, SDP_PM_DENIED, 2 },
+		{ SILENT, SDP_PM_NO_ANSWER, 1 },
+	};
+	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
+	struct sockaddr_storage own = test_addr("127.0.0.1", LOCAL_PORT);
+	struct sdp_pm_options options = { .send_cnt = 1,
+					  .negative_ms = NEVER_MS,
+					  .is_connection = true };
+	struct sdp_pm_result result;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		server_start("127.0.0.1", rows[i].behaviour, 255);
+		options.udp_port = server.port;
+		options.timeout_ms = rows[i].behaviour == SILENT ? 1 : NEVER_MS;
+		for (int n = 0; n < 2; n++) {
+			assert_int_equal(sdp_pm_query((struct sockaddr *)&peer,
+						      (struct sockaddr *)&own,
+						      &options, -1, &result),
+					 0);
+			assert_int_equal(result.outcome, rows[i].outcome);
+		}
+		/* Of the listener nothing is known. */
+		assert_int_equal(
+			sdp_pm_known((struct sockaddr *)&peer, &result),
+			rows[i].behaviour == SILENT);
+		server_stop();
+		assert_int_equal(server.reqs, rows[i].want_reqs);
+	}
+}
+
 static void does_not_wait_without_a_listener(void **state)
 {
 	struct sdp_pm_result result;
@@ -466,6 +505,7 @@ int main(void)
 		cmocka_unit_test(remembers_as_long_as_it_may),
 		cmocka_unit_test(takes_a_deny_and_remembers_it),
 		cmocka_unit_test(gives_up_and_remembers_it),
+		cmocka_unit_test(remembers_silence_alone_of_connections),
 		cmocka_unit_test(does_not_wait_without_a_listener),
 		cmocka_unit_test(ends_when_it_is_told),
 		cmocka_unit_test(leaves_nothing_to_a_jump),

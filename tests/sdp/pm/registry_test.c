@@ -411,6 +411,50 @@ static void tells_ports_of_rdma_cm_apart(void **state)
 	close(fd);
 }
 
+/* Each end of a connection is announced for itself, and not as its listener. */
+static void finds_the_other_end_of_a_connection(void **state)
+{
+	struct sockaddr_storage name[3]; /* connecting, accepted, no one's */
+	int fd[2], announce, note[2], of_listener;
+	socklen_t len = sizeof(name[0]);
+	uint16_t port, found = 0;
+
+	of_listener = listener("127.0.0.1", &port, &announce);
+	fd[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	name[1] = test_addr("127.0.0.1", port);
+	assert_int_equal(connect(fd[0], (struct sockaddr *)&name[1],
+				 sizeof(struct sockaddr_in)),
+			 0);
+	assert_int_equal(getsockname(fd[0], (struct sockaddr *)&name[0], &len),
+			 0);
+	fd[1] = accept4(of_listener, NULL, NULL, SOCK_CLOEXEC);
+	name[2] = test_addr("127.0.0.1", 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(sdp_registry_find_end(
+					 (struct sockaddr *)&name[!i],
+					 (struct sockaddr *)&name[i], &found),
+				 -ENOENT);
+		note[i] = sdp_registry_announce(fd[i], (uint16_t)(100 + i),
+						false);
+		assert_true(note[i] >= 0);
+		assert_int_equal(sdp_registry_find_end(
+					 (struct sockaddr *)&name[!i],
+					 (struct sockaddr *)&name[i], &found),
+				 0);
+		assert_int_equal(found, 100 + i);
+		assert_int_equal(sdp_registry_find_end(
+					 (struct sockaddr *)&name[2],
+					 (struct sockaddr *)&name[i], &found),
+				 -ENOTCONN);
+	}
+	for (int i = 0; i < 2; i++) {
+		close(note[i]);
+		close(fd[i]);
+	}
+	close(announce);
+	close(of_listener);
+}
+
 static void takes_no_datagram(void **state)
 {
 	struct sockaddr_un addr;
@@ -443,6 +487,7 @@ int main(void)
 		cmocka_unit_test(reads_good_names_only),
 		cmocka_unit_test(believes_the_listeners_user_and_root_only),
 		cmocka_unit_test(tells_ports_of_rdma_cm_apart),
+		cmocka_unit_test(finds_the_other_end_of_a_connection),
 		cmocka_unit_test(takes_no_datagram),
 	};
 

@@ -116,6 +116,30 @@ class Answers(unittest.TestCase):
             self.assertEqual(self.ask(request),
                              bytes([DENY << 4 | 4]) + request[1:], ap)
 
+    def test_answers_for_a_connection(self):
+        """It is announced for itself. Who has no end of it hears of the
+        listener."""
+        announced = self.listener("0.0.0.0")
+        client = socket.create_connection(("127.0.0.1", announced.port))
+        self.addCleanup(client.close)
+        accepted, _ = announced.tcp.accept()
+        self.addCleanup(accepted.close)
+        port = client.getsockname()[1]
+        request = message(REQ, "127.0.0.1", announced.port, cp_port=port)
+        self.assertEqual(self.ask(request)[0], DENY << 4 | 4)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as name:
+            inode = os.fstat(accepted.fileno()).st_ino
+            name.bind(f"\0usiw-sdp/1/{inode}/4343/{os.getpid()}")
+            self.assertEqual(self.ask(request),
+                             message(ACCEPT, "127.0.0.1", 4343, cp_port=port))
+            other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            other.bind(("127.0.0.5", 0))
+            other.settimeout(LIMIT)
+            other.connect(("127.0.0.1", self.daemon.port))
+            self.addCleanup(other.close)
+            self.assertEqual(self.ask(request, other),
+                             message(ACCEPT, "127.0.0.1", 4242, cp_port=port))
+
     def test_answers_from_the_address_that_was_asked(self):
         port = self.listener("0.0.0.0").port
         udp = self.connected("127.0.0.5")
