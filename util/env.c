@@ -104,9 +104,8 @@
 	  "which change to SDP; cm: by rdma_cm, as on other devices")          \
 	X("USIW_SDP_AFTER", NUM, sdp_after, 0, 1073741824, "0..1073741824",    \
 	  "65536",                                                             \
-	  "octets that a connection within one host carries by TCP in one "    \
-	  "direction, without a turn, before SDP enters it; 0: SDP begins "    \
-	  "with the first octet")                                              \
+	  "octets that a connection carries by TCP in one direction, without " \
+	  "a turn, before SDP enters it; 0: SDP begins with the first octet")  \
 	X("USIW_SDP_REPLY_MS", NUM, sdp_reply_ms, 1, 3600000, "1..3600000",    \
 	  "60000",                                                             \
 	  "time a peer may take to answer the MPA Request of an SDP "          \

@@ -323,19 +323,6 @@ int sdp_registry_find_end(const struct sockaddr *own,
 	return ret;
 }
 
-int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
-		      uid_t *ret_user)
-{
-	UTIL_CANCEL_OFF();
-	UTIL_KEEP_ERRNO();
-	struct sdp_diag_tcp end;
-	int ret = end_find(own, peer, &end);
-
-	if (ret == 0)
-		*ret_user = end.uid;
-	return ret;
-}
-
 void sdp_registry_fork_child(void)
 {
 	util_lock_init(&cache_lock, UTIL_RANK_LEAF);

@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 /**
  * sdp_registry_announce - announce the SDP port of a TCP listener
@@ -77,13 +76,6 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 int sdp_registry_find_end(const struct sockaddr *own,
 			  const struct sockaddr *peer, uint16_t *ret_sdp_port)
 	__attribute__((warn_unused_result));
-
-/**
- * sdp_registry_user - the user of the other end of a connection
- * Return: 0; -ENOTCONN: it is not of this host; errors of socket().
- */
-int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
-		      uid_t *ret_user) __attribute__((warn_unused_result));
 
 /* A forked child calls it first. */
 void sdp_registry_fork_child(void);

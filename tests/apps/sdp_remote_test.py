@@ -85,16 +85,45 @@ sock.shutdown(socket.SHUT_WR)
 print(back == data[:1000] and not sock.recv(1), flush=True)
 """
 
+# Many octets in one direction, until the test says enough.
+SINK = """
+import hashlib, socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+with socket.create_server((sys.argv[1], 0), family=family) as listener:
+    print(listener.getsockname()[1], flush=True)
+    sock, peer = listener.accept()
+    seen = hashlib.sha256()
+    while data := sock.recv(65536):
+        seen.update(data)
+    sock.sendall(seen.digest())
+    sock.close()
+"""
+SOURCE = """
+import hashlib, select, socket, sys, time
+sock = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+print("connected", flush=True)
+sent = hashlib.sha256()
+cnt = 0
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    data = cnt.to_bytes(4, "big") * 2500
+    sock.sendall(data)
+    sent.update(data)
+    cnt += 1
+sock.shutdown(socket.SHUT_WR)
+print("same", sock.recv(64, socket.MSG_WAITALL) == sent.digest(), flush=True)
+"""
+
 
 class Host:
     """Programs of one test. They end with it in any case."""
 
-    def __init__(self, net):
+    def __init__(self, net, settings=None):
         self.net = net
         self.programs = []
         self.directory = tempfile.TemporaryDirectory(prefix="sdp-remote.")
         self.env = os.environ | {"USIW_STAT_DIR": self.directory.name,
-                                 "LIBSDP_CONFIG_FILE": "/dev/null"}
+                                 "LIBSDP_CONFIG_FILE": "/dev/null",
+                                 **(settings or {"USIW_SDP_AFTER": "0"})}
 
     def __enter__(self):
         return self
@@ -109,13 +138,14 @@ class Host:
     def start(self, *words, inside=True, carrier="auto"):
         program = subprocess.Popen(
             (self.net.inside if inside else []) + [str(w) for w in words],
-            env=self.env | {"USIW_SDP_CARRIER": carrier}, text=True, stdout=subprocess.PIPE,
+            env=self.env | {"USIW_SDP_CARRIER": carrier}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)
         self.programs.append(program)
         return program
 
-    def mapper(self):
-        program = self.start(os.path.join(BIN, "sdp-pmd"))
+    def mapper(self, inside=True):
+        program = self.start(os.path.join(BIN, "sdp-pmd"), inside=inside)
         for _ in range(2):
             line = program.stdout.readline()
             check("answering on UDP port 3935" in line, line)
@@ -220,6 +250,50 @@ def with_sdp(address, carriers=("auto", "auto")):
     return case
 
 
+def line_with(program, text):
+    for line in program.stdout:
+        if text in line:
+            return
+    raise harness.Failure(f"the program has not said '{text}'")
+
+
+def entering(address, mappers, refusal=None):
+    """The connection begins as TCP. SDP enters it where the Port Mapper of
+    each host answers: @mappers has the hosts that run one. @refusal: which
+    program says that it does not, and what."""
+    def case():
+        net = Net(1500)
+        try:
+            with Host(net, {"USIW_SDP_AFTER": "20000",
+                            "USIW_LOG": "debug"}) as host:
+                for name in mappers:
+                    host.mapper(inside=name == "server")
+                words = [USIW, "run", "--sdp", "--", sys.executable, "-c"]
+                server = host.start(*words, SINK, address)
+                port = ""
+                while not port.isdigit():
+                    port = server.stdout.readline().strip()
+                client = host.start(*words, SOURCE, address, port,
+                                    inside=False)
+                line_with(client, "connected")
+                if refusal:
+                    line_with({"client": client, "server": server}[refusal[0]],
+                              refusal[1])
+                else:
+                    wait_until(lambda: all(
+                        host.page(program)["events"][event]
+                        for program, event in ((client, "connects"),
+                                               (server, "accepts"))),
+                               60 * SLOW, "SDP")
+                out, _ = client.communicate("\n", timeout=60 * SLOW)
+                check("same True" in out, out)
+                check(host.page(client)["events"]["connects"] == (not refusal),
+                      out)
+        finally:
+            net.close()
+    return case
+
+
 def without(reason, has_mapper, server_words):
     """TCP is used, for that reason."""
     def case():
@@ -241,6 +315,14 @@ if __name__ == "__main__":
     harness.main([
         ("ipv4", with_sdp(ADDRESS["server"])),
         ("ipv6", with_sdp(ADDRESS6["server"])),
+        ("entering-ipv4", entering(ADDRESS["server"], ("client", "server"))),
+        ("entering-ipv6", entering(ADDRESS6["server"], ("client", "server"))),
+        ("entering-client-alone", entering(
+            ADDRESS["server"], ("client",),
+            ("client", "does not enter a connection: Cannot assign"))),
+        ("entering-server-alone", entering(
+            ADDRESS["server"], ("server",),
+            ("server", "no sdp-pmd answers on the host of the client"))),
         # A server, a client, or both, with a device without the direct verb.
         *((f"{server}-{client}-ipv{6 if ':' in there else 4}",
            with_sdp(there, (server, client)))

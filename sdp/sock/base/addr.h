@@ -110,4 +110,16 @@ static inline void sdp_addr_unmap(union sdp_addr *addr)
 	*addr = plain;
 }
 
+/* Whether the addresses are the same, whatever the ports are. */
+static inline bool sdp_addr_is_same_host(const union sdp_addr *a,
+					 const union sdp_addr *b)
+{
+	union sdp_addr in_v6[2] = { *a, *b };
+
+	sdp_addr_map(&in_v6[0]);
+	sdp_addr_map(&in_v6[1]);
+	return IN6_ARE_ADDR_EQUAL(&in_v6[0].in6.sin6_addr,
+				  &in_v6[1].in6.sin6_addr);
+}
+
 #endif

@@ -28,6 +28,7 @@
 static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static int desk_fd = -1;
 static int desk_port;
+static bool (*desk_expects)(const union sdp_addr *from);
 static void (*desk_serve)(int fd);
 static _Atomic uint32_t served_cnt;
 
@@ -40,11 +41,15 @@ static void *serve_thread(void *arg)
 	return NULL;
 }
 
-static void admit(int fd)
+static void admit(int fd, const union sdp_addr *from)
 {
 	fd = sdp_private_take(fd);
 	if (fd < 0)
 		return;
+	if (!desk_expects(from)) {
+		sdp_private_close(fd);
+		return;
+	}
 	if (atomic_fetch_add_explicit(&served_cnt, 1, memory_order_relaxed) <
 		    SERVED_MAX &&
 	    util_thread_run(serve_thread, (void *)(intptr_t)fd,
@@ -58,16 +63,19 @@ static void *desk_thread(void *arg)
 {
 	struct pollfd pfd = { .fd = (int)(intptr_t)arg, .events = POLLIN };
 	static const struct timespec nap = { .tv_nsec = 10000000 };
+	union sdp_addr from;
+	socklen_t len;
 	bool is_raised;
 	int fd;
 
 	sdp_inside_enter();
 	while (util_sys_poll(&pfd, 1, -1) > 0 || errno == EINTR) {
 		is_raised = sdp_limit_begin(pfd.fd);
-		fd = (int)syscall(SYS_accept4, pfd.fd, NULL, NULL,
+		len = sizeof(from);
+		fd = (int)syscall(SYS_accept4, pfd.fd, &from, &len,
 				  SOCK_CLOEXEC);
 		if (fd >= 0)
-			admit(fd);
+			admit(fd, &from);
 		else
 			nanosleep(&nap, NULL); /* no descriptor is left */
 		sdp_limit_end(is_raised);
@@ -105,12 +113,14 @@ static int listener_make(int *ret_port)
 	return ret;
 }
 
-int sdp_desk_open(void (*serve)(int fd))
+int sdp_desk_open(bool (*expects)(const union sdp_addr *from),
+		  void (*serve)(int fd))
 {
 	int ret = 0;
 
 	util_lock(&lock);
 	if (desk_fd < 0) {
+		desk_expects = expects;
 		desk_serve = serve;
 		ret = desk_fd = listener_make(&desk_port);
 		if (ret >= 0)

@@ -27,6 +27,7 @@
 #include "sock/show/ready.h"
 #include "sock/start/start.h"
 #include "desk.h"
+#include "other-end.h"
 #include "tcp-count.h"
 #include "verbs/sdp-link.h"
 
@@ -474,8 +475,8 @@ static int desk_find(const struct sdp_sock *sock, uint16_t *ret_port)
 	int ret = -ENOENT;
 
 	for (size_t i = 0; i <= sizeof(naps_ms) / sizeof(naps_ms[0]); i++) {
-		ret = sdp_registry_find_end(&sock->enter.own.sa,
-					    &sock->enter.peer.sa, ret_port);
+		ret = sdp_other_end_find(&sock->enter.own, &sock->enter.peer,
+					 ret_port);
 		if (ret != -ENOENT || !sdp_enter_is_possible(sock) ||
 		    i == sizeof(naps_ms) / sizeof(naps_ms[0]))
 			break;
@@ -485,23 +486,42 @@ static int desk_find(const struct sdp_sock *sock, uint16_t *ret_port)
 	return ret;
 }
 
-/* Return: descriptor of the second connection; -errno. */
-static int desk_connect(const struct sdp_sock *sock, uint16_t port)
+/* Binds the socket of the second connection, and announces its port with the
+ * first. Return: the announcement; -errno. */
+static int desk_announce(const struct sdp_sock *sock, int fd)
 {
-	union sdp_addr own = sock->enter.own, peer = sock->enter.peer;
-	int ret, fd;
+	union sdp_addr own = sock->enter.own;
+	int ret;
 
 	sdp_addr_set_port(&own, 0);
+	if (syscall(SYS_bind, fd, &own, sdp_addr_len(&own)) < 0)
+		return -errno;
+	ret = sdp_addr_get(fd, false, &own);
+	if (ret == 0)
+		ret = sdp_registry_announce(sock->tcp_fd, sdp_addr_port(&own),
+					    false);
+	return ret < 0 ? ret : sdp_private_take(ret);
+}
+
+/* Return: descriptor of the second connection, and the announcement that proves
+ * whose it is; -errno. */
+static int desk_connect(const struct sdp_sock *sock, uint16_t port,
+			int *ret_note_fd)
+{
+	union sdp_addr peer = sock->enter.peer;
+	int ret, fd;
+
 	sdp_addr_set_port(&peer, port);
 	fd = sdp_private_take((int)syscall(SYS_socket, peer.sa.sa_family,
 					   SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return fd;
 	limits_set(fd);
-	if (syscall(SYS_bind, fd, &own, sdp_addr_len(&own)) == 0 &&
+	ret = *ret_note_fd = desk_announce(sock, fd);
+	if (ret >= 0 &&
 	    syscall(SYS_connect, fd, &peer, sdp_addr_len(&peer)) == 0)
 		return fd;
-	ret = -errno;
+	ret = ret < 0 ? ret : -errno;
 	sdp_private_close(fd);
 	return ret;
 }
@@ -524,16 +544,18 @@ static bool connect_begin(struct sdp_sock *sock, int *ret_fd,
 			  uint64_t *ret_peer_at, int *ret_err)
 {
 	uint16_t port;
-	int ret = desk_find(sock, &port);
+	int ret = desk_find(sock, &port), note_fd = -1;
 
 	*ret_fd = -1;
 	if (ret == 0)
 		ret = want(sock);
 	if (ret < 0)
 		goto out;
-	ret = *ret_fd = desk_connect(sock, port);
+	ret = *ret_fd = desk_connect(sock, port, &note_fd);
 	if (ret >= 0)
 		ret = ask(sock, *ret_fd, ret_peer_at);
+	/* Who has answered has seen it. */
+	sdp_private_close(note_fd);
 	if (ret == 0)
 		ret = freeze(sock);
 	else
@@ -604,19 +626,34 @@ static void known_remove(struct sdp_sock *sock)
 		sdp_sock_drop(sock);
 }
 
-/* The second connection comes from the user who has the other end of the
- * first. */
-static bool is_same_user(const struct sdp_sock *sock, int fd)
+/* From this address the other end of an announced connection may come. */
+static bool expects(const union sdp_addr *from)
 {
-	union sdp_addr own, peer;
-	uid_t first, second;
+	struct sdp_sock *sock;
 
-	return sdp_addr_get(fd, false, &own) == 0 &&
-	       sdp_addr_get(fd, true, &peer) == 0 &&
-	       sdp_registry_user(&own.sa, &peer.sa, &second) == 0 &&
-	       sdp_registry_user(&sock->enter.own.sa, &sock->enter.peer.sa,
-				 &first) == 0 &&
-	       first == second;
+	util_lock(&known_lock);
+	for (sock = known; sock; sock = sock->enter.next)
+		if (sdp_addr_is_same_host(&sock->enter.peer, from))
+			break;
+	util_unlock(&known_lock);
+	return sock;
+}
+
+/* The second connection comes from who has the other end of the first: from the
+ * address and port that were announced with it. */
+static bool is_other_end(const struct sdp_sock *sock, int fd)
+{
+	union sdp_addr from;
+	uint16_t port;
+	int ret =
+		sdp_other_end_find(&sock->enter.own, &sock->enter.peer, &port);
+
+	if (ret == -EADDRNOTAVAIL)
+		util_info("sdp", "SDP does not enter a connection: no sdp-pmd "
+				 "answers on the host of the client");
+	return ret == 0 && sdp_addr_get(fd, true, &from) == 0 &&
+	       sdp_addr_is_same_host(&sock->enter.peer, &from) &&
+	       sdp_addr_port(&from) == port;
 }
 
 /* @sock is held. */
@@ -625,7 +662,7 @@ static void serve_sock(struct sdp_sock *sock, int fd)
 	uint64_t peer_at = 0;
 	int err;
 
-	if (!is_same_user(sock, fd) || want(sock) < 0 || freeze(sock) < 0) {
+	if (!is_other_end(sock, fd) || want(sock) < 0 || freeze(sock) < 0) {
 		sdp_sock_drop(sock);
 		return;
 	}
@@ -652,13 +689,8 @@ static void serve(int fd)
 static void announce(struct sdp_sock *sock, int fd)
 {
 	int port, note_fd, ret;
-	uid_t user;
 
-	/* No other host can come. */
-	if (sdp_registry_user(&sock->enter.own.sa, &sock->enter.peer.sa,
-			      &user) < 0)
-		return;
-	ret = port = sdp_desk_open(serve);
+	ret = port = sdp_desk_open(expects, serve);
 	if (port > 0)
 		ret = note_fd =
 			sdp_registry_announce(fd, (uint16_t)port, false);

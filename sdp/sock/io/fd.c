@@ -167,7 +167,8 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	}
 	if (came.is_sdp)
 		sdp_sock_become(peer, SDP_SOCK_PENDING);
-	else if (peer && sdp_sock_state(sock) == SDP_SOCK_LISTENING)
+	else if (peer && sdp_sock_state(sock) == SDP_SOCK_LISTENING &&
+		 !sock->listening.acceptor) /* the device has the direct verb */
 		sdp_enter_begin(peer, SDP_ENTER_ACCEPTED);
 	return ret;
 }

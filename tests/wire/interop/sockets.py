@@ -76,7 +76,8 @@ class Side:
         self.all.append(self)
         self.pages = tempfile.mkdtemp(dir=directory)
         env = {**os.environ, "USIW_STAT_DIR": self.pages,
-               "LIBSDP_CONFIG_FILE": "/dev/null", "USIW_LOG": "info:sdp"}
+               "LIBSDP_CONFIG_FILE": "/dev/null", "USIW_LOG": "info:sdp",
+               "USIW_SDP_AFTER": "0"}
         if device == "siw":
             env["LD_PRELOAD"] = "/host/lib/libsdp.so"
         self.program = subprocess.Popen(words_of(device, words), env=env,

@@ -17,6 +17,19 @@
 static _Atomic int served_cnt, outside_cnt;
 static sem_t go;
 
+static _Atomic bool is_expected = true;
+
+static bool expects(const union sdp_addr *from)
+{
+	union sdp_addr loopback = {
+		.in = { .sin_family = AF_INET,
+			.sin_addr = { htonl(INADDR_LOOPBACK) } }
+	};
+
+	must(sdp_addr_is_same_host(from, &loopback));
+	return atomic_load(&is_expected);
+}
+
 static void serve(int fd)
 {
 	if (!sdp_inside() || sdp_fd_kind(fd) != SDP_FD_PRIVATE)
@@ -52,11 +65,11 @@ static bool is_served(int port)
  * once. */
 static void serves_a_limited_number_at_a_time(void **state)
 {
-	int port = sdp_desk_open(serve), fds[MANY];
+	int port = sdp_desk_open(expects, serve), fds[MANY];
 	char octet;
 
 	assert_in_range(port, 1, 65535);
-	assert_int_equal(sdp_desk_open(serve), port);
+	assert_int_equal(sdp_desk_open(expects, serve), port);
 	for (int i = 0; i < SERVED_MAX; i++)
 		fds[i] = join(port);
 	wait_until(atomic_load(&served_cnt) == SERVED_MAX);
@@ -77,9 +90,23 @@ static void serves_a_limited_number_at_a_time(void **state)
 	wait_until(is_served(port));
 }
 
+/* Others have no thread. */
+static void serves_who_is_expected(void **state)
+{
+	int fd, port = sdp_desk_open(expects, serve), before = served_cnt;
+	char octet;
+
+	atomic_store(&is_expected, false);
+	fd = join(port);
+	assert_true(recv(fd, &octet, 1, 0) <= 0);
+	close(fd);
+	assert_int_equal(atomic_load(&served_cnt), before);
+	atomic_store(&is_expected, true);
+}
+
 static void a_forked_child_has_none(void **state)
 {
-	int port = sdp_desk_open(serve), status = 0;
+	int port = sdp_desk_open(expects, serve), status = 0;
 	pid_t pid;
 
 #ifdef __SANITIZE_THREAD__
@@ -89,7 +116,7 @@ static void a_forked_child_has_none(void **state)
 	if (pid == 0) {
 		sdp_table_fork_child();
 		sdp_desk_fork_child();
-		port -= sdp_desk_open(serve);
+		port -= sdp_desk_open(expects, serve);
 		_exit(port == 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -101,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(serves_a_limited_number_at_a_time),
+		cmocka_unit_test(serves_who_is_expected),
 		cmocka_unit_test(a_forked_child_has_none),
 	};
 

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "env.h"
 #include "loopback.h"
 #include "pm/registry.h"
+#include "sock/enter/other-end.h"
 #include "until.h"
 #include "sock/base/limit.h"
 #include "sock/enter/enter.h"
@@ -33,15 +35,14 @@ static struct side {
 
 /* What goes wrong. */
 static struct {
-	bool is_foreign;   /* another user asks */
-	bool is_remote;	   /* the peer is on another host */
+	bool is_foreign;   /* another port asks than was announced */
 	bool is_unknown;   /* nothing is announced */
 	bool fails[2];	   /* the link of a side */
 	bool cannot_cover; /* no descriptor for the shadow */
 	bool is_closed[2]; /* while it starts */
 } fault;
 
-static _Atomic int port, announce_cnt, find_cnt;
+static _Atomic int ports[2], announce_cnt;
 static char links[2]; /* addresses */
 
 static struct side *side_of(const struct sdp_sock *sock)
@@ -53,29 +54,26 @@ static struct side *side_of(const struct sdp_sock *sock)
 
 int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 {
-	assert_false(is_cm);
-	atomic_store(&port, sdp_port);
+	struct stat announced, accepted;
+
+	must(!is_cm && fstat(listen_fd, &announced) == 0 &&
+	     fstat(sides[1].fd, &accepted) == 0);
+	atomic_store(&ports[announced.st_ino == accepted.st_ino], sdp_port);
 	atomic_fetch_add(&announce_cnt, 1);
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-int sdp_registry_find_end(const struct sockaddr *own,
-			  const struct sockaddr *peer, uint16_t *ret_sdp_port)
+int sdp_other_end_find(const union sdp_addr *own, const union sdp_addr *peer,
+		       uint16_t *ret_port)
 {
-	atomic_fetch_add(&find_cnt, 1);
-	*ret_sdp_port = (uint16_t)atomic_load(&port);
-	return fault.is_unknown || *ret_sdp_port == 0 ? -ENOENT : 0;
-}
+	union sdp_addr accepted;
+	bool is_of_accepted;
 
-/* The first connection is that of the accepting side's own name. */
-int sdp_registry_user(const struct sockaddr *own, const struct sockaddr *peer,
-		      uid_t *ret_user)
-{
-	const struct sockaddr_in6 *in6 = (const void *)own;
-	bool is_second = ntohs(in6->sin6_port) == atomic_load(&port);
-
-	*ret_user = fault.is_foreign && is_second;
-	return fault.is_remote ? -ENOENT : 0;
+	must(sdp_addr_get(sides[1].fd, false, &accepted) == 0);
+	is_of_accepted = sdp_addr_port(own) == sdp_addr_port(&accepted);
+	*ret_port = (uint16_t)atomic_load(&ports[!is_of_accepted]);
+	*ret_port += fault.is_foreign && is_of_accepted;
+	return fault.is_unknown || *ret_port == 0 ? -ENOENT : 0;
 }
 
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
@@ -178,9 +176,9 @@ static int begin(void **state)
 	int fds[2];
 
 	memset(&fault, 0, sizeof(fault));
-	atomic_store(&port, 0);
+	atomic_store(&ports[0], 0);
+	atomic_store(&ports[1], 0);
 	atomic_store(&announce_cnt, 0);
-	atomic_store(&find_cnt, 0);
 	test_tcp_pair(fds);
 	for (int i = 0; i < 2; i++) {
 		sides[i].fd = fds[i];
@@ -266,7 +264,7 @@ static void tcp_goes_on_where_sdp_cannot_enter(void **state)
 		const char *name;
 		bool is_foreign, is_unknown, fails[2], cannot_cover;
 	} rows[] = {
-		{ .name = "another user", .is_foreign = true },
+		{ .name = "another port", .is_foreign = true },
 		{ .name = "not announced", .is_unknown = true },
 		{ .name = "no link of the connecting side", .fails = { true } },
 		{ .name = "no link of the accepting side",
@@ -321,15 +319,6 @@ static void foreign_octets_keep_it_on_tcp(void **state)
 	wait_until(atomic_load(&sides[0].sock->enter.next_at) != UINT64_MAX);
 	for (int s = 0; s < 2; s++)
 		assert_int_equal(sdp_sock_state(sides[s].sock), SDP_SOCK_TCP);
-}
-
-/* What another host carries is not announced. */
-static void another_host_is_not_expected(void **state)
-{
-	fault.is_remote = true;
-	try_now(&sides[1]);
-	assert_int_equal(atomic_load(&announce_cnt), 0);
-	assert_int_equal(sides[1].sock->enter.note_fd, -1);
 }
 
 static void never_is_for_good(void **state)
@@ -425,7 +414,6 @@ int main(void)
 		TEST(the_rest_of_tcp_is_fed),
 		TEST(tcp_goes_on_where_sdp_cannot_enter),
 		TEST(foreign_octets_keep_it_on_tcp),
-		TEST(another_host_is_not_expected),
 		TEST(never_is_for_good),
 		TEST(the_gate_admits),
 		TEST(reads_tcp_while_it_starts),

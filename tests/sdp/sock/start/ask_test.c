@@ -306,7 +306,8 @@ static int begin(void **state)
 	tell_cnt = 0;
 	fallback = NO_FALLBACK;
 	time_limit_ns = 0;
-	target = (struct sdp_target){ addrs[SDP_PORT], true };
+	target = (struct sdp_target){ .addr = addrs[SDP_PORT],
+				      .is_request = true };
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sock = sock_add(fd, end_nothing);
 	sock->tcp_fd = sock->start.stop_fd = -1;

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "env.h"
+#include "sock/base/count-tcp.h"
 #include "sock/start/connect.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
@@ -120,7 +122,7 @@ static int begin(void **state)
 	fallback = NO_FALLBACK;
 	is_enough = true;
 	has_mark = false;
-	target = (struct sdp_target){ addrs[SDP_PORT], false };
+	target = (struct sdp_target){ .addr = addrs[SDP_PORT] };
 	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	fd = test_tcp_socket();
@@ -224,6 +226,57 @@ static void connects_as_the_reply_says(void **state)
 			   has_mark == (rows[i].state == SDP_SOCK_PENDING));
 		end(state);
 	}
+}
+
+/* Where SDP enters later, it is TCP, and no one is asked. */
+static void a_connection_begins_as_tcp(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sdp_policy policy;
+		enum sdp_way way;
+		int find_ret;
+		bool is_request, is_elsewhere, want;
+	} firsts[] = {
+		{ "this host", SDP_POLICY_BOTH, SDP_WAY_FD, 0, false, false,
+		  true },
+		{ "rdma_cm of this host", SDP_POLICY_BOTH, SDP_WAY_FD, 0, true,
+		  false, false },
+		{ "another host", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS,
+		  false, true, true },
+		{ "another host that was asked", SDP_POLICY_BOTH, SDP_WAY_FD, 0,
+		  true, true, true },
+		{ "another host that denied", SDP_POLICY_BOTH, SDP_WAY_FD,
+		  -EACCES, false, true, true },
+		{ "SDP by rule", SDP_POLICY_SDP, SDP_WAY_FD, -EINPROGRESS,
+		  false, true, false },
+		{ "by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, -EINPROGRESS,
+		  false, true, false },
+		{ "no SDP there", SDP_POLICY_BOTH, SDP_WAY_FD, -ENOENT, false,
+		  false, false },
+	};
+	struct util_settings *settings =
+		(struct util_settings *)(uintptr_t)util_settings();
+
+	settings->sdp_after = 10000;
+	for (size_t i = 0; i < ARRAY_LEN(firsts); i++) {
+		assert_int_equal(begin(state), 0);
+		policy = firsts[i].policy;
+		way = firsts[i].way;
+		find_ret = firsts[i].find_ret;
+		target.is_request = firsts[i].is_request;
+		target.is_elsewhere = firsts[i].is_elsewhere;
+		(void)dial(TCP_PORT);
+		assert_row(firsts[i].name,
+			   (sock.enter.role == SDP_ENTER_CONNECTED) ==
+				   firsts[i].want);
+		assert_row(firsts[i].name,
+			   !firsts[i].want ||
+				   (port_of(fd) == TCP_PORT && ask_cnt == 0 &&
+				    fallback == NO_FALLBACK));
+		end(state);
+	}
+	settings->sdp_after = 0;
 }
 
 static void the_mark_has_the_programs_port(void **state)
@@ -549,6 +602,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connects_as_the_reply_says),
+		cmocka_unit_test(a_connection_begins_as_tcp),
 		CASE(the_mark_has_the_programs_port),
 		CASE(family_sdp_has_no_fallback),
 		CASE(without_descriptors_it_is_tcp),
