@@ -75,7 +75,7 @@ enum sdp_stat_event {
 /* Why a socket that the rules give to SDP used TCP. X(id, text) */
 #define SDP_STAT_FALLBACKS(X)                                                  \
 	X(none, "none")                                                        \
-	X(no_listener, "the local listener has no SDP port")                   \
+	X(no_listener, "the peer has no SDP port")                             \
 	X(foreign, "another user announced the local listener")                \
 	X(no_answer, "no Port Mapper answered")                                \
 	X(denied, "the Port Mapper denied it")                                 \

@@ -287,8 +287,10 @@ def entering(address, mappers, refusal=None):
                                60 * SLOW, "SDP")
                 out, _ = client.communicate("\n", timeout=60 * SLOW)
                 check("same True" in out, out)
-                check(host.page(client)["events"]["connects"] == (not refusal),
-                      out)
+                page = host.page(client)
+                check(page["events"]["connects"] == (not refusal), page)
+                check(page["fallbacks"]["no_answer"] ==
+                      ("server" not in mappers), page)
         finally:
             net.close()
     return case

@@ -378,7 +378,7 @@ def one_end(which):
         for name in os.listdir(logs):
             with open(os.path.join(logs, name), encoding="utf-8") as f:
                 said += f.read()
-        why = "a connection uses TCP: the local listener has no SDP port"
+        why = "a connection uses TCP: the peer has no SDP port"
         check((why in said) == (which == "client"), f"the log: {said}")
 
 

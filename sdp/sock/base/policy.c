@@ -220,12 +220,10 @@ int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 	uint16_t port;
 	int ret;
 
-	ret_target->is_elsewhere = false;
 	if (is_avoided(&dst->sa))
 		return -ECONNREFUSED;
 	ret = sdp_registry_find(&dst->sa, &port, &is_request);
 	if (ret == -EADDRNOTAVAIL) {
-		ret_target->is_elsewhere = true;
 		return sdp_pm_known(&dst->sa, &result)
 			       ? mapped_get(dst, &result, ret_target)
 			       : -EINPROGRESS;

@@ -30,7 +30,6 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
 struct sdp_target {
 	union sdp_addr addr;
 	bool is_request;
-	bool is_elsewhere; /* on another host; also set without an address */
 };
 
 /*

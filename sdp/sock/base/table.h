@@ -118,6 +118,7 @@ struct sdp_sock_enter {
 	 * of the other direction; how many are much. */
 	_Atomic uint64_t run, next_at;
 	_Atomic bool is_sending;  /* the last call sent */
+	bool is_told;		  /* that the peer is not there for SDP */
 	union sdp_addr own, peer; /* as the kernel names them */
 	int note_fd;		  /* the announcement; -1: none */
 };

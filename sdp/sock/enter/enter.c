@@ -25,7 +25,9 @@
 #include "sock/base/limit.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
+#include "sock/start/connect.h"
 #include "sock/start/start.h"
+#include "stat/sdp-stat.h"
 #include "desk.h"
 #include "other-end.h"
 #include "tcp-count.h"
@@ -538,6 +540,14 @@ static int ask(const struct sdp_sock *sock, int fd, uint64_t *ret_peer_at)
 	return ret < 0 ? ret : at_recv(fd, ret_peer_at);
 }
 
+/* The peer's side does not speak SDP. */
+static void tell_why(struct sdp_sock *sock, int err)
+{
+	if (!sock->enter.is_told && sdp_enter_is_possible(sock))
+		sdp_stat_fell_back(NULL, sdp_connect_fallback_of(err));
+	sock->enter.is_told = true;
+}
+
 /* Before a freeze nothing has to be undone. Return: whether @sock, which the
  * thread holds, has started. */
 static bool connect_begin(struct sdp_sock *sock, int *ret_fd,
@@ -547,7 +557,9 @@ static bool connect_begin(struct sdp_sock *sock, int *ret_fd,
 	int ret = desk_find(sock, &port), note_fd = -1;
 
 	*ret_fd = -1;
-	if (ret == 0)
+	if (ret < 0)
+		tell_why(sock, ret);
+	else
 		ret = want(sock);
 	if (ret < 0)
 		goto out;

@@ -278,30 +278,20 @@ static bool is_blocking(int fd)
 	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
 }
 
-/* Return: whether the connection begins as TCP, and SDP enters it later. Only a
- * port of this host tells that it takes no Hello but by rdma_cm. */
-static bool begins_as_tcp(enum sdp_policy policy, int find_ret,
-			  const struct sdp_target *target)
-{
-	return policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
-	       (target->is_elsewhere || (find_ret == 0 && !target->is_request));
-}
-
 /*
  * Where rdma_cm makes the connection, a thread does so for all destinations
  * with a port, because the steps of rdma_cm can neither be cancelled nor waited
  * for in the kernel.
- * Return: 0, *ret_target; -EALREADY: SDP enters later; -EINPROGRESS: a thread
- *   must ask; other -errno: use TCP.
+ * Return: 0, *ret_target; -EINPROGRESS: a thread must ask; other -errno: use
+ *   TCP.
  */
 static int target_find(int fd, const union sdp_addr *dst,
-		       enum sdp_policy policy, struct sdp_target *ret_target)
+		       struct sdp_target *ret_target)
 {
 	int ret = sdp_policy_find(dst, ret_target);
-	bool is_later = begins_as_tcp(policy, ret, ret_target);
 	enum sdp_way way;
 
-	if (ret != 0 && ret != -EINPROGRESS && !is_later)
+	if (ret != 0 && ret != -EINPROGRESS)
 		return ret;
 	if (!sdp_limit_is_enough(fd))
 		return -EMFILE;
@@ -310,14 +300,18 @@ static int target_find(int fd, const union sdp_addr *dst,
 		return -ENODEV;
 	if (way == SDP_WAY_CM)
 		return sdp_addr_is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
-	if (is_later)
-		return -EALREADY;
 	if (ret == -EINPROGRESS && is_blocking(fd))
 		ret = sdp_policy_ask(fd, dst, -1, ret_target);
 	return ret;
 }
 
-/* The connection begins as TCP. */
+/* The connection begins as TCP, and SDP enters it later. */
+static bool begins_as_tcp(int fd, enum sdp_policy policy)
+{
+	return policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
+	       sdp_limit_is_enough(fd) && sdp_policy_way() == SDP_WAY_FD;
+}
+
 static int connect_counted(struct sdp_sock *sock, int fd,
 			   const union sdp_addr *dst)
 {
@@ -346,15 +340,15 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	policy = sdp_connect_policy(sock, &dst.sa);
 	if (policy == SDP_POLICY_TCP)
 		return kernel_connect(fd, addr, len);
-	ret = target_find(fd, &dst, policy, &sdp);
+	if (begins_as_tcp(fd, policy))
+		return connect_counted(sock, fd, &dst);
+	ret = target_find(fd, &dst, &sdp);
 	if (ret == -EINPROGRESS) {
 		util_lock(&sock->lock);
 		sock->peer = dst;
 		util_unlock(&sock->lock);
 		return SDP_CONNECT_ASK;
 	}
-	if (ret == -EALREADY)
-		return connect_counted(sock, fd, &dst);
 	if (ret == 0)
 		return connect_sdp(sock, fd, &dst, &sdp);
 	if (policy == SDP_POLICY_SDP)

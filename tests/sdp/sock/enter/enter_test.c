@@ -21,7 +21,9 @@
 #include "sock/base/limit.h"
 #include "sock/enter/enter.h"
 #include "sock/show/ready.h"
+#include "sock/start/connect.h"
 #include "sock/start/start.h"
+#include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
 /* The connecting side, the accepting one. */
@@ -42,7 +44,7 @@ static struct {
 	bool is_closed[2]; /* while it starts */
 } fault;
 
-static _Atomic int ports[2], announce_cnt;
+static _Atomic int ports[2], announce_cnt, told_cnt;
 static char links[2]; /* addresses */
 
 static struct side *side_of(const struct sdp_sock *sock)
@@ -74,6 +76,19 @@ int sdp_other_end_find(const union sdp_addr *own, const union sdp_addr *peer,
 	*ret_port = (uint16_t)atomic_load(&ports[!is_of_accepted]);
 	*ret_port += fault.is_foreign && is_of_accepted;
 	return fault.is_unknown || *ret_port == 0 ? -ENOENT : 0;
+}
+
+enum sdp_stat_fallback sdp_connect_fallback_of(int err)
+{
+	must(err == -ENOENT);
+	return SDP_STAT_FALLBACK_no_listener;
+}
+
+void sdp_stat_fell_back(struct sdp_stat_sock *sock,
+			enum sdp_stat_fallback reason)
+{
+	must(!sock && reason == SDP_STAT_FALLBACK_no_listener);
+	atomic_fetch_add(&told_cnt, 1);
 }
 
 int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
@@ -179,6 +194,7 @@ static int begin(void **state)
 	atomic_store(&ports[0], 0);
 	atomic_store(&ports[1], 0);
 	atomic_store(&announce_cnt, 0);
+	atomic_store(&told_cnt, 0);
 	test_tcp_pair(fds);
 	for (int i = 0; i < 2; i++) {
 		sides[i].fd = fds[i];
@@ -305,6 +321,16 @@ static void tcp_goes_on_where_sdp_cannot_enter(void **state)
 		}
 		if (!is_lost)
 			move(&sides[1], false, 1000);
+		/* Once, although it is tried again. */
+		if (rows[i].is_unknown) {
+			try_now(&sides[0]);
+			wait_until(atomic_load(&sides[0].sock->enter.next_at) !=
+					   0 &&
+				   atomic_load(&sides[0].sock->enter.next_at) !=
+					   UINT64_MAX);
+		}
+		assert_row(rows[i].name,
+			   atomic_load(&told_cnt) == rows[i].is_unknown);
 	}
 }
 

@@ -235,25 +235,14 @@ static void a_connection_begins_as_tcp(void **state)
 		const char *name;
 		enum sdp_policy policy;
 		enum sdp_way way;
-		int find_ret;
-		bool is_request, is_elsewhere, want;
+		bool is_enough, want;
 	} firsts[] = {
-		{ "this host", SDP_POLICY_BOTH, SDP_WAY_FD, 0, false, false,
-		  true },
-		{ "rdma_cm of this host", SDP_POLICY_BOTH, SDP_WAY_FD, 0, true,
-		  false, false },
-		{ "another host", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS,
-		  false, true, true },
-		{ "another host that was asked", SDP_POLICY_BOTH, SDP_WAY_FD, 0,
-		  true, true, true },
-		{ "another host that denied", SDP_POLICY_BOTH, SDP_WAY_FD,
-		  -EACCES, false, true, true },
-		{ "SDP by rule", SDP_POLICY_SDP, SDP_WAY_FD, -EINPROGRESS,
-		  false, true, false },
-		{ "by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, -EINPROGRESS,
-		  false, true, false },
-		{ "no SDP there", SDP_POLICY_BOTH, SDP_WAY_FD, -ENOENT, false,
-		  false, false },
+		{ "by default", SDP_POLICY_BOTH, SDP_WAY_FD, true, true },
+		{ "SDP by rule", SDP_POLICY_SDP, SDP_WAY_FD, true, false },
+		{ "TCP by rule", SDP_POLICY_TCP, SDP_WAY_FD, true, false },
+		{ "by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, true, false },
+		{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, true, false },
+		{ "no descriptors", SDP_POLICY_BOTH, SDP_WAY_FD, false, false },
 	};
 	struct util_settings *settings =
 		(struct util_settings *)(uintptr_t)util_settings();
@@ -263,9 +252,8 @@ static void a_connection_begins_as_tcp(void **state)
 		assert_int_equal(begin(state), 0);
 		policy = firsts[i].policy;
 		way = firsts[i].way;
-		find_ret = firsts[i].find_ret;
-		target.is_request = firsts[i].is_request;
-		target.is_elsewhere = firsts[i].is_elsewhere;
+		is_enough = firsts[i].is_enough;
+		find_ret = firsts[i].want ? -EINPROGRESS : 0;
 		(void)dial(TCP_PORT);
 		assert_row(firsts[i].name,
 			   (sock.enter.role == SDP_ENTER_CONNECTED) ==
