@@ -24,6 +24,14 @@ def cpu_per_gb(client, server):
     return {"CPU s/GB": (client["CPU s"] + server["CPU s"]) / client["GB"]}
 
 
+def cpu_per_trip(client, server):
+    """From the output of both sides of a ping-pong."""
+    if not client.get("trips"):
+        return {}
+    return {"CPU us/trip":
+            (client["CPU s"] + server["CPU s"]) / client["trips"] * 1e6}
+
+
 def perftest_bandwidth(table):
     """From the rows of tests/apps/perftest.py: peak, average, Mpps."""
     if not table or len(table[0][2]) < 3:
@@ -83,14 +91,21 @@ def qperf(text):
 
 
 def iperf3(text):
-    """The rate at the receiver, in Gbit/s."""
+    """The rate at the receiver, in Gbit/s, and the CPU time of both sides,
+    which iperf3 tells in percent of its time."""
     if "{" not in text:
         return {}
     try:
-        rate = json.loads(text[text.index("{"):])["end"]["sum_received"]
+        end = json.loads(text[text.index("{"):])["end"]
+        rate, cpu = end["sum_received"], end["cpu_utilization_percent"]
+        if not rate["bytes"]:
+            return {}
+        cpu_s = (cpu["host_total"] + cpu["remote_total"]) / 100 * \
+            rate["seconds"]
     except (ValueError, KeyError):
         return {}
-    return {"Gbit/s": rate["bits_per_second"] / 1e9} if rate["bytes"] else {}
+    return {"Gbit/s": rate["bits_per_second"] / 1e9,
+            "CPU s/GB": cpu_s / (rate["bytes"] / 1e9)}
 
 
 def redis(text):

@@ -99,7 +99,7 @@ static char *next_buf(const struct job *job, size_t turn)
 static void pingpong(const struct job *job, int fd)
 {
 	struct bench_times times;
-	uint64_t now, end;
+	uint64_t now, end, trips = 0;
 
 	if (!job->host) {
 		while (sock_get(fd, job, job->buf, job->size))
@@ -116,7 +116,9 @@ static void pingpong(const struct job *job, int fd)
 		NEEDS(sock_get(fd, job, job->buf, job->size));
 		now = bench_now_ns();
 		bench_times_add(&times, now - start);
+		trips++;
 	}
+	bench_print("trips", (double)trips);
 	bench_times_print(&times, 2);
 	bench_times_fini(&times);
 }

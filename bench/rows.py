@@ -29,6 +29,11 @@ SETTINGS = {
     "wire": Setting("usiw", (("USIW_CRC", "off"), ("USIW_LOCAL", "off"))),
     "wire CRC": Setting("usiw", (("USIW_CRC", "on"), ("USIW_LOCAL", "off"))),
     "local": Setting("usiw", (("USIW_LOCAL", "auto"),), "USIW_LOCAL"),
+    # Connections of stream sockets that begin as TCP, as by default; bench
+    # begins others with SDP.
+    "local, from TCP": Setting("usiw", (("USIW_LOCAL", "auto"),
+                                        ("USIW_SDP_AFTER", "65536")),
+                               "USIW_SDP_AFTER"),
     # An engine for each thread in place of one for two CPUs.
     "wire CRC, engines": Setting("usiw", (("USIW_CRC", "on"),
                                           ("USIW_LOCAL", "off"),
@@ -379,6 +384,9 @@ def costs():
 # woken on another processor must wait until that processor wakes up.
 PLACES = ("apart", "together")
 SDP_IDLE = 4000
+# "wire" and "local": SDP begins with the first octet.
+SDP_WAYS = ("wire", "local", "local, from TCP")
+SDP_LOADED = ("local", "local, from TCP")
 
 
 def sdp_ways(tool, settings, has_rsockets=True, **args):
@@ -391,27 +399,55 @@ def sdp_ways(tool, settings, has_rsockets=True, **args):
 
 def sdp():
     for size in (64 * KIB, MIB):
-        yield Row(f"sdp-iperf3-{size}", "SDP",
-                  f"`iperf3 -l {size}` over SDP", "Gbit/s", MORE,
-                  sdp_ways("iperf3", BOTH, size=size, has_rsockets=False),
+        ways = sdp_ways("iperf3", (*BOTH, "local, from TCP"), size=size,
+                        has_rsockets=False)
+        title = f"`iperf3 -l {size}` over SDP"
+        yield Row(f"sdp-iperf3-{size}", "SDP", title, "Gbit/s", MORE, ways,
                   ("Gbit/s",))
+        yield Row(f"sdp-iperf3-{size}-cpu", "SDP, cost",
+                  f"{title}, CPU seconds of both per GB", "CPU s/GB", LESS,
+                  ways, ("CPU s/GB",))
     for clients, place in itertools.product((1, 50), PLACES):
-        yield Row(f"sdp-redis-{clients}-{place}", "SDP",
-                  f"`redis-benchmark -t get -c {clients}` over SDP, {place}",
-                  "1/s", MORE,
-                  sdp_ways("redis", ("wire", "local"), clients=clients,
-                           place=place, has_rsockets=False), ("1/s",))
+        ways = sdp_ways("redis", SDP_WAYS, clients=clients, place=place,
+                        has_rsockets=False)
+        title = f"`redis-benchmark -t get -c {clients}` over SDP, {place}"
+        yield Row(f"sdp-redis-{clients}-{place}", "SDP", title, "1/s", MORE,
+                  ways, ("1/s",))
+        yield Row(f"sdp-redis-{clients}-{place}-cpu", "SDP, cost",
+                  f"{title}, CPU time of both for a request", "CPU us", LESS,
+                  ways, ("CPU us",))
     for size, place in itertools.product((1, 64 * KIB), PLACES):
+        ways = sdp_ways("sockets_pingpong", SDP_WAYS, size=size, place=place)
+        title = f"{octets(size)} over SDP, {place}"
         yield Row(f"sdp-pingpong-{size}-{place}", "SDP",
-                  f"{octets(size)} over SDP, {place}, half a round trip",
-                  "us", LESS,
-                  sdp_ways("sockets_pingpong", ("wire", "local"), size=size,
-                           place=place), TIMES)
+                  f"{title}, half a round trip", "us", LESS, ways, TIMES)
+        yield Row(f"sdp-pingpong-{size}-{place}-cpu", "SDP, cost",
+                  f"{title}, CPU time of both for a round trip",
+                  "CPU us/trip", LESS, ways, ("CPU us/trip",))
+    yield from sdp_loaded()
     yield Row("sdp-idle", "SDP",
               f"memory of a server for each of {SDP_IDLE} idle connections",
               "KiB", LESS,
               sdp_ways("sockets_idle", ("wire",), count=SDP_IDLE,
                        has_rsockets=False), ("KiB",), rounds=1)
+
+
+def sdp_loaded():
+    """Beside 20 programs that compute."""
+    group, args = "SDP, loaded machine", {"has_rsockets": False,
+                                          "is_loaded": True}
+    yield Row("sdp-iperf3-loaded", group, f"`iperf3 -l {64 * KIB}` over SDP",
+              "Gbit/s", MORE,
+              sdp_ways("iperf3", SDP_LOADED, size=64 * KIB, **args),
+              ("Gbit/s",), rounds=3)
+    yield Row("sdp-redis-loaded", group,
+              "`redis-benchmark -t get -c 50` over SDP", "1/s", MORE,
+              sdp_ways("redis", SDP_LOADED, clients=50, place=None, **args),
+              ("1/s",), rounds=3)
+    yield Row("sdp-pingpong-loaded", group,
+              "1 B over SDP, half a round trip", "us", LESS,
+              sdp_ways("sockets_pingpong", SDP_LOADED, size=1, place=None,
+                       **args), TIMES, rounds=3)
 
 
 def table():

@@ -45,8 +45,10 @@ def local_targets():
             yield least(f"{op}-64-buffers-{size}", "local", 1.8, peer="TCP")
             yield least(f"*{op}-bw-{size}", "local", 2, peer="TCP")
         yield least(f"{op}-bw-{MIB}", "local", 1, peer="UCX shm")
-    yield least("sdp-iperf3-*", "local", 1.3, peer="TCP")
-    yield least("sdp-redis-50-*", "local", 1.3, peer="TCP")
+    for size in (64 * KIB, MIB):
+        yield least(f"sdp-iperf3-{size}", "local", 1.3, peer="TCP")
+    for place in rows.PLACES:
+        yield least(f"sdp-redis-50-{place}", "local", 1.3, peer="TCP")
 
 
 def wire_targets():
@@ -84,6 +86,18 @@ def other_targets():
     yield most("sdp-idle", "wire", 100)
 
 
+def socket_targets():
+    for way in rows.SDP_LOADED:
+        yield most("sdp-pingpong-1-*-cpu", way, 1.5, peer="TCP")
+        yield most("sdp-redis-50-*-cpu", way, 1, peer="TCP")
+        yield most("sdp-iperf3-65536-cpu", way, 0.7, peer="TCP")
+        yield most("sdp-pingpong-1-apart", way, 1, peer="TCP")
+        yield most("sdp-pingpong-1-together", way, 1, peer="TCP")
+        yield most("sdp-pingpong-loaded", way, 1.5, peer="TCP")
+        for row in ("redis", "iperf3"):
+            yield least(f"sdp-{row}-loaded", way, 1 / 1.5, peer="TCP")
+
+
 # usiw should be faster than these in every row that has them.
 BEHIND = ("libfabric tcp", "UCX tcp", "rsockets", "siw", "rxe")
 
@@ -91,7 +105,7 @@ BEHIND = ("libfabric tcp", "UCX tcp", "rsockets", "siw", "rxe")
 def table(all_rows, is_kernel=False):
     """In the guest only the comparison with the kernel's drivers counts."""
     found = [] if is_kernel else [*local_targets(), *wire_targets(),
-                                  *other_targets()]
+                                  *other_targets(), *socket_targets()]
     for row in all_rows:
         peers = [w.name for w in row.ways if w.is_peer and w.name in BEHIND]
         for way in row.ways:

@@ -9,6 +9,7 @@ import functools
 import glob
 import os
 import re
+import resource
 import subprocess
 import sys
 
@@ -23,6 +24,8 @@ RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
 IDLE_SOCKETS = os.path.join(HERE, "idle_sockets.py")
 # Seconds. Only a hang takes that long.
 LIMIT = 40
+# Programs that compute, on a loaded machine.
+LOAD = 20
 # For both directions of a connection: by then it has changed to shared memory.
 SHORT_FPDUS = 256
 # Descriptors of a connection over SDP, and of the rest of the process.
@@ -56,6 +59,11 @@ class Sample(harness.Test):
     @property
     def is_usiw(self):
         return bool(self.setting) and self.setting.stack == "usiw"
+
+    @property
+    def is_from_tcp(self):
+        """SDP may leave its connections to TCP."""
+        return "USIW_SDP_AFTER" in self.env
 
     @property
     def address(self):
@@ -98,7 +106,7 @@ class Sample(harness.Test):
         counts octets by shared memory has counters for it."""
         octets = [value for name, value in self.counters.sum().items()
                   if name.startswith("local_")]
-        if not self.is_usiw or not octets:
+        if not self.is_usiw or not octets or self.is_from_tcp:
             return
         is_local = self.setting.is_local
         if is_local and not sum(octets) and not self.is_short():
@@ -421,42 +429,69 @@ def sockets_pair(sample, carrier, port, server, client, place=None,
         first.wait_waiting()
     else:
         first.wait_listening(port)
+    cpu_s = programs_cpu_s(first)
     second = carried(sample, "client", client, carrier, place)
     second.wait(LIMIT)
+    sample.cpu_s = programs_cpu_s(first) - cpu_s
     if has_end:
         first.wait(LIMIT)
-    sample.demand_usiw()
+    if not sample.is_from_tcp:
+        sample.demand_usiw()
     return second.text(), first.text()
 
 
-def iperf3(sample, carrier, size):
+def programs_cpu_s(running):
+    """CPU time of the programs that have ended, and of one that runs."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        with open(f"/proc/{running.pid}/stat", encoding="utf-8") as f:
+            field = f.read().rpartition(")")[2].split()
+    except OSError:
+        field = [0] * 13
+    return ended.ru_utime + ended.ru_stime + \
+        (int(field[11]) + int(field[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def loaded(sample):
+    for _ in range(LOAD):
+        busy(sample)
+
+
+def iperf3(sample, carrier, size, is_loaded=False):
     harness.need("iperf3")
     port = harness.free_port()
+    if is_loaded:
+        loaded(sample)
     client, _ = sockets_pair(
         sample, carrier, port, ["iperf3", "-s", "-1", "-p", port],
         ["iperf3", "-c", "127.0.0.1", "-p", port, "-l", size, "-t", 1, "-J"])
     return outputs.iperf3(client)
 
 
-def redis(sample, carrier, clients, place):
+def redis(sample, carrier, clients, place, is_loaded=False):
     harness.need("redis-server", "redis-benchmark")
     port = harness.free_port()
-    count = sample.bench.count(2e4 if clients == 1 else 1e5)
+    count = sample.bench.count(2e4 if clients == 1 or is_loaded else 1e5)
+    if is_loaded:
+        loaded(sample)
     client, _ = sockets_pair(
         sample, carrier, port,
         ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
          "--appendonly", "no", "--dir", sample.directory],
         ["redis-benchmark", "-h", "127.0.0.1", "-p", port, "-c", clients,
          "-n", count, "-t", "get", "--csv"], place, has_end=False)
-    return outputs.redis(client)
+    found = outputs.redis(client)
+    return found and {**found, "CPU us": sample.cpu_s / count * 1e6}
 
 
-def sockets_pingpong(sample, carrier, size, place):
+def sockets_pingpong(sample, carrier, size, place, is_loaded=False):
     port = harness.free_port()
+    if is_loaded:
+        loaded(sample)
     command = tcp_command(sample, port, "pingpong", size, [])
-    client, _ = sockets_pair(sample, carrier, port, command,
-                             command + ["127.0.0.1"], place)
-    return outputs.own(client)
+    client, server = map(outputs.own, sockets_pair(
+        sample, carrier, port, command, command + ["127.0.0.1"], place))
+    return {**client, **outputs.cpu_per_trip(client, server)}
 
 
 def sockets_idle(sample, carrier, count):

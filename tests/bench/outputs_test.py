@@ -62,7 +62,8 @@ three more rounds of 10000 made and destroyed: +0 KiB
 rings
 """)
 IPERF3 = 'a warning\n{"end": {"sum_received": {"bytes": %d, ' \
-    '"bits_per_second": 1.5e9}}}'
+    '"seconds": 2, "bits_per_second": 1.5e9}, "cpu_utilization_percent": ' \
+    '{"host_total": 30, "remote_total": 20}}}'
 
 
 class Outputs(unittest.TestCase):
@@ -77,6 +78,10 @@ class Outputs(unittest.TestCase):
             outputs.cpu_per_gb({"GB": 2.0, "CPU s": 0.5}, {"CPU s": 0.7}),
             {"CPU s/GB": 0.6})
         self.assertEqual(outputs.cpu_per_gb({}, {"CPU s": 0.7}), {})
+        self.assertEqual(
+            outputs.cpu_per_trip({"trips": 1e6, "CPU s": 2.0}, {"CPU s": 1.0}),
+            {"CPU us/trip": 3.0})
+        self.assertEqual(outputs.cpu_per_trip({}, {"CPU s": 0.7}), {})
 
     def test_perftest(self):
         rows = ways.perftest.rows
@@ -133,7 +138,8 @@ class Outputs(unittest.TestCase):
                 self.assertAlmostEqual(found[metric], value, places=1)
 
     def test_stream_sockets(self):
-        self.assertEqual(outputs.iperf3(IPERF3 % 5), {"Gbit/s": 1.5})
+        self.assertEqual(outputs.iperf3(IPERF3 % 5e9),
+                         {"Gbit/s": 1.5, "CPU s/GB": 0.2})
         self.assertEqual(outputs.iperf3(IPERF3 % 0), {})
         self.assertEqual(outputs.redis(REDIS), {"1/s": 12195.12})
 
