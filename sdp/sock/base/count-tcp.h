@@ -28,7 +28,7 @@ static inline void sdp_enter_begin(struct sdp_sock *sock,
 		return;
 	atomic_store_explicit(&sock->enter.tx, 0, memory_order_relaxed);
 	atomic_store_explicit(&sock->enter.rx, 0, memory_order_relaxed);
-	atomic_store_explicit(&sock->enter.run, 0, memory_order_relaxed);
+	atomic_store_explicit(&sock->enter.turn_at, 0, memory_order_relaxed);
 	/* The connecting side looks for the announcement. */
 	if (role == SDP_ENTER_ACCEPTED)
 		after -= after / 2;

@@ -114,9 +114,8 @@ struct sdp_sock_enter {
 	_Atomic uint32_t gate;	 /* a futex: enum sdp_enter_gate */
 	_Atomic uint32_t in_cnt; /* a futex: calls inside the kernel */
 	_Atomic uint64_t tx, rx; /* octets that these calls have moved */
-	/* Octets in the direction of the last call, since the one before it was
-	 * of the other direction; how many are much. */
-	_Atomic uint64_t run, next_at;
+	/* tx or rx at the last turn; how many octets behind it are much. */
+	_Atomic uint64_t turn_at, next_at;
 	_Atomic bool is_sending;  /* the last call sent */
 	bool is_told;		  /* that the peer is not there for SDP */
 	union sdp_addr own, peer; /* as the kernel names them */

@@ -396,12 +396,23 @@ ssize_t sdp_enter_recv(struct sdp_sock *sock, const struct iovec *iov,
 	return ret;
 }
 
+/* Octets in the direction of the last call, since the last turn. relaxed: calls
+ * of several threads may be counted to the wrong run. */
+static uint64_t run_now(const struct sdp_sock *sock)
+{
+	bool is_send = atomic_load_explicit(&sock->enter.is_sending,
+					    memory_order_relaxed);
+	uint64_t now = octets(is_send ? &sock->enter.tx : &sock->enter.rx);
+	uint64_t turn_at = octets(&sock->enter.turn_at);
+
+	return now > turn_at ? now - turn_at : 0;
+}
+
 /* Later the peer may be announced, or its program sleeps less long. */
 static void try_later(struct sdp_sock *sock)
 {
 	/* release: this attempt no longer uses the names */
-	atomic_store_explicit(&sock->enter.next_at,
-			      4 * octets(&sock->enter.run) + 1,
+	atomic_store_explicit(&sock->enter.next_at, 4 * run_now(sock) + 1,
 			      memory_order_release);
 }
 
@@ -745,19 +756,17 @@ static void try_now(struct sdp_sock *sock, int fd)
 	sdp_inside_leave(old);
 }
 
-/* A program that turns often waits for its peer each time, and gains nothing.
- * relaxed: calls of several threads may be counted to the wrong run. */
-static uint64_t run_add(struct sdp_sock *sock, bool is_send, size_t cnt)
+/* A program that turns often waits for its peer each time, and gains
+ * nothing. */
+static void turn_note(struct sdp_sock *sock, bool is_send, uint64_t before)
 {
 	if (atomic_load_explicit(&sock->enter.is_sending,
-				 memory_order_relaxed) != is_send) {
-		atomic_store_explicit(&sock->enter.is_sending, is_send,
-				      memory_order_relaxed);
-		atomic_store_explicit(&sock->enter.run, 0,
-				      memory_order_relaxed);
-	}
-	return cnt + atomic_fetch_add_explicit(&sock->enter.run, cnt,
-					       memory_order_relaxed);
+				 memory_order_relaxed) == is_send)
+		return;
+	atomic_store_explicit(&sock->enter.is_sending, is_send,
+			      memory_order_relaxed);
+	atomic_store_explicit(&sock->enter.turn_at, before,
+			      memory_order_relaxed);
 }
 
 void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
@@ -766,13 +775,15 @@ void sdp_enter_out(struct sdp_sock *sock, int fd, bool is_send, size_t cnt)
 	uint64_t at;
 
 	/* relaxed: who shuts the gate sees them by in_cnt */
-	atomic_fetch_add_explicit(is_send ? &sock->enter.tx : &sock->enter.rx,
-				  cnt, memory_order_relaxed);
+	turn_note(sock, is_send,
+		  atomic_fetch_add_explicit(is_send ? &sock->enter.tx
+						    : &sock->enter.rx,
+					    cnt, memory_order_relaxed));
 	sdp_enter_left(sock);
 	/* Only one of the calls that come so far tries. acquire: with
 	 * try_later() */
 	at = octets(&sock->enter.next_at);
-	if (run_add(sock, is_send, cnt) >= at &&
+	if (run_now(sock) >= at &&
 	    atomic_compare_exchange_strong_explicit(
 		    &sock->enter.next_at, &at, UINT64_MAX, memory_order_acquire,
 		    memory_order_relaxed))

@@ -567,9 +567,11 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 
 	if (op != EPOLL_CTL_DEL && sdp_state_is_pending(state))
 		sdp_start(sock, fd, SDP_START_WAIT);
-	if (op == EPOLL_CTL_DEL ||
-	    ((op == EPOLL_CTL_MOD || op == EPOLL_CTL_ADD) &&
-	     util_user_is_readable(ev, sizeof(*ev)))) {
+	/* Those of a connection that is TCP are the kernel's. */
+	if (!sdp_enter_is_possible(sock) &&
+	    (op == EPOLL_CTL_DEL ||
+	     ((op == EPOLL_CTL_MOD || op == EPOLL_CTL_ADD) &&
+	      util_user_is_readable(ev, sizeof(*ev))))) {
 		ret = sdp_watch_ctl(set_fd, op, fd, ev, sock);
 		if (ret != 0)
 			return ret < 0 ? ret : 0;

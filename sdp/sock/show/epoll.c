@@ -426,13 +426,18 @@ static void watch_remove(struct sdp_watch *watch)
 	free(watch);
 }
 
-static void watch_change(struct sdp_epoll *set, int op, int fd,
+/* What was registered has a set that is known; the set is compared only, so it
+ * needs no reference. */
+static void watch_change(int set_fd, int op, int fd,
 			 const struct epoll_event *ev, struct sdp_sock *sock)
 {
 	struct sdp_watch *watch;
+	void *set = NULL;
 
+	if (util_fdtab_lookup(table(), set_fd, &set) != SDP_FD_EPOLL)
+		return;
 	util_lock(&watch_lock);
-	watch = watch_find(sock, set, fd);
+	watch = watch_find(sock, set_of(set), fd);
 	if (watch && op == EPOLL_CTL_MOD)
 		watch->ev = *ev;
 	else if (watch)
@@ -443,15 +448,17 @@ static void watch_change(struct sdp_epoll *set, int op, int fd,
 int sdp_watch_note(int set_fd, int op, int fd, const struct epoll_event *ev,
 		   struct sdp_sock *sock)
 {
-	struct sdp_epoll *set = set_get(set_fd);
-	int ret = 0;
+	struct sdp_epoll *set;
+	int ret;
 
+	if (op != EPOLL_CTL_ADD) {
+		watch_change(set_fd, op, fd, ev, sock);
+		return 0;
+	}
+	set = set_get(set_fd);
 	if (!set)
 		return -ENOMEM;
-	if (op == EPOLL_CTL_ADD)
-		ret = watch_add(set, set_fd, fd, ev, sock);
-	else
-		watch_change(set, op, fd, ev, sock);
+	ret = watch_add(set, set_fd, fd, ev, sock);
 	util_file_put(&set->file);
 	return ret;
 }
