@@ -124,6 +124,7 @@ struct sdp_sock_enter {
 
 /* STREAM whose shadow carries the data, and RELAY: relay.h. */
 struct sdp_sock_relay {
+	struct sdp_sock *kept_next; /* its numbers are closed */
 	_Atomic bool is_on;
 	uint8_t thread_cnt;
 	_Atomic bool is_unasked; /* RELAY: the parent was not asked yet */

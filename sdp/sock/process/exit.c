@@ -149,8 +149,7 @@ void sdp_exit_run(bool has_stdio)
 	sdp_table_each_sock(relay_look);
 	if (has_relay && has_stdio)
 		streams_flush();
-	if (has_relay)
-		sdp_relay_end(deadline);
+	sdp_relay_end(deadline);
 	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
 	owed_wait(sdp_now_ns() + GRACE_NS);

@@ -48,6 +48,46 @@ static void futex_set(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+/* ---- relays whose last number is closed; they are in no table ---- */
+
+static struct util_lock kept_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+static struct sdp_sock *kept;
+
+static void kept_add(struct sdp_sock *sock)
+{
+	util_lock(&kept_lock);
+	sock->relay.kept_next = kept;
+	kept = sock;
+	util_unlock(&kept_lock);
+}
+
+static void kept_remove(const struct sdp_sock *sock)
+{
+	struct sdp_sock **at = &kept;
+
+	util_lock(&kept_lock);
+	while (*at && *at != sock)
+		at = &(*at)->relay.kept_next;
+	if (*at)
+		*at = sock->relay.kept_next;
+	util_unlock(&kept_lock);
+}
+
+/* Return: held; NULL: none is left. */
+static struct sdp_sock *kept_take(void)
+{
+	struct sdp_sock *sock;
+
+	util_lock(&kept_lock);
+	sock = kept;
+	if (sock) {
+		kept = sock->relay.kept_next;
+		sdp_sock_hold(sock);
+	}
+	util_unlock(&kept_lock);
+	return sock;
+}
+
 /* The last thread of a relay ends the relay, if no descriptor refers to it. */
 static void relay_leave(struct sdp_sock *sock)
 {
@@ -57,8 +97,10 @@ static void relay_leave(struct sdp_sock *sock)
 	is_last = --sock->relay.thread_cnt == 0;
 	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
-	if (is_last && is_closed)
+	if (is_last && is_closed) {
+		kept_remove(sock);
 		sock->end(sock);
+	}
 	if (is_last)
 		futex_set(&sock->relay.is_over);
 	sdp_sock_drop(sock);
@@ -306,6 +348,10 @@ bool sdp_relay_keeps(struct sdp_sock *sock)
 	util_lock(&sock->lock);
 	is_kept = sock->relay.is_on && sock->relay.thread_cnt > 0;
 	sock->start.is_closed |= is_kept;
+	/* During exit it comes here again. */
+	if (is_kept &&
+	    !atomic_load_explicit(&sock->relay.is_left, memory_order_relaxed))
+		kept_add(sock);
 	util_unlock(&sock->lock);
 	if (is_kept)
 		futex_set(&sock->relay.is_left);
@@ -320,21 +366,28 @@ static uint64_t end_deadline;
  * The connection ends with the process, for all holders. So their stream ends
  * after what they have written so far.
  */
-static void relay_end(struct sdp_sock *sock)
+static void holders_end(struct sdp_sock *sock)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t now = sdp_now_ns();
 
+	/* The last thread of a relay may close the pair. */
+	util_lock(&sock->lock);
+	if (sock->relay.thread_cnt > 0)
+		pair_shutdown(sock, SHUT_RD);
+	util_unlock(&sock->lock);
+	/* acquire: pairs with up_thread() */
+	while (!atomic_load_explicit(&sock->relay.has_sent,
+				     memory_order_acquire) &&
+	       sdp_now_ns() < end_deadline)
+		nanosleep(&nap, NULL);
+}
+
+static void relay_end(struct sdp_sock *sock)
+{
 	if (!sock->relay.is_on || sdp_sock_state(sock) == SDP_SOCK_RELAY)
 		return;
-	pair_shutdown(sock, SHUT_RD);
-	/* acquire: pairs with up_thread() */
-	for (;
-	     now < end_deadline &&
-	     !atomic_load_explicit(&sock->relay.has_sent, memory_order_acquire);
-	     now = sdp_now_ns())
-		nanosleep(&nap, NULL);
-	if (sdp_sock_link(sock) && now < end_deadline)
+	holders_end(sock);
+	if (sdp_sock_link(sock) && sdp_now_ns() < end_deadline)
 		(void)sdp_link_wait(sdp_sock_link(sock),
 				    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
 				    end_deadline);
@@ -342,6 +395,19 @@ static void relay_end(struct sdp_sock *sock)
 
 void sdp_relay_end(uint64_t deadline)
 {
+	struct sdp_sock *sock;
+
 	end_deadline = deadline;
 	sdp_table_each_sock(relay_end);
+	/* Their threads end the links, and wait for the peer. */
+	while ((sock = kept_take())) {
+		holders_end(sock);
+		sdp_sock_drop(sock);
+	}
+}
+
+void sdp_relay_fork_child(void)
+{
+	util_lock_init(&kept_lock, UTIL_RANK_LEAF);
+	kept = NULL;
 }

@@ -32,4 +32,7 @@ void sdp_relay_wait(struct sdp_sock *sock);
  * @deadline of sdp_now_ns(). */
 void sdp_relay_end(uint64_t deadline);
 
+/* A forked child has no threads of relays. */
+void sdp_relay_fork_child(void);
+
 #endif

@@ -376,6 +376,7 @@ static void fork_child(struct sdp_sock *sock)
 void sdp_share_fork_child(void)
 {
 	atomic_store_explicit(&child_cnt, 0, memory_order_relaxed);
+	sdp_relay_fork_child();
 	sdp_private_close(forking.ways[0]);
 	sdp_table_each_sock(fork_child);
 	forking.ways[0] = forking.ways[1] = -1;

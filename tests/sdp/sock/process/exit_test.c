@@ -56,7 +56,7 @@ void sdp_watch_forget(struct sdp_sock *sock, int fd)
 
 void sdp_relay_end(uint64_t deadline)
 {
-	fail_msg("there is no relay");
+	assert_true(deadline > now);
 }
 
 void sdp_verbs_end(void)

@@ -272,8 +272,7 @@ static int end(void **state)
 	close(link_fds[1]);
 	if (fd >= 0)
 		program_closes();
-	if (sock->relay.is_on)
-		sdp_relay_wait(sock);
+	threads_wait();
 	close(sock->shadow.lib_fd);
 	close(link_fds[0]);
 	sdp_sock_drop(sock);
@@ -298,7 +297,7 @@ static void carries_octets_both_ways(void **state)
 	assert_octets(fd, "more");
 	close(link_fds[1]);
 	assert_eof(fd);
-	sdp_relay_wait(sock);
+	threads_wait();
 	assert_int_equal(counted_tx, 5);
 	assert_int_equal(counted_rx, 10);
 	/* There is still a holder: the socket has not ended. */
@@ -349,7 +348,7 @@ static void ends_with_its_last_descriptor(void **state)
 		assert_eof(link_fds[1]);
 		/* The peer closes too. */
 		shutdown(link_fds[1], SHUT_RDWR);
-		sdp_relay_wait(sock);
+		threads_wait();
 		assert_row(closes[i].name, end_cnt == 1);
 		assert_row(closes[i].name, linger_cnt == closes[i].lingers);
 		assert_row(closes[i].name, abort_cnt == closes[i].aborts);
@@ -382,7 +381,7 @@ static void a_reset_ends_both_directions(void **state)
 	assert_eof(fd);
 	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
 	assert_int_equal(errno, EPIPE);
-	sdp_relay_wait(sock);
+	threads_wait();
 	link_fds[1] = dup(0);
 }
 
@@ -396,7 +395,7 @@ static void unread_octets_cause_a_reset(void **state)
 		if (send(link_fds[1], "x", 1, MSG_NOSIGNAL) < 0)
 			break;
 	}
-	sdp_relay_wait(sock);
+	threads_wait();
 	assert_int_equal(abort_cnt, 1);
 	assert_int_equal(end_cnt, 1);
 }
@@ -497,6 +496,32 @@ static void ends_with_its_process(void **state)
 	assert_int_equal(errno, EPIPE);
 }
 
+/* The program has closed it a moment before. */
+static void what_was_closed_ends_with_the_process_too(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "written", 7, 0), 7);
+	program_closes();
+	sdp_relay_end(sdp_now_ns() + 60000000000ull);
+	assert_true(sock->relay.has_sent);
+	assert_octets(link_fds[1], "written");
+	assert_eof(link_fds[1]);
+	shutdown(link_fds[1], SHUT_RDWR);
+	threads_wait();
+	assert_int_equal(end_cnt, 1);
+}
+
+/* Those of the parent go on there. */
+static void a_forked_child_waits_for_none(void **state)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	program_closes();
+	sdp_relay_fork_child();
+	sdp_relay_end(UINT64_MAX);
+	assert_int_equal(drain_cnt, 0);
+	shutdown(link_fds[1], SHUT_RDWR);
+}
+
 static void does_not_wait_beyond_the_deadline(void **state)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -519,6 +544,8 @@ int main(void)
 		CASE(refuses_what_it_cannot_carry),
 		CASE(is_entered_once),
 		CASE(ends_with_its_process),
+		CASE(what_was_closed_ends_with_the_process_too),
+		CASE(a_forked_child_waits_for_none),
 		CASE(does_not_wait_beyond_the_deadline),
 	};
 

@@ -50,6 +50,10 @@ int sdp_relay_enter(struct sdp_sock *sock)
 	return enter_ret;
 }
 
+void sdp_relay_fork_child(void)
+{
+}
+
 void sdp_relay_settle(struct sdp_sock *sock)
 {
 	(void)sock;
