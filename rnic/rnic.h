@@ -817,8 +817,6 @@ struct rnic_attach_options {
 	size_t pd_len;
 	const void *last; /* Responder: last streaming octets (MPA-147) */
 	size_t last_len;
-	int stop_fd;	 /* readable: the wait ends; 0: none */
-	bool is_resumed; /* Initiator: another attachment sent the Request */
 };
 
 struct rnic_attach_start {
@@ -844,8 +842,7 @@ RNIC_EXPORT int rnic_attach_open(struct rnic_qp *qp, int fd,
  * Initiator: waits for the Reply; Responder: for the Request.
  * Return: 0; -ECONNREFUSED: rejected; *ret_start is filled for both.
  *   -ECONNRESET: the stream ended; -EPROTO: the octets are no valid start
- *   frame; -ETIMEDOUT; -ECANCELED: by stop_fd: the Request was sent, and
- *   nothing was read.
+ *   frame; -ETIMEDOUT.
  */
 RNIC_EXPORT int rnic_attach_wait(struct rnic_attach *attach,
 				 struct rnic_attach_start *ret_start);

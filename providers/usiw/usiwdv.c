@@ -14,7 +14,6 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* The size of the first version of the attributes. */
-#define ATTACH_SIZE_MIN offsetof(struct usiwdv_attach_attr, stop_fd)
 
 /* Return: 0; -EINVAL: too short; -E2BIG: an unknown part is not zero. */
 static int attr_copy(const struct usiwdv_attach_attr *from,
@@ -22,13 +21,12 @@ static int attr_copy(const struct usiwdv_attach_attr *from,
 {
 	const uint8_t *octet = (const uint8_t *)from;
 
-	if (from->size < ATTACH_SIZE_MIN)
+	if (from->size < sizeof(*to))
 		return -EINVAL;
 	for (size_t i = sizeof(*to); i < from->size; i++)
 		if (octet[i])
 			return -E2BIG;
-	*to = (struct usiwdv_attach_attr){ 0 };
-	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
+	*to = *from;
 	return 0;
 }
 
@@ -42,8 +40,6 @@ static int attr_check(const struct usiwdv_attach_attr *attr)
 		return -EINVAL;
 	if (attr->role == USIWDV_INITIATOR &&
 	    (attr->check_request || attr->last_msg_len))
-		return -EINVAL;
-	if (attr->role == USIWDV_RESPONDER && attr->is_resumed)
 		return -EINVAL;
 	/* The Responder learns later whether only four octets fewer fit. */
 	return attr->pd_len > USIWDV_PRIVATE_MAX ? -EMSGSIZE : 0;
@@ -124,8 +120,6 @@ static int attach(struct usiw_qp *qp, int fd,
 		.pd_len = is_responder ? 0 : attr->pd_len,
 		.last = attr->last_msg,
 		.last_len = attr->last_msg_len,
-		.stop_fd = attr->stop_fd,
-		.is_resumed = attr->is_resumed,
 	};
 	struct rnic_attach *a;
 	int rc = rnic_attach_open(qp->rnic, fd, &opt, &a);

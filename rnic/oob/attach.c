@@ -29,7 +29,6 @@ struct rnic_attach {
 	struct rnic_qp *qp;
 	struct rnic_start start; /* the loop does not know it */
 	int nodelay;		 /* as the caller had it; -1: unknown */
-	int stop_fd;		 /* 0: none */
 	uint64_t deadline_ns;
 	size_t taken; /* once the QP has the stream */
 };
@@ -64,13 +63,10 @@ static int socket_check(int fd)
 	return error > 0 ? -error : -EINVAL;
 }
 
-/* @stop_fd: -1: none */
-static int attach_poll(const struct rnic_attach *a, short events, int stop_fd)
+static int attach_poll(const struct rnic_attach *a, short events)
 {
-	struct pollfd pfd[2] = {
-		{ .fd = rnic_start_fd(&a->start), .events = events },
-		{ .fd = stop_fd, .events = POLLIN },
-	};
+	struct pollfd pfd = { .fd = rnic_start_fd(&a->start),
+			      .events = events };
 
 	for (;;) {
 		uint64_t now = rnic_now_ns();
@@ -80,10 +76,10 @@ static int attach_poll(const struct rnic_attach *a, short events, int stop_fd)
 		if (now < a->deadline_ns)
 			left_ms = (a->deadline_ns - now + NS_PER_MS - 1) /
 				  NS_PER_MS;
-		rc = util_sys_poll(pfd, 2,
+		rc = util_sys_poll(&pfd, 1,
 				   left_ms < INT32_MAX ? (int)left_ms : -1);
 		if (rc > 0)
-			return pfd[0].revents ? 0 : -ECANCELED;
+			return 0;
 		if (rc == 0)
 			return -ETIMEDOUT; /* MPA-139, MPA-144 */
 		if (errno != EINTR)
@@ -107,7 +103,7 @@ static int attach_send_last(const struct rnic_attach *a, const void *buf,
 	while (iov.iov_len > 0) {
 		rc = rnic_tcp_send(rnic_start_fd(&a->start), &iov, 1, 0);
 		if (rc == -EAGAIN)
-			rc = attach_poll(a, POLLOUT, -1);
+			rc = attach_poll(a, POLLOUT);
 		if (rc < 0)
 			return attach_lost((int)rc);
 		iov.iov_base = (char *)iov.iov_base + rc;
@@ -131,12 +127,8 @@ static int attach_begin(struct rnic_attach *a,
 	smpa.rev = opt->rev ? opt->rev : (uint8_t)set->mpa_rev;
 	smpa.ird = rnic_stream_depth_min(opt->ird, set->ird);
 	smpa.ord = rnic_stream_depth_min(opt->ord, set->ord);
-	if (!opt->is_responder) {
-		rc = rnic_start_open(&a->start, &smpa, opt->pd, opt->pd_len);
-		if (rc == 0 && opt->is_resumed)
-			rnic_stream_start_skip(a->start.stream);
-		return rc;
-	}
+	if (!opt->is_responder)
+		return rnic_start_open(&a->start, &smpa, opt->pd, opt->pd_len);
 	rc = rnic_start_open(&a->start, &smpa, NULL, 0);
 	return rc < 0 ? rc : attach_send_last(a, opt->last, opt->last_len);
 }
@@ -153,13 +145,12 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	if (rc < 0)
 		return rc;
 	if (rnic_qp_state(qp) != RNIC_QPS_IDLE || opt->rev > 2 ||
-	    (opt->is_responder ? opt->is_resumed : opt->last_len > 0))
+	    (!opt->is_responder && opt->last_len > 0))
 		return -EINVAL;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	a->qp = qp;
-	a->stop_fd = opt->stop_fd;
 	a->deadline_ns = rnic_now_ns() + ms * NS_PER_MS;
 	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
 	a->start.fd = rnic_fd_own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
@@ -200,14 +191,6 @@ static int attach_check(const struct rnic_attach *a,
 	return ev->type == SMPA_EV_REJECTED ? -ECONNREFUSED : 0; /* MPA-132 */
 }
 
-/* Another attachment may go on from here: our frame was sent, and nothing of
- * the peer's was read. */
-static bool may_stop(const struct rnic_attach *a, uint32_t wants)
-{
-	return a->stop_fd > 0 && !(wants & EPOLLOUT) &&
-	       rnic_attach_taken(a) == 0;
-}
-
 /* Until something comes up. */
 int rnic_attach_wait(struct rnic_attach *attach,
 		     struct rnic_attach_start *ret_start)
@@ -225,9 +208,7 @@ int rnic_attach_wait(struct rnic_attach *attach,
 		wants = rnic_stream_start_wants(attach->start.stream);
 		rc = attach_poll(attach,
 				 (short)((wants & EPOLLIN ? POLLIN : 0) |
-					 (wants & EPOLLOUT ? POLLOUT : 0)),
-				 may_stop(attach, wants) ? attach->stop_fd
-							 : -1);
+					 (wants & EPOLLOUT ? POLLOUT : 0)));
 		if (rc < 0)
 			return rc;
 	}
@@ -263,7 +244,7 @@ int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 		rc = rnic_stream_start_flush(stream);
 		if (rc < 0 || !(rnic_stream_start_wants(stream) & EPOLLOUT))
 			return attach_lost(rc);
-		rc = attach_poll(attach, POLLOUT, -1);
+		rc = attach_poll(attach, POLLOUT);
 	}
 	return rc;
 }

@@ -111,20 +111,6 @@ int rnic_stream_start_flush(struct rnic_stream *stream)
 	return 0;
 }
 
-void rnic_stream_start_skip(struct rnic_stream *stream)
-{
-	const struct iovec *iov;
-	size_t len;
-	int cnt;
-
-	while ((cnt = smpa_conn_tx_prepare(stream->conn, &iov)) > 0) {
-		len = 0;
-		for (int i = 0; i < cnt; i++)
-			len += iov[i].iov_len;
-		smpa_conn_tx_commit(stream->conn, len);
-	}
-}
-
 int rnic_stream_start_step(struct rnic_stream *stream,
 			   struct smpa_event *ret_ev)
 {

@@ -50,9 +50,6 @@ size_t rnic_stream_start_taken(const struct rnic_stream *stream);
 /* ESTABLISHED, without a QP: send the RTR.  Return: 0; -errno. */
 int rnic_stream_start_flush(struct rnic_stream *stream);
 
-/* Initiator: the Request was sent already, by another object. */
-void rnic_stream_start_skip(struct rnic_stream *stream);
-
 /*
  * Responder: has the peer sent anything behind its start frame,
  * such as the RTR?  Nothing is read.

@@ -66,10 +66,6 @@ static inline bool sdp_link_is_lost(int error)
  *   message is being sent.
  * @is_oobinline, @rcvlowat: like SO_OOBINLINE and SO_RCVLOWAT.
  * @has_no_zcopy: never registers the caller's buffers.
- * @stop_fd: sdp_link_connect_fd() and sdp_link_accept_fd() return -ECANCELED
- *   when it is readable, as long as nothing of the peer was read; 0: none.
- * @is_resumed: connecting: such a call, with the same options, has sent the
- *   Hello and the MPA Request on this connection, perhaps in another process.
  * @from, @from_len: accepting: the octets of sdp_link_hand_over(), which the
  * new link continues; NULL: none. The accept returns also -EPERM: the
  * connection comes from another peer, accept the next one; -EINVAL: @from is
@@ -83,8 +79,6 @@ struct sdp_link_options {
 	bool is_oobinline;
 	uint32_t rcvlowat;
 	bool has_no_zcopy;
-	int stop_fd;
-	bool is_resumed;
 	const void *from;
 	size_t from_len;
 };

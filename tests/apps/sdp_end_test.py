@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 
-from harness import SLOW, check, wait_until
+from harness import SLOW, check
 from sdp_program import SdpTest, main
 
 # As sdp_hostile_test.py says of its server: a listener, and a pause until this
@@ -69,29 +69,15 @@ time.sleep(1000)
 """
 
 
-def proxies(test):
-    """The processes that send for a writer of this test."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="ascii") as f:
-                is_proxy = f.read() == "usiw-sdp-proxy\n"
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                if is_proxy and test.counters.directory.encode() in f.read():
-                    found.append(int(pid))
-        except OSError:
-            continue  # it has ended, or is another user's
-    return found
-
-
 def case(name, is_client, size, how, accepts_late=False, want=None, env=None,
-         kills_proxy=False):
+         after=None):
     """@is_client: the writer is. @size: None: as much as it can. @how: what the
     writer does when it has written. @want: what the reader says; default: all
-    of it, then the end. @env: of the client. @kills_proxy: that sends for the
-    writer."""
+    of it, then the end. @env: of the client. @after: "0": SDP begins with the
+    first octet; default: the connection begins as TCP."""
     def run():
         with SdpTest(name) as test:
+            test.sdp_after = after
             go = os.path.join(test.directory, "go")
             read = [STEP * (size is None), PAUSE]
             if is_client:
@@ -115,10 +101,6 @@ def case(name, is_client, size, how, accepts_late=False, want=None, env=None,
                 writer.wait(20, codes=(-signal.SIGKILL,))
             else:
                 writer.wait(20)
-            if kills_proxy:
-                for pid in wait_until(lambda: proxies(test), 20, "a proxy"):
-                    os.kill(pid, signal.SIGKILL)
-                wait_until(lambda: not proxies(test), 20, "its end")
             with open(go, "w", encoding="ascii"):
                 pass
             found = reader.wait_text(re.compile(r"got .*"), 60).group(0)
@@ -152,11 +134,18 @@ if __name__ == "__main__":
         case("server-close", False, 100, CLOSE),
         case("client-full", True, None, EXIT),
         case("server-full", False, None, EXIT),
-        case("server-full-cm", False, None, EXIT,
+        case("killed-client", True, 100, STAY),
+        case("first-octet-client-full", True, None, EXIT, after="0"),
+        case("first-octet-server-full", False, None, EXIT, after="0"),
+        case("first-octet-server-full-cm", False, None, EXIT, after="0",
              env={"USIW_SDP_CARRIER": "cm"}),
-        case("killed-client", True, 100, STAY, want=LOST),
-        case("killed-client-late-accept", True, 100, STAY, accepts_late=True,
+        # What the peer has not begun to take within ten seconds is lost, and
+        # it is told so.
+        case("first-octet-client", True, 100, EXIT, after="0", want=LOST),
+        case("first-octet-killed-client", True, 100, STAY, after="0",
              want=LOST),
-        case("killed-server", False, 100, STAY, want=LOST),
-        case("killed-proxy", True, 100, EXIT, want=LOST, kills_proxy=True),
+        case("first-octet-killed-client-late-accept", True, 100, STAY,
+             accepts_late=True, after="0", want=LOST),
+        case("first-octet-killed-server", False, 100, STAY, after="0",
+             want=LOST),
     ])

@@ -57,10 +57,7 @@ static void refuses_bad_attributes(void **state)
 		assert_int_equal(attach(w, &attr), want);                      \
 	} while (0)
 	BAD(USIWDV_INITIATOR, attr.size = 0, EINVAL);
-	BAD(USIWDV_INITIATOR,
-	    attr.size = offsetof(struct usiwdv_attach_attr, stop_fd) - 1,
-	    EINVAL);
-	BAD(USIWDV_RESPONDER, attr.is_resumed = 1, EINVAL);
+	BAD(USIWDV_INITIATOR, attr.size = sizeof(attr) - 1, EINVAL);
 	BAD(USIWDV_INITIATOR, attr.role = 2, EINVAL);
 	BAD(USIWDV_INITIATOR, attr.mpa_rev = 3, EINVAL);
 	BAD(USIWDV_INITIATOR, attr.pd_len = 1, EINVAL);
@@ -80,17 +77,6 @@ static void refuses_bad_attributes(void **state)
 	assert_int_equal(attach(w, &larger.attr), E2BIG);
 }
 
-/* What a program has that was built with the first version. */
-static void takes_the_first_version(void **state)
-{
-	struct usiwdv_attach_attr attr = attr_of(USIWDV_INITIATOR);
-
-	attr.size = offsetof(struct usiwdv_attach_attr, stop_fd);
-	attr.stop_fd = 9; /* behind its end */
-	assert_int_equal(attach(*state, &attr), 0);
-	assert_int_equal(fake.attach.opt.stop_fd, 0);
-}
-
 static void initiator_hands_all_through(void **state)
 {
 	struct fake_world *w = *state;
@@ -107,8 +93,6 @@ static void initiator_hands_all_through(void **state)
 	attr.peer_pd = peer_pd;
 	attr.peer_pd_size = sizeof(peer_pd);
 	attr.result = &result;
-	attr.stop_fd = 9;
-	attr.is_resumed = 1;
 	fake.attach.taken = 24;
 	fake.attach.start = (struct rnic_attach_start){
 		.pd = "reply",
@@ -128,8 +112,6 @@ static void initiator_hands_all_through(void **state)
 	assert_int_equal(fake.attach.opt.ord, 6);
 	assert_ptr_equal(fake.attach.opt.pd, attr.pd);
 	assert_int_equal(fake.attach.opt.pd_len, 5);
-	assert_int_equal(fake.attach.opt.stop_fd, 9);
-	assert_true(fake.attach.opt.is_resumed);
 	assert_int_equal(fake.attach.finish_cnt, 1);
 	assert_int_equal(fake.attach.accept_cnt, 0);
 	assert_memory_equal(peer_pd, "replyxx", 7);
@@ -305,7 +287,6 @@ int main(void)
 #define TEST(name) FAKE_TEST(name)
 	const struct CMUnitTest tests[] = {
 		TEST(refuses_bad_attributes),
-		TEST(takes_the_first_version),
 		TEST(initiator_hands_all_through),
 		TEST(responder_accepts),
 		TEST(responder_rejects),

@@ -90,7 +90,6 @@ struct sdp_sock_listening {
 
 /* STARTING. */
 struct sdp_sock_start {
-	struct sdp_sock *owed_next;
 	char *early;		    /* octets sent meanwhile */
 	_Atomic uint32_t early_len; /* written with the lock */
 	uint32_t early_urgent; /* its length up to the urgent octet; 0: none */
@@ -102,9 +101,6 @@ struct sdp_sock_start {
 	bool is_limit_raised;	  /* see limit.h */
 	bool is_closed;		  /* the program has closed it */
 	bool is_undone;		  /* the program has cancelled the connection */
-	bool is_resumed;	  /* its Hello was sent before */
-	bool is_unstoppable;	  /* see owed.h */
-	bool is_left;		  /* the same */
 };
 
 /* TCP, until SDP enters: enter.h. */

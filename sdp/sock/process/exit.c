@@ -10,24 +10,16 @@
 #include "sock/share/end.h"
 #include "sock/show/epoll.h"
 #include "sock/start/owed.h"
-#include "proxy.h"
 #include "sock/share/relay.h"
 #include "sock/start/start.h"
 #include "verbs/sdp-link.h"
 
-/* For links that still have octets. TCP in the kernel outlives the process. */
+/* For links that still have octets, and starts that owe some. TCP in the kernel
+ * outlives the process. */
 #define EXIT_NS (10 * 1000000000ull)
 /* How long a peer may receive nothing before that costs another carrier. */
 #define FULL_NS (2 * 1000000000ull)
 #define FLUSH_NS (1 * 1000000000ull)
-/* Most peers answer a start sooner, and a child costs more than that. */
-#define GRACE_NS (200 * 1000000ull)
-/* A thread that waits for the peer notices at once that it must stop. */
-#define STOP_NS (1 * 1000000000ull)
-/* How long the peer's program may take to look at the connection. */
-#define HEIR_NS (3600 * 1000000000ull)
-/* As long as a close() continues in the background. */
-#define DRAIN_NS (60 * 1000000000ull)
 
 /* ---- sockets and streams ---- */
 
@@ -84,46 +76,6 @@ static void streams_flush(void)
 		nanosleep(&nap, NULL);
 }
 
-/* ---- starts that owe octets ---- */
-
-static void all_resume(void)
-{
-	struct sdp_sock *sock;
-
-	while ((sock = sdp_owed_take())) {
-		/* Its connection is reset when the process ends. */
-		if (sdp_start_resume(sock) < 0)
-			sdp_owed_end();
-	}
-}
-
-static void heir_run(void *arg)
-{
-	static const struct timespec nap = { .tv_nsec = 50000000 };
-	uint64_t deadline = sdp_now_ns() + HEIR_NS;
-
-	(void)arg;
-	sdp_proxy_part(-1);
-	all_resume();
-	while (sdp_owed_cnt() > 0 && sdp_now_ns() < deadline)
-		nanosleep(&nap, NULL);
-	(void)sdp_verbs_drain(sdp_now_ns() + DRAIN_NS);
-}
-
-/* Afterwards sdp_owed_cnt() is the number of starts that this process still
- * has: there can be no child, or their peer has just answered. */
-static void leave(void)
-{
-	if (!sdp_owed_stop(sdp_now_ns() + STOP_NS))
-		return;
-	if (sdp_proxy_fork(heir_run, NULL) == 0) {
-		sdp_owed_give();
-		return;
-	}
-	sdp_owed_go_on();
-	all_resume();
-}
-
 static void owed_wait(uint64_t deadline)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
@@ -152,9 +104,6 @@ void sdp_exit_run(bool has_stdio)
 	sdp_relay_end(deadline);
 	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
-	owed_wait(sdp_now_ns() + GRACE_NS);
-	if (sdp_owed_cnt() > 0)
-		leave();
 	owed_wait(deadline);
 	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) > 0 &&
 	    sdp_verbs_flush(deadline) > 0)

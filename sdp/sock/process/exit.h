@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The end of the process: what its sockets still have is sent, within a limited
- * time. A child goes on with the starts that owe octets (owed.h), as the kernel
- * goes on with TCP.
+ * time. A start that still owes octets (owed.h) then ends by a reset.
  */
 #ifndef SDP_SOCK_EXIT_H
 #define SDP_SOCK_EXIT_H

@@ -352,8 +352,6 @@ static void fork_child(struct sdp_sock *sock)
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,
 			      memory_order_relaxed);
 	sock->is_shared = false;
-	if (sock->start.is_left) /* to this child */
-		return;
 	sdp_listen_fork_child(sock);
 	if (sdp_sock_is_stream(sock)) {
 		sock->relay.is_on = true;

@@ -205,8 +205,6 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 	opt.hello_ms = START_MS;
 	opt.conn.start_ms = START_MS;
 	opt.conn.carrier = sock->is_request ? SDP_CM_PRIV : SDP_STREAM;
-	opt.stop_fd = sock->start.is_unstoppable ? 0 : sdp_owed_stop_fd();
-	opt.is_resumed = sock->start.is_resumed && !sock->is_accepting;
 	if (sock->is_accepting)
 		return sdp_link_accept_fd(ret_link, sock->tcp_fd, &opt,
 					  SDP_NEVER, outcome);
@@ -456,19 +454,6 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 	return ret;
 }
 
-/* The process ends, and the start was stopped. Return: whether to leave it to
- * another process; otherwise it goes on. */
-static bool is_to_leave(struct sdp_sock *sock)
-{
-	util_lock(&sock->lock);
-	sock->start.is_resumed = true;
-	sock->start.is_left = sock->start.is_closed && !sock->relay.is_on &&
-			      sdp_sock_early_len(sock) > 0;
-	sock->start.is_unstoppable = !sock->start.is_left;
-	util_unlock(&sock->lock);
-	return sock->start.is_left;
-}
-
 /* Ends the start: @link, or NULL, and @fail puts the socket where it belongs,
  * with the lock held. Drops @sock. */
 void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
@@ -532,13 +517,7 @@ void *sdp_start_run(void *arg)
 	/* The peer has not seen a Hello: its program had sent octets, or its
 	 * listener is closed. TCP reports both as an error. */
 	failure.is_lost = !sock->is_accepting && is_reset(sock);
-	while ((failure.err = link_try(sock, &link, &failure.outcome)) ==
-	       -ECANCELED) {
-		if (!is_to_leave(sock))
-			continue;
-		sdp_owed_put(sock);
-		return NULL;
-	}
+	failure.err = link_try(sock, &link, &failure.outcome);
 	failure.has_reset = is_reset(sock);
 	if (failure.err < 0)
 		refuse(sock);
@@ -557,13 +536,6 @@ static void *start_thread(void *arg)
 	(void)sdp_start_run(arg);
 	sdp_limit_end(is_raised);
 	return NULL;
-}
-
-int sdp_start_resume(struct sdp_sock *sock)
-{
-	sock->start.is_left = false;
-	sock->start.is_limit_raised = false;
-	return util_thread_run(start_thread, sock, UTIL_THREAD_STACK);
 }
 
 void sdp_start_over(struct sdp_sock *sock)

@@ -55,9 +55,6 @@ bool sdp_start_abandon(struct sdp_sock *sock);
 ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		       size_t cnt, size_t least, bool is_urgent);
 
-/* Goes on with a start from sdp_owed_take(), in a thread. Return: 0; -errno. */
-int sdp_start_resume(struct sdp_sock *sock);
-
 /*
  * STARTING, STREAM: breaks the connection off. A new TCP socket takes the
  * numbers.

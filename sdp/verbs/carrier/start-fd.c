@@ -91,8 +91,6 @@ struct start {
 	struct sdp_link *link;
 	struct sockaddr_storage names[2];
 	struct sdp_handover from;
-	int stop_fd; /* 0: none */
-	bool is_resumed;
 	bool has_sent;
 	const char *step;
 	int refusal;
@@ -130,8 +128,6 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	struct usiwdv_attach_attr attr = {
 		.size = sizeof(attr),
 		.role = role,
-		.stop_fd = role == USIWDV_INITIATOR ? s->stop_fd : 0,
-		.is_resumed = s->is_resumed,
 		.ird = o->ird,
 		.ord = o->ord,
 		.result = &result,
@@ -229,7 +225,7 @@ static int say_hello(struct start *s)
 /* Writes Hello, or leaves it to the MPA Request. */
 static int connect_carrier(struct start *s)
 {
-	if (s->link->stats.carrier != SDP_STREAM || s->is_resumed)
+	if (s->link->stats.carrier != SDP_STREAM)
 		return finish(s, USIWDV_INITIATOR);
 	return say_hello(s);
 }
@@ -342,10 +338,7 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 			const struct sdp_link_options *opt, uint64_t deadline,
 			struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .fd = fd,
-			   .deadline = deadline,
-			   .stop_fd = opt ? opt->stop_fd : 0,
-			   .is_resumed = opt && opt->is_resumed };
+	struct start s = { .fd = fd, .deadline = deadline };
 
 	return conclude(&s, connect_steps(&s, opt), ret_link, ret_outcome);
 }
@@ -362,7 +355,7 @@ static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
 	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
 		sizeof(low));
 	do {
-		ret = sdp_wait_fd(s->fd, POLLIN, s->stop_fd, deadline);
+		ret = sdp_wait_fd(s->fd, POLLIN, -1, deadline);
 		n = syscall(SYS_recvfrom, s->fd, octets, sizeof(octets),
 			    MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
 	} while (!ret && n < 0 && errno == EAGAIN);
@@ -418,9 +411,7 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 		       const struct sdp_link_options *opt, uint64_t deadline,
 		       struct sdp_outcome *ret_outcome)
 {
-	struct start s = { .fd = fd,
-			   .deadline = deadline,
-			   .stop_fd = opt ? opt->stop_fd : 0 };
+	struct start s = { .fd = fd, .deadline = deadline };
 
 	return conclude(&s, accept_steps(&s, opt), ret_link, ret_outcome);
 }

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../../../libsiw-mpa/crc32c.h"
@@ -626,57 +625,6 @@ static void refuses_bad_options_before_it_sends(void **state)
 	tcp_close(fd);
 }
 
-/* A wait that stops leaves the Request in the stream. Another attachment goes
- * on without one of its own, and gets the Reply. */
-static void a_wait_that_stopped_goes_on(void **state)
-{
-	uint8_t reply[FRAME_LEN + 1] = REPLY, request[OUR_REQUEST_LEN];
-	int stop_fd = eventfd(1, EFD_CLOEXEC);
-	struct rnicpair *p = *state;
-	struct end ini;
-	int fd[2];
-
-	must(stop_fd > 0);
-	reply[20] = 0x80;
-	reply[22] = 0x80;
-	tcp_pair(fd);
-	ini = end_of(p, 0, fd[0]);
-	ini.opt.stop_fd = stop_fd;
-	assert_int_equal(end_attach(&ini), -ECANCELED);
-	assert_int_equal(ini.taken, 0);
-	expect_idle(&ini);
-	ini.opt.is_resumed = true;
-	assert_int_equal(end_attach(&ini), -ECANCELED);
-	tcp_expect(fd[1], REQUEST_KEY, 16);
-	tcp_read(fd[1], request + 16, sizeof(request) - 16);
-	tcp_expect_nothing(fd[1]);
-	/* What has arrived counts more than the request to stop. */
-	tcp_write(fd[1], reply, FRAME_LEN);
-	assert_int_equal(end_attach(&ini), 0);
-	assert_int_equal(ini.taken, FRAME_LEN);
-	close(stop_fd);
-	tcp_close(fd);
-}
-
-/* A Responder that stops has read nothing either. */
-static void a_responder_stops_before_the_request(void **state)
-{
-	int stop_fd = eventfd(1, EFD_CLOEXEC);
-	struct end rsp;
-	int fd[2];
-
-	must(stop_fd > 0);
-	tcp_pair(fd);
-	rsp = end_of(*state, 1, fd[1]);
-	rsp.opt.stop_fd = stop_fd;
-	assert_int_equal(end_attach(&rsp), -ECANCELED);
-	tcp_expect_alive(fd[0], fd[1]);
-	rsp.opt.is_resumed = true;
-	assert_int_equal(end_attach(&rsp), -EINVAL);
-	close(stop_fd);
-	tcp_close(fd);
-}
-
 /* Two attachments at once to one QP: the second finds the QP in use and
  * fails. */
 static void second_attachment_is_einval(void **state)
@@ -728,8 +676,6 @@ int main(void)
 		TEST(refuses_what_is_no_connected_tcp_socket),
 		TEST(a_connection_that_was_reset_says_so),
 		TEST(refuses_bad_options_before_it_sends),
-		TEST(a_wait_that_stopped_goes_on),
-		TEST(a_responder_stops_before_the_request),
 		TEST(second_attachment_is_einval),
 	};
 

@@ -48,10 +48,6 @@ struct usiwdv_attach_result {
  *   private data in @peer_pd.  0 accepts, any other value rejects.  @pd is read
  *   after the call.  NULL accepts.
  * @result: buffer for the result, or NULL.
- * @stop_fd: ends the wait for the peer with ECANCELED when it is readable, as
- *   long as no octet of the peer was read; 0: none.
- * @is_resumed: Initiator: a call with the same options on the same connection
- *   ended with ECANCELED, in any process: its Request was sent.
  */
 struct usiwdv_attach_attr {
 	size_t size;
@@ -69,8 +65,6 @@ struct usiwdv_attach_attr {
 			     const struct usiwdv_attach_result *request);
 	void *check_arg;
 	struct usiwdv_attach_result *result;
-	int stop_fd;
-	uint8_t is_resumed;
 };
 
 /*

@@ -47,7 +47,7 @@ static sem_t gate;
 static int link_rets[2]; /* of the first attempt, of later ones */
 static struct sdp_outcome outcome;
 static _Atomic int make_cnt, abort_cnt, shutdown_cnt, shutdown_read_cnt;
-static bool was_accepted, was_resumed, was_stoppable;
+static bool was_accepted;
 static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
 static size_t link_urgent; /* octets up to the last urgent one; 0: none */
@@ -76,8 +76,6 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 {
 	assert_true(fd >= 0 && opt && deadline == SDP_NEVER);
 	was_accepted = false;
-	was_resumed = opt->is_resumed;
-	was_stoppable = opt->stop_fd > 0;
 	return link_make(ret_link, ret_outcome);
 }
 
@@ -796,46 +794,6 @@ static void an_accepted_link_has_the_programs_port(void **state)
 	sdp_sock_link_put(sock, NULL);
 }
 
-/* ---- when the process ends ---- */
-
-static void a_stopped_start_is_left(void **state)
-{
-	start_now();
-	assert_int_equal(send_text("early"), 5);
-	assert_true(sdp_start_abandon(sock));
-	link_rets[0] = -ECANCELED;
-	sem_post(&gate);
-	wait_until(sdp_owed_stop(0));
-	assert_true(was_stoppable && !was_resumed);
-	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STARTING);
-	assert_true(sock->start.is_left);
-	assert_int_equal(sdp_owed_cnt(), 1);
-	assert_int_equal(end_cnt, 0);
-	assert_ptr_equal(sdp_owed_take(), sock);
-	sdp_owed_go_on();
-	thread_wait();
-	sdp_limit_begin(fd); /* for the thread that follows */
-	assert_int_equal(sdp_start_resume(sock), 0);
-	gate_open();
-	assert_true(was_resumed && was_stoppable);
-	assert_memory_equal(link_got, "early", 5);
-	assert_int_equal(link_got_len, 5);
-	assert_int_equal(end_cnt, 1);
-}
-
-/* Whatever it waits for: the program has not closed it. */
-static void a_start_that_is_not_left_goes_on(void **state)
-{
-	start_now();
-	assert_int_equal(send_text("early"), 5);
-	link_rets[0] = -ECANCELED;
-	sem_post(&gate);
-	gate_open();
-	assert_true(was_resumed && !was_stoppable);
-	assert_int_equal(link_got_len, 5);
-	assert_int_equal(end_cnt, 0);
-}
-
 /* The number is the end of a pair that another process has made. */
 static void in_another_process_the_number_is_a_relay(void **state)
 {
@@ -889,8 +847,6 @@ int main(void)
 		CASE(a_lack_of_descriptors_is_tried_again),
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),
-		CASE(a_stopped_start_is_left),
-		CASE(a_start_that_is_not_left_goes_on),
 		CASE(an_accepted_link_has_the_programs_port),
 		CASE(in_another_process_the_number_is_a_relay),
 		CASE(undoing_leaves_a_fresh_socket),
