@@ -8,13 +8,12 @@
 #include "log.h"
 #include "sock/share/adopt.h"
 #include "sock/show/epoll.h"
-#include "sock/process/exit.h"
 #include "sock/io/fd.h"
 #include "sock/base/limit.h"
 #include "sock/enter/enter.h"
 #include "sock/start/owed.h"
 #include "sock/base/policy.h"
-#include "sock/process/proxy.h"
+#include "sock/share/exit.h"
 #include "sock/base/real.h"
 #include "sock/share/share.h"
 #include "sock/show/sleeper.h"
@@ -88,7 +87,7 @@ static void fork_child(void)
 static void inherited_take(void)
 {
 	sdp_adopt_inherited();
-	sdp_proxy_inherited();
+	sdp_share_inherited();
 }
 
 /* Without the table all stubs call libc. */

@@ -25,7 +25,6 @@
 #include "sock/listen/listen.h"
 #include "sock/io/message.h"
 #include "sock/base/option.h"
-#include "sock/process/proxy.h"
 #include "sock/io/wait.h"
 #include "sock/show/ready.h"
 #include "sock/share/share.h"
@@ -679,7 +678,7 @@ EXPORT void closefrom(int lowest)
 static int dup_end(int fd)
 {
 	if (fd >= 0 && fd <= SDP_STDIO_MAX)
-		sdp_proxy_stdio(fd);
+		sdp_share_stdio(fd);
 	return (int)UTIL_RESULT(fd);
 }
 

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sock/process/exit.h"
-#include "sock/process/proxy.h"
+#include "sock/share/exit.h"
 #include "sock/base/real.h"
 #include "sock/share/share.h"
 #include "sock/base/table.h"
@@ -43,7 +42,7 @@ EXPORT int pthread_cancel(pthread_t thread)
 
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
-	sdp_proxy_stdio(fd);
+	sdp_share_stdio(fd);
 	return sdp_real()->fdopen(fd, mode);
 }
 

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../util/user.h"
-#include "sock/process/exit.h"
+#include "sock/share/exit.h"
 #include "sock/base/real.h"
 #include "sock/base/table.h"
 #include "sock/io/wait.h"

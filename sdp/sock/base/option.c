@@ -119,7 +119,7 @@ static int name_ask(const struct sdp_sock *sock, int fd, bool is_peer,
 }
 
 /* Names are stored, because the connection may end before the socket does. */
-void sdp_names_take(struct sdp_sock *sock, int fd)
+static void names_take(struct sdp_sock *sock, int fd)
 {
 	union sdp_addr name;
 
@@ -154,7 +154,7 @@ void sdp_options_take(struct sdp_sock *sock, int fd)
 {
 	struct sdp_sock_options *opt = &sock->options;
 
-	sdp_names_take(sock, fd);
+	names_take(sock, fd);
 	if (opt->is_taken)
 		return;
 	opt->is_taken = true;

@@ -29,9 +29,6 @@ static inline void sdp_options_of_link(const struct sdp_sock *sock,
 	ret_opt->rcvlowat = (uint32_t)sock->options.rcvlowat;
 }
 
-/* Stores the names of the TCP connection @fd as the program sees them. */
-void sdp_names_take(struct sdp_sock *sock, int fd);
-
 /* A relay: the kernel waits on the number, so it needs the program's time
  * limits. */
 void sdp_options_relay(struct sdp_sock *sock);

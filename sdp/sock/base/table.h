@@ -129,7 +129,6 @@ struct sdp_sock_relay {
 	_Atomic bool is_primed;
 	_Atomic bool has_sent;	  /* no holder writes any more */
 	_Atomic uint32_t is_left; /* a futex: no call is inside any more */
-	_Atomic uint32_t is_over; /* a futex */
 };
 
 struct sdp_sock {

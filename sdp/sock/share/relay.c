@@ -101,14 +101,7 @@ static void relay_leave(struct sdp_sock *sock)
 		kept_remove(sock);
 		sock->end(sock);
 	}
-	if (is_last)
-		futex_set(&sock->relay.is_over);
 	sdp_sock_drop(sock);
-}
-
-void sdp_relay_wait(struct sdp_sock *sock)
-{
-	futex_wait(&sock->relay.is_over);
 }
 
 /* sdp_relay_enter() holds the lock until the relay is set up. Return: whether

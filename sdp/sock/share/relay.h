@@ -24,9 +24,6 @@ void sdp_relay_settle(struct sdp_sock *sock);
  * hold more; the relay ends the connection when they have closed them. */
 bool sdp_relay_keeps(struct sdp_sock *sock);
 
-/* Sleeps until the relay of @sock has ended. */
-void sdp_relay_wait(struct sdp_sock *sock);
-
 /* The process exits: ends the holders' stream and sends what they have written,
  * by
  * @deadline of sdp_now_ns(). */

@@ -13,6 +13,8 @@
 #include "thread.h"
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
+#include "sock/start/connect.h"
+#include "sock/start/start.h"
 #include "sock/show/epoll.h"
 #include "sock/base/limit.h"
 #include "sock/listen/listen.h"
@@ -192,6 +194,34 @@ void sdp_share_use_all(void)
 		sdp_table_each_sock(sdp_share_use);
 }
 
+/* ---- stdio ---- */
+
+void sdp_share_stdio(int fd)
+{
+	/* In a vfork child the table belongs to the parent. */
+	struct sdp_sock *sock = sdp_is_owner() ? sdp_sock_get(fd) : NULL;
+	int err = errno;
+	bool old;
+
+	if (!sock)
+		return;
+	old = sdp_inside_enter();
+	sdp_enter_never(sock);
+	sdp_connect_settle(sock, fd);
+	(void)sdp_start(sock, fd, SDP_START_WRITE);
+	(void)sdp_relay_enter(sock);
+	sdp_share_use(sock);
+	sdp_inside_leave(old);
+	sdp_sock_put(sock);
+	errno = err;
+}
+
+void sdp_share_inherited(void)
+{
+	for (int fd = 0; fd <= SDP_STDIO_MAX; fd++)
+		sdp_share_stdio(fd);
+}
+
 /* ---- messages, and programs that are run ---- */
 
 static void fd_pass(int fd)
@@ -269,7 +299,6 @@ void sdp_share_exec(void)
 
 /* All handlers of a fork run in the thread that forks. */
 static _Thread_local struct {
-	bool is_apart;
 	bool has_any;
 	int ways[2]; /* the parent's end, the child's end */
 } forking = { .ways = { -1, -1 } };
@@ -317,8 +346,6 @@ static void ways_close(void)
 void sdp_share_fork_prepare(void)
 {
 	forking.has_any = false;
-	if (forking.is_apart)
-		return;
 	sdp_table_each_sock(fork_share);
 	if (!forking.has_any)
 		return;
@@ -378,9 +405,4 @@ void sdp_share_fork_child(void)
 	sdp_private_close(forking.ways[0]);
 	sdp_table_each_sock(fork_child);
 	forking.ways[0] = forking.ways[1] = -1;
-}
-
-void sdp_share_fork_apart(bool is_apart)
-{
-	forking.is_apart = is_apart;
 }

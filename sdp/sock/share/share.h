@@ -34,6 +34,16 @@ void sdp_share_use_all(void);
  * a child may hold, a relay continues. */
 void sdp_share_close(int fd);
 
+/* Numbers that stdio uses without opening them. */
+#define SDP_STDIO_MAX 2
+
+/* Code outside the library will use @fd, which may be any descriptor: makes it
+ * a relay. Keeps errno. */
+void sdp_share_stdio(int fd);
+
+/* The same for the standard streams that the program inherited. */
+void sdp_share_inherited(void);
+
 /* Makes relays of the sockets that @msg passes on. */
 void sdp_share_message(const struct msghdr *msg);
 
@@ -46,8 +56,5 @@ void sdp_share_exec(void);
 void sdp_share_fork_prepare(void);
 void sdp_share_fork_parent(void);
 void sdp_share_fork_child(void);
-
-/* Forks of this thread share no socket, because the child closes them all. */
-void sdp_share_fork_apart(bool is_apart);
 
 #endif

@@ -850,15 +850,3 @@ out:
 	util_unlock(&sock->lock);
 	return ret;
 }
-
-void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end)
-{
-	util_lock(&sock->lock);
-	sdp_names_take(sock, fd);
-	sdp_watch_leave(sock);
-	sdp_sock_cover(sock, program_end);
-	sock->relay.is_on = true;
-	sdp_sock_become(sock, SDP_SOCK_RELAY);
-	sdp_watch_return(sock);
-	util_unlock(&sock->lock);
-}

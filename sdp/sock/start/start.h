@@ -101,9 +101,4 @@ void sdp_start_return(struct sdp_sock *sock);
  * -errno, and nothing has changed. */
 int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link);
 
-/* PENDING: another process has the connection. The numbers get @program_end of
- * its shadow.
- * @fd: one of them. */
-void sdp_start_elsewhere(struct sdp_sock *sock, int fd, int program_end);
-
 #endif

@@ -616,12 +616,12 @@ static void ports_are_those_of_the_programs_view(void **state)
 {
 	sock.peer.in = (struct sockaddr_in){ .sin_family = AF_INET,
 					     .sin_port = htons(80) };
-	sdp_names_take(&sock, client);
+	sdp_options_take(&sock, client);
 	assert_int_equal(port_told(true), 80);
 	assert_int_equal(port_told(false), port_of(client, false));
 	sock.is_accepting = true;
 	sock.port = 81;
-	sdp_names_take(&sock, client);
+	sdp_options_take(&sock, client);
 	assert_int_equal(port_told(false), 81);
 	assert_int_equal(port_told(true), port_of(client, true));
 }
@@ -633,7 +633,7 @@ static void a_name_is_told_as_the_kernel_tells_it(void **state)
 	unsigned char little[4] = { 9, 9, 9, 9 };
 	socklen_t len = 2;
 
-	sdp_names_take(&sock, client);
+	sdp_options_take(&sock, client);
 	assert_int_equal(sdp_name_get(&sock, client, false,
 				      (struct sockaddr *)(void *)little, &len),
 			 0);

@@ -19,6 +19,8 @@
 
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
+#include "sock/start/connect.h"
+#include "sock/start/start.h"
 #include "sock/show/epoll.h"
 #include "sock/listen/listen.h"
 #include "sock/share/relay.h"
@@ -58,6 +60,25 @@ void sdp_relay_settle(struct sdp_sock *sock)
 {
 	(void)sock;
 	atomic_fetch_add(&counts->settled, 1);
+}
+
+static int begun_cnt;
+
+void sdp_connect_settle(struct sdp_sock *sock, int fd)
+{
+	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
+}
+
+enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
+			      enum sdp_start_why why)
+{
+	assert_int_equal(why, SDP_START_WRITE);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
+		begun_cnt++;
+		sdp_sock_become(sock, SDP_SOCK_STARTING);
+	}
+	return sdp_sock_state(sock);
 }
 
 void sdp_watch_leave(struct sdp_sock *sock)
@@ -102,7 +123,7 @@ static int begin_fd_cnt; /* when the first case begins */
 static int begin(void **state)
 {
 	memset(counts, 0, sizeof(*counts));
-	listen_fork_cnt = listen_child_cnt = enter_ret = 0;
+	listen_fork_cnt = listen_child_cnt = enter_ret = begun_cnt = 0;
 	for (int i = 0; i < SOCK_CNT; i++) {
 		int pair[2];
 
@@ -412,20 +433,62 @@ static void a_descriptor_in_a_message_becomes_a_relay(void **state)
 	assert_true(socks[OTHER]->relay.is_on && !socks[USED]->relay.is_on);
 }
 
-static void a_fork_apart_shares_nothing(void **state)
+/* Otherwise the child would inherit half of a query to the Port Mapper. */
+static void what_stdio_may_use_becomes_a_relay(void **state)
 {
-	/* Threads that answered the children of other cases have ended. */
-	wait_until(test_fd_cnt() == begin_fd_cnt);
-	sdp_share_fork_apart(true);
-	sdp_share_fork_prepare();
-	sdp_share_fork_apart(false);
-	assert_false(socks[USED]->is_shared);
-	assert_int_equal(listen_fork_cnt, 0);
-	assert_int_equal(test_fd_cnt(), begin_fd_cnt);
-	sdp_share_fork_parent();
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool is_begun;
+	} rows[] = {
+		{ "a stream", SDP_SOCK_STREAM, false },
+		{ "starting", SDP_SOCK_STARTING, false },
+		{ "not begun", SDP_SOCK_PENDING, true },
+		{ "connected a moment ago", SDP_SOCK_CONNECTING, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		sdp_sock_become(socks[USED], rows[i].state);
+		atomic_store(&counts->entered, 0);
+		begun_cnt = 0;
+		errno = 77;
+		sdp_share_stdio(fds[USED]);
+		assert_row(rows[i].name, errno == 77);
+		assert_row(rows[i].name, begun_cnt == rows[i].is_begun);
+		assert_row(rows[i].name, atomic_load(&counts->entered) == 1);
+	}
+	sdp_share_stdio(peers[USED]);
+	sdp_share_stdio(-1);
+	assert_int_equal(atomic_load(&counts->entered), 1);
 }
 
-/* Otherwise the child would inherit half of a query to the Port Mapper. */
+static void standard_streams_that_are_inherited_become_relays(void **state)
+{
+	int input = dup(0);
+
+	sdp_share_inherited();
+	assert_int_equal(atomic_load(&counts->entered), 0);
+	assert_int_equal(dup2(fds[USED], 0), 0);
+	assert_int_equal(sdp_sock_add_fd(socks[USED], 0), 0);
+	sdp_share_inherited();
+	assert_int_equal(atomic_load(&counts->entered), 1);
+	program_close(0);
+	assert_int_equal(dup2(input, 0), 0);
+	close(input);
+}
+
+/* The table is the parent's. */
+static int vfork_child_uses_stdio(void)
+{
+	sdp_share_stdio(fds[USED]);
+	return atomic_load(&counts->entered);
+}
+
+static void a_vfork_child_changes_nothing(void **state)
+{
+	assert_int_equal(in_child(vfork_child_uses_stdio), 0);
+}
+
 static void a_query_ends_before_a_fork(void **state)
 {
 	static const enum sdp_sock_state answers[] = { SDP_SOCK_TCP,
@@ -437,7 +500,6 @@ static void a_query_ends_before_a_fork(void **state)
 		answer = answers[i];
 		sdp_sock_become(socks[USED], SDP_SOCK_STARTING);
 		sdp_sock_asking_put(socks[USED], true);
-		sdp_share_fork_apart(false);
 		sdp_share_fork_prepare();
 		assert_false(sdp_sock_is_asking(socks[USED]));
 		assert_false(socks[USED]->relay.is_on);
@@ -465,7 +527,9 @@ int main(void)
 		CASE(a_program_gets_what_it_inherits),
 		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
 		CASE(a_descriptor_in_a_message_becomes_a_relay),
-		CASE(a_fork_apart_shares_nothing),
+		CASE(what_stdio_may_use_becomes_a_relay),
+		CASE(standard_streams_that_are_inherited_become_relays),
+		CASE(a_vfork_child_changes_nothing),
 		CASE(a_query_ends_before_a_fork),
 	};
 

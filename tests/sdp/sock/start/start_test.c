@@ -181,11 +181,6 @@ void sdp_options_take(struct sdp_sock *sock, int fd)
 	(void)sock;
 }
 
-void sdp_names_take(struct sdp_sock *sock, int fd)
-{
-	assert_true(sock && fd >= 0);
-}
-
 void sdp_options_renew(const struct sdp_sock *sock, int fd)
 {
 	assert_true(sock && fd >= 0);
@@ -794,22 +789,6 @@ static void an_accepted_link_has_the_programs_port(void **state)
 	sdp_sock_link_put(sock, NULL);
 }
 
-/* The number is the end of a pair that another process has made. */
-static void in_another_process_the_number_is_a_relay(void **state)
-{
-	int pair[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	sdp_start_elsewhere(sock, fd, pair[0]);
-	close(pair[0]);
-	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_RELAY);
-	assert_true(sock->relay.is_on);
-	assert_int_equal(send(fd, "pair", 4, 0), 4);
-	assert_octets(pair[1], "pair");
-	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	close(pair[1]);
-}
-
 /* connect() with AF_UNSPEC: a new socket has the number. */
 static void undoing_leaves_a_fresh_socket(void **state)
 {
@@ -848,7 +827,6 @@ int main(void)
 		CASE(close_leaves_the_rest_to_the_thread),
 		CASE(close_of_an_empty_start_ends_the_connection),
 		CASE(an_accepted_link_has_the_programs_port),
-		CASE(in_another_process_the_number_is_a_relay),
 		CASE(undoing_leaves_a_fresh_socket),
 	};
 

@@ -7,7 +7,7 @@
 #include "sock/enter/enter.h"
 #include "sock/share/end.h"
 #include "sock/show/epoll.h"
-#include "sock/process/exit.h"
+#include "sock/share/exit.h"
 #include "sock/start/owed.h"
 #include "sock/share/relay.h"
 #include "verbs/sdp-link.h"

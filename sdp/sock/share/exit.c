@@ -6,11 +6,11 @@
 #include <time.h>
 
 #include "thread.h"
+#include "end.h"
+#include "relay.h"
 #include "sock/enter/enter.h"
-#include "sock/share/end.h"
 #include "sock/show/epoll.h"
 #include "sock/start/owed.h"
-#include "sock/share/relay.h"
 #include "sock/start/start.h"
 #include "verbs/sdp-link.h"
 
