@@ -137,7 +137,7 @@ static int sdp_try(struct sdp_sock *sock, struct sdp_link **ret_link)
 /* The socket's lock is held. */
 static void to_tcp(struct sdp_sock *sock, int why)
 {
-	int ret = -ECONNREFUSED;
+	int ret = sdp_connect_none();
 
 	if (sdp_connect_policy(sock, &sock->peer.sa) != SDP_POLICY_SDP) {
 		ret = (int)syscall(SYS_connect, sock->tcp_fd, &sock->peer,
@@ -239,7 +239,7 @@ static int refused(struct sdp_sock *sock)
 		atomic_exchange_explicit(&sock->error, 0, memory_order_relaxed);
 
 	(void)sdp_start_undo(sock);
-	return err ? -err : -ECONNREFUSED;
+	return err ? -err : sdp_connect_none();
 }
 
 /* A blocking connect() waits until the thread has a result. @late: the error at

@@ -352,7 +352,7 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	if (ret == 0)
 		return connect_sdp(sock, fd, &dst, &sdp);
 	if (policy == SDP_POLICY_SDP)
-		return -ECONNREFUSED;
+		return sdp_connect_none();
 	return connect_tcp(fd, &dst, sdp_connect_fallback_of(ret));
 }
 
@@ -375,7 +375,7 @@ int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 {
 	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
-		return -ECONNREFUSED;
+		return sdp_connect_none();
 	return connect_tcp(fd, &sock->peer, sdp_connect_fallback_of(why));
 }
 

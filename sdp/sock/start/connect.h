@@ -9,6 +9,7 @@
 #include "sock/base/policy.h"
 #include "stat/sdp-stat.h"
 #include "sock/base/table.h"
+#include "tcp-answer.h"
 
 struct sdp_outcome;
 
@@ -37,6 +38,12 @@ int sdp_connect_finish(struct sdp_sock *sock, int fd);
 /* connect() with AF_UNSPEC on an SDP connection, for sdp_start_undo(). */
 bool sdp_connect_is_undone(const struct sdp_sock *sock,
 			   const struct sockaddr *addr, socklen_t len);
+
+/* There is no SDP, and the program wants nothing else. Return: -errno. */
+static inline int sdp_connect_none(void)
+{
+	return -sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_START);
+}
 
 /* CONNECTING: checks the result. The socket's lock is held. */
 void sdp_connect_look(struct sdp_sock *sock, int fd);

@@ -31,6 +31,7 @@
 #include "sock/show/shadow.h"
 #include "sock/base/signals.h"
 #include "sock/base/tcp-state.h"
+#include "tcp-answer.h"
 #include "verbs/sdp-link.h"
 
 /* A program may wait long between accept() and its first I/O. */
@@ -367,7 +368,9 @@ static int error_of(const struct sdp_sock *sock, int err, bool has_reset)
 		return -err;
 	if (sdp_sock_early_len(sock) == 0 && sock->is_accepting != has_reset)
 		return 0;
-	return err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
+	return sdp_answer_error(err == -ETIMEDOUT ? SDP_CAUSE_SILENCE
+						  : SDP_CAUSE_RESET,
+				SDP_PHASE_OPEN);
 }
 
 /* The peer has received nothing: may TCP be used? Octets that a closed socket
@@ -504,8 +507,10 @@ static void run_failed(struct sdp_sock *sock, void *arg)
 
 	start_failed(sock, failure->err, &failure->outcome, failure->has_reset);
 	if (failure->is_lost)
-		atomic_store_explicit(&sock->error, ECONNRESET,
-				      memory_order_relaxed);
+		atomic_store_explicit(
+			&sock->error,
+			sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_OPEN),
+			memory_order_relaxed);
 }
 
 void *sdp_start_run(void *arg)
