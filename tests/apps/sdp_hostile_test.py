@@ -7,8 +7,10 @@ and each of their steps is short.
 The hostile peers speak SDP by iwarp.py. Their FPDUs are in TCP's buffers
 together, so that receives of a connection complete while it ends.
 """
+import hashlib
 import os
 import re
+import socket
 import struct
 import sys
 
@@ -70,6 +72,34 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as sock:
             print("first", flush=True)
         time.sleep(float(sys.argv[3]))
 print("worst", worst, flush=True)
+"""
+# Connections in one direction, which SDP enters.
+SINK = """
+import hashlib, socket, threading
+def serve(sock):
+    seen = hashlib.sha256()
+    while data := sock.recv(65536):
+        seen.update(data)
+    sock.sendall(seen.digest())
+    sock.close()
+listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+print("port", listener.getsockname()[1], flush=True)
+while True:
+    sock, _ = listener.accept()
+    threading.Thread(target=serve, args=(sock,), daemon=True).start()
+"""
+SOURCE = f"""
+import hashlib, socket, sys, time
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as sock:
+    sock.settimeout({TIMEOUT})
+    sent = hashlib.sha256()
+    for i in range(200):
+        data = b"%8d" % i * 1000
+        sock.sendall(data)
+        sent.update(data)
+        time.sleep(0.005)
+    sock.shutdown(socket.SHUT_WR)
+    print("same", sock.recv(64, socket.MSG_WAITALL) == sent.digest())
 """
 
 # ---- SDP by hand (doc/spec/sdp.md part 1) -------------------------------------
@@ -136,6 +166,18 @@ def sdp_port(server, port):
             if found.group(1) in mine:
                 return int(found.group(2))
     return None
+
+
+def desk_port(server, sock):
+    """The port that was announced with the other end of a connection."""
+    own = "%08X:%04X" % (struct.unpack("=I", socket.inet_aton("127.0.0.1"))[0],
+                         sock.getsockname()[1])
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        inode = next((row[9] for row in map(str.split, f) if row[2] == own),
+                     None)
+    with open("/proc/net/unix", encoding="ascii") as f:
+        found = re.search(rf"@usiw-sdp/1/{inode}/(\d+)/", f.read())
+    return int(found.group(1)) if found else None
 
 
 def start_server(test, env):
@@ -247,6 +289,69 @@ def thousand():
         check(not test.fallbacks(), f"TCP: {test.fallbacks()}")
 
 
+def name_of(address):
+    """As sdp/sock/enter/enter.c writes it."""
+    return bytes(10) + b"\xff\xff" + socket.inet_aton(address[0]) + \
+        struct.pack(">H", address[1])
+
+
+def desk():
+    """Strangers at the port where SDP enters connections, and one that names
+    the ends of a connection which is not its own."""
+    with SdpTest("desk") as test:
+        test.sdp_after = "20000"
+        server = test.start("server", [sys.executable, "-c", SINK],
+                            env={"USIW_LOG": "error"})
+        port = int(server.wait_text(re.compile(r"port (\d+)")).group(1))
+        # Plain TCP, and much enough to be announced.
+        victim = socket.create_connection(("127.0.0.1", port))
+        victim.sendall(bytes(15000))
+        desk_at = wait_until(lambda: desk_port(server, victim), 20,
+                             "the announcement")
+        ask = b"usiwsdp1" + name_of(victim.getsockname()) + \
+            name_of(victim.getpeername())
+        silent = []
+        for i in range(THOUSAND):
+            octets, source = ((b"", "127.0.0.1"), (b"x" * 44, "127.0.0.1"),
+                              (ask[:20], "127.0.0.1"), (ask, "127.0.0.1"),
+                              (ask, "127.0.0.9"))[i % 5]
+            stranger = socket.create_connection(
+                ("127.0.0.1", desk_at), source_address=(source, 0))
+            stranger.sendall(octets)
+            silent.append(stranger)
+            if len(silent) == 30:
+                silent.pop(0).close()
+            if i % 250 == 9:
+                test.start(f"beside {i}", [sys.executable, "-c", SOURCE, port])
+        for program in test.programs[1:]:
+            program.wait(60)
+            check("same True" in program.text(), program.text())
+        for stranger in silent:
+            stranger.settimeout(TIMEOUT)
+            check(ended_socket(stranger), "a stranger is still there")
+            stranger.close()
+        after = test.start("after", [sys.executable, "-c", SOURCE, port])
+        after.wait(60)
+        check("same True" in after.text(), after.text())
+        victim.sendall(bytes(5000))
+        victim.shutdown(socket.SHUT_WR)
+        check(victim.recv(64, socket.MSG_WAITALL) ==
+              hashlib.sha256(bytes(20000)).digest(), "the victim's octets")
+        victim.close()
+        entered = sum(page["events"]["accepts"] for page in test.processes())
+        print(f"desk: SDP has entered {entered} connections of 5")
+        check(entered >= 1, "SDP entered none after the strangers")
+
+
+def ended_socket(sock):
+    try:
+        return sock.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
 def ended(peer):
     """Reads what is left, up to the end. Return: whether it comes."""
     try:
@@ -267,4 +372,5 @@ if __name__ == "__main__":
         case("beyond-credit-early", beyond_credit(), is_early=True),
         case("halves", half(), count=HALVES, stay=True),
         ("thousand", thousand),
+        ("desk", desk),
     ])
