@@ -13,8 +13,6 @@
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
 
-/* The size of the first version of the attributes. */
-
 /* Return: 0; -EINVAL: too short; -E2BIG: an unknown part is not zero. */
 static int attr_copy(const struct usiwdv_attach_attr *from,
 		     struct usiwdv_attach_attr *to)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The state of the kernel's TCP connection. */
+/* The kernel's TCP connection: its state, and how it ends. */
 #ifndef SDP_SOCK_TCP_STATE_H
 #define SDP_SOCK_TCP_STATE_H
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,6 +19,16 @@ static inline uint8_t sdp_tcp_state(int fd)
 
 	syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &len);
 	return info.tcpi_state;
+}
+
+/* Whether the kernel resets the connection at the last close(), also if the
+ * process is killed. */
+static inline void sdp_tcp_end_by_reset(int fd, bool is_reset)
+{
+	struct linger linger = { .l_onoff = is_reset };
+
+	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &linger,
+		sizeof(linger));
 }
 
 #endif

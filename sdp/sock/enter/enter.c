@@ -24,6 +24,7 @@
 #include "thread.h"
 #include "sock/base/limit.h"
 #include "sock/base/option.h"
+#include "sock/base/tcp-state.h"
 #include "sock/show/ready.h"
 #include "sock/start/connect.h"
 #include "sock/start/start.h"
@@ -44,7 +45,7 @@
  * process that is gone is noticed at once. */
 #define LAST_MS 10000
 /* Time for the peer's kernel to take what TCP has. */
-#define SPOIL_NS (60000 * NS_PER_MS)
+#define LINGER_NS (60000 * NS_PER_MS)
 /* Octets that TCP may still have, more than its buffers hold. */
 #define LEFT_MAX (64u << 20)
 
@@ -428,16 +429,11 @@ static void enter_failed(struct sdp_sock *sock, void *arg)
 	sdp_start_return(sock);
 }
 
-/*
- * The octets behind @peer_at come by the link. So where TCP ends before the
- * peer has noticed that, this end is a reset: when the peer has what was
- * written to TCP.
- */
-static void tcp_spoil(int tcp_fd)
+/* Keeps TCP until the peer's kernel has what was written to it. */
+static void tcp_linger(int tcp_fd)
 {
-	static const struct linger at_once = { .l_onoff = 1 };
 	static const struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t end = sdp_now_ns() + SPOIL_NS;
+	uint64_t end = sdp_now_ns() + LINGER_NS;
 	int left = 0;
 
 	if (tcp_fd < 0)
@@ -445,9 +441,6 @@ static void tcp_spoil(int tcp_fd)
 	while (syscall(SYS_ioctl, tcp_fd, SIOCOUTQ, &left) == 0 && left > 0 &&
 	       sdp_now_ns() < end)
 		nanosleep(&nap, NULL);
-	if (left == 0)
-		syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
-			sizeof(at_once));
 	sdp_private_close(tcp_fd);
 }
 
@@ -467,14 +460,18 @@ static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
 	/* The peer begins before anyone may have read from it. */
 	if (err == 0 && left_feed(sock, link, peer_at) < 0)
 		sdp_link_abort(link);
-	if (err == 0)
+	/* What is sent from now on goes by the link. A peer that goes back must
+	 * not read an orderly end of TCP. */
+	if (err == 0) {
+		sdp_tcp_end_by_reset(sock->tcp_fd, true);
 		tcp_fd = sdp_private_take((int)syscall(SYS_fcntl, sock->tcp_fd,
 						       F_DUPFD_CLOEXEC, 0));
+	}
 	sdp_sock_hold(sock);
 	sdp_start_conclude(sock, err < 0 ? NULL : link, enter_failed, &err);
 	sock->start.is_entering = sock->start.is_draining = false;
 	sdp_sock_drop(sock);
-	tcp_spoil(tcp_fd);
+	tcp_linger(tcp_fd);
 }
 
 /* ---- the connecting side ---- */

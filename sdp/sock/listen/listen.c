@@ -20,6 +20,7 @@
 #include "sock/base/policy.h"
 #include "sock/base/real.h"
 #include "sock/base/signals.h"
+#include "sock/base/tcp-state.h"
 #include "stat/sdp-stat.h"
 
 static void v6only_copy(int from_fd, int to_fd)
@@ -284,7 +285,6 @@ static int accept_wait(struct sdp_sock *sock, int fd)
  * one. */
 static bool tcp_refuse(int fd)
 {
-	static const struct linger at_once = { .l_onoff = 1 };
 	int tcp_fd = accept_without_wait(fd, NULL, NULL, SOCK_CLOEXEC);
 
 	if (tcp_fd < 0)
@@ -293,8 +293,7 @@ static bool tcp_refuse(int fd)
 		  "descriptor %d accepts only SDP: a TCP connection was "
 		  "reset",
 		  fd);
-	syscall(SYS_setsockopt, tcp_fd, SOL_SOCKET, SO_LINGER, &at_once,
-		sizeof(at_once));
+	sdp_tcp_end_by_reset(tcp_fd, true);
 	util_sys_close(tcp_fd);
 	return true;
 }

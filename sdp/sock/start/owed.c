@@ -2,30 +2,19 @@
 /* See owed.h. */
 #include "owed.h"
 
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "sock/base/tcp-state.h"
 
 static _Atomic int cnt;
 
-/* The kernel resets a connection at its last close() if the time is 0. */
-static void linger_put(int fd, bool is_on)
-{
-	struct linger linger = { .l_onoff = is_on };
-
-	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &linger,
-		sizeof(linger));
-}
-
 void sdp_owed_begin(struct sdp_sock *sock)
 {
-	linger_put(sock->tcp_fd, true);
+	sdp_tcp_end_by_reset(sock->tcp_fd, true);
 	atomic_fetch_add_explicit(&cnt, 1, memory_order_relaxed);
 }
 
 void sdp_owed_settle(struct sdp_sock *sock)
 {
-	linger_put(sock->tcp_fd, false);
+	sdp_tcp_end_by_reset(sock->tcp_fd, false);
 }
 
 void sdp_owed_end(void)

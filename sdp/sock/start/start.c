@@ -257,10 +257,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 
 static void close_by_reset(int fd)
 {
-	static const struct linger at_once = { .l_onoff = 1 };
-
-	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &at_once,
-		sizeof(at_once));
+	sdp_tcp_end_by_reset(fd, true);
 	util_sys_close(fd);
 }
 
@@ -467,7 +464,8 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 
 	util_lock(&sock->lock);
 	has_early = sock->start.early != NULL;
-	if (has_early)
+	/* TCP below a link that it has entered does not end in order. */
+	if (has_early && !(link && sock->start.is_entering))
 		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
 	if (!link) {

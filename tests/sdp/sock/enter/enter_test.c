@@ -140,6 +140,13 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 			void (*on_fail)(struct sdp_sock *sock, void *arg),
 			void *arg)
 {
+	struct linger linger = { 0 };
+	socklen_t len = sizeof(linger);
+
+	/* Nobody reads an orderly end of TCP below a link. */
+	must(getsockopt(sock->tcp_fd, SOL_SOCKET, SO_LINGER, &linger, &len) ==
+	     0);
+	must((link != NULL) == (linger.l_onoff && linger.l_linger == 0));
 	util_lock(&sock->lock);
 	/* Behind the new state the test may begin its next row. */
 	atomic_store(&side_of(sock)->end, link ? 1 : 2);

@@ -555,6 +555,28 @@ static void sent_octets_go_to_the_link(void **state)
 	assert_int_equal(send_text("late"), 0);
 }
 
+/* TCP ends in order again, but not below a link that has entered it. */
+static void the_end_of_tcp_is_what_it_was(void **state)
+{
+	for (int is_entering = 0; is_entering < 2; is_entering++) {
+		struct linger linger = { 0 };
+		socklen_t len = sizeof(linger);
+
+		if (is_entering) {
+			end(state);
+			begin(state);
+		}
+		start_now();
+		sock->start.is_entering = is_entering;
+		assert_int_equal(send_text("early"), 5);
+		gate_open();
+		assert_int_equal(getsockopt(sock->tcp_fd, SOL_SOCKET, SO_LINGER,
+					    &linger, &len),
+				 0);
+		assert_int_equal(linger.l_onoff, is_entering);
+	}
+}
+
 static void nothing_is_kept_while_it_asks(void **state)
 {
 	assert_int_equal(sdp_start_cover(sock, fd), 0);
@@ -817,6 +839,7 @@ int main(void)
 		CASE(a_connecting_socket_is_settled_first),
 		CASE(without_a_shadow_the_connection_ends),
 		CASE(sent_octets_go_to_the_link),
+		CASE(the_end_of_tcp_is_what_it_was),
 		CASE(nothing_is_kept_while_it_asks),
 		CASE(waits_until_its_deadline),
 		cmocka_unit_test(
