@@ -46,6 +46,8 @@
 #define LAST_MS 10000
 /* Time for the peer's kernel to take what TCP has. */
 #define LINGER_NS (60000 * NS_PER_MS)
+/* Connections of a process that are announced at a time. */
+#define KNOWN_MAX 128
 /* Octets that TCP may still have, more than its buffers hold. */
 #define LEFT_MAX (64u << 20)
 
@@ -609,7 +611,8 @@ static void *connect_thread(void *arg)
 /* ---- the accepting side ---- */
 
 static struct util_lock known_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
-static struct sdp_sock *known; /* announced; each holds the memory */
+static struct sdp_sock *known; /* announced, newest first; each holds memory */
+static uint32_t known_cnt;
 
 /* Return: held; NULL. */
 static struct sdp_sock *known_find(const struct wire_ask *ask)
@@ -637,6 +640,7 @@ static void known_remove(struct sdp_sock *sock)
 		at = &(*at)->enter.next;
 	if (*at) {
 		*at = sock->enter.next;
+		known_cnt--;
 		note_fd = sock->enter.note_fd;
 		sock->enter.note_fd = -1;
 	}
@@ -644,6 +648,29 @@ static void known_remove(struct sdp_sock *sock)
 	sdp_private_close(note_fd);
 	if (note_fd >= 0)
 		sdp_sock_drop(sock);
+}
+
+/* Peers that speak no SDP do not come. Their announcements must not use up the
+ * program's descriptors. */
+static void known_add(struct sdp_sock *sock, int note_fd)
+{
+	struct sdp_sock *oldest = NULL;
+
+	sdp_sock_hold(sock);
+	util_lock(&known_lock);
+	sock->enter.note_fd = note_fd;
+	sock->enter.next = known;
+	known = sock;
+	if (++known_cnt > KNOWN_MAX) {
+		for (oldest = known; oldest->enter.next;)
+			oldest = oldest->enter.next;
+		sdp_sock_hold(oldest);
+	}
+	util_unlock(&known_lock);
+	if (!oldest)
+		return;
+	known_remove(oldest);
+	sdp_sock_drop(oldest);
 }
 
 /* From this address the other end of an announced connection may come. */
@@ -721,12 +748,7 @@ static void announce(struct sdp_sock *sock, int fd)
 			  strerror(-ret));
 		return;
 	}
-	sdp_sock_hold(sock);
-	util_lock(&known_lock);
-	sock->enter.note_fd = ret;
-	sock->enter.next = known;
-	known = sock;
-	util_unlock(&known_lock);
+	known_add(sock, ret);
 }
 
 /* ---- when ---- */
@@ -820,6 +842,7 @@ void sdp_enter_fork_child(void)
 {
 	util_lock_init(&known_lock, UTIL_RANK_LEAF);
 	sdp_desk_fork_child();
+	known_cnt = 0;
 	for (; known; known = known->enter.next) {
 		sdp_private_close(known->enter.note_fd);
 		known->enter.note_fd = -1;

@@ -372,6 +372,32 @@ static void never_is_for_good(void **state)
 	assert_int_equal(sides[1].sock->enter.note_fd, -1);
 }
 
+/* Those that nobody enters do not use up descriptors: the oldest give way. */
+static void a_limited_number_is_announced(void **state)
+{
+	enum { MANY = 130, MAX = 128 };
+	static struct sdp_sock *socks[MANY];
+	static int fds[MANY][2];
+
+	for (int i = 0; i < MANY; i++) {
+		test_tcp_pair(fds[i]);
+		socks[i] = sock_add(fds[i][1], end_nothing);
+		sdp_enter_begin(socks[i], SDP_ENTER_ACCEPTED);
+		atomic_store(&socks[i]->enter.next_at, 0);
+		assert_int_equal(sdp_enter_in(socks[i], true), 1);
+		sdp_enter_out(socks[i], fds[i][1], false, 0);
+	}
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(socks[i]->enter.note_fd >= 0, i >= MANY - MAX);
+	for (int i = 0; i < MANY; i++) {
+		sdp_enter_end(socks[i]);
+		assert_int_equal(socks[i]->enter.note_fd, -1);
+		program_close(fds[i][1]);
+		close(fds[i][0]);
+		sdp_sock_drop(socks[i]);
+	}
+}
+
 /* Which calls may go into the kernel. */
 static void the_gate_admits(void **state)
 {
@@ -448,6 +474,7 @@ int main(void)
 		TEST(tcp_goes_on_where_sdp_cannot_enter),
 		TEST(foreign_octets_keep_it_on_tcp),
 		TEST(never_is_for_good),
+		TEST(a_limited_number_is_announced),
 		TEST(the_gate_admits),
 		TEST(reads_tcp_while_it_starts),
 	};
