@@ -9,6 +9,7 @@
 
 #include "cancel.h"
 #include "lock.h"
+#include "table.h"
 
 /* Descriptors that a start needs, including a device that it opens. */
 #define MARGIN 32u
@@ -20,15 +21,25 @@ static struct util_lock lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static unsigned int raised_cnt;
 static struct rlimit saved;
 
-/* Numbers are assigned from below, so the next one tells how many are used. */
-static bool is_near(int fd, rlim_t limit)
+static bool is_used_up(int fd, int lowest, rlim_t limit)
 {
-	long next = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	long next = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
 
 	if (next < 0)
 		return true;
 	util_sys_close((int)next);
 	return (rlim_t)next + MARGIN > limit;
+}
+
+/* The next number tells how many are used: of the program's, which are assigned
+ * from below, and of the library's, which begin higher. */
+static bool is_near(int fd, rlim_t limit)
+{
+	int own = limit > SDP_PRIVATE_LOWEST + MARGIN
+			  ? SDP_PRIVATE_LOWEST
+			  : SDP_PRIVATE_LOWEST_SMALL;
+
+	return is_used_up(fd, 0, limit) || is_used_up(fd, own, limit);
 }
 
 bool sdp_limit_is_enough(int fd)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Descriptors of the library do not count against the program's limit.
+ * Descriptors of the library need not fit below the program's limit.
  *
  * A connection needs three descriptors beside the program's number. Near the
  * soft limit of RLIMIT_NOFILE, the limit is raised to the hard limit while a
- * start makes them. So a program can have as many connections as with TCP, up
- * to the hard limit.
+ * start makes them. So connections are made as long as the program has numbers
+ * and the hard limit allows. Those of the library that lie below the soft limit
+ * are not the program's.
  */
 #ifndef SDP_SOCK_LIMIT_H
 #define SDP_SOCK_LIMIT_H

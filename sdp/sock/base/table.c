@@ -17,11 +17,6 @@
 #include "thread.h"
 #include "real.h"
 
-/* Above select()'s numbers and above those that programs rely on. The same
- * value as for the RNIC's own descriptors. */
-#define PRIVATE_LOWEST 512
-#define PRIVATE_LOWEST_SMALL 16
-
 _Atomic(struct util_fdtab *) sdp_fds;
 _Atomic int sdp_pending_cnt;
 _Atomic bool sdp_begun;
@@ -284,7 +279,8 @@ void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg)
 
 int sdp_private_add(int fd)
 {
-	static const int lowest[] = { PRIVATE_LOWEST, PRIVATE_LOWEST_SMALL, 0 };
+	static const int lowest[] = { SDP_PRIVATE_LOWEST,
+				      SDP_PRIVATE_LOWEST_SMALL, 0 };
 	int moved = -1, ret;
 
 	for (size_t i = 0; i < 3 && moved < 0; i++)

@@ -75,6 +75,24 @@ static void is_raised_at_the_limit(void **state)
 		close(fds[--cnt]);
 }
 
+/* The library's numbers are used up, and the program's are not. */
+static void is_raised_for_its_own_numbers(void **state)
+{
+	int fds[128], cnt = 0;
+	bool is_raised;
+
+	limit_set(128);
+	while (cnt < 128 && (fds[cnt] = fcntl(0, F_DUPFD, 16)) >= 0)
+		cnt++;
+	assert_true(cnt > 100);
+	close(fds[--cnt]);
+	is_raised = sdp_limit_begin(0);
+	assert_int_equal(limit_now(), HARD);
+	sdp_limit_end(is_raised);
+	while (cnt > 0)
+		close(fds[--cnt]);
+}
+
 static void keeps_a_limit_that_the_program_has_set(void **state)
 {
 	bool is_raised;
@@ -145,6 +163,7 @@ int main(void)
 		cmocka_unit_test(stays_while_there_are_enough),
 		cmocka_unit_test(is_raised_for_as_long_as_one_needs_it),
 		cmocka_unit_test(is_raised_at_the_limit),
+		cmocka_unit_test(is_raised_for_its_own_numbers),
 		cmocka_unit_test(keeps_a_limit_that_the_program_has_set),
 		cmocka_unit_test(checks_the_hard_limit),
 		cmocka_unit_test(is_as_it_was_in_a_child),
