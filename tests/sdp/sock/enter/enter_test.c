@@ -68,7 +68,7 @@ int sdp_registry_announce(int listen_fd, uint16_t sdp_port, bool is_cm)
 int sdp_other_end_find(const union sdp_addr *own, const union sdp_addr *peer,
 		       uint16_t *ret_port)
 {
-	union sdp_addr accepted;
+	union sdp_addr accepted = { .sa.sa_family = AF_UNSPEC };
 	bool is_of_accepted;
 
 	must(sdp_addr_get(sides[1].fd, false, &accepted) == 0);
