@@ -734,7 +734,9 @@ static void fcntl_done(int fd, int cmd, void *arg)
 		va_start(ap, cmd);                                             \
 		arg = va_arg(ap, void *);                                      \
 		va_end(ap);                                                    \
-		if (sdp_fd_kind(fd) == UTIL_FD_NONE)                           \
+		/* A number that was closed past the library may now be one    \
+		 * that it has itself. */                                      \
+		if (sdp_fd_kind(fd) == UTIL_FD_NONE || sdp_inside())           \
 			return sdp_real()->name(fd, cmd, arg);                 \
 		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
 			return dup_end(sdp_fd_dup(fd, (int)(intptr_t)arg,      \

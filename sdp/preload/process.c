@@ -3,6 +3,7 @@
  * Stubs of calls that concern the whole process: its exit, the end of its
  * threads, programs that it starts, and libc's stdio.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sock/io/fd.h"
 #include "sock/share/exit.h"
 #include "sock/base/real.h"
 #include "sock/share/share.h"
@@ -44,6 +46,17 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 {
 	sdp_share_stdio(fd);
 	return sdp_real()->fdopen(fd, mode);
+}
+
+/* libc's function sends what the stream has, and closes the number without this
+ * library. */
+EXPORT int fclose(FILE *stream)
+{
+	int err = errno;
+
+	sdp_fd_forget(fileno(stream));
+	errno = err;
+	return sdp_real()->fclose(stream);
 }
 
 /* vasprintf() of a fortified program. @flag: 0: it is not fortified. */

@@ -53,7 +53,7 @@ int __dprintf_chk(int fd, int flag, const char *format, ...);
 	X(poll) X(__poll_chk) X(ppoll) X(__ppoll_chk) X(select) X(pselect) \
 	X(epoll_create) X(epoll_create1) X(epoll_ctl)                      \
 	X(epoll_wait) X(epoll_pwait) X(epoll_pwait2)                                       \
-	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(popen) X(system)                                            \
+	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(fclose) X(popen) X(system)                                            \
 	X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat)     \
 	X(posix_spawn) X(posix_spawnp)                                     \
 	X(_exit) X(syscall) X(pthread_cancel)

@@ -207,6 +207,14 @@ int sdp_fd_close(int fd)
 	return real_close(fd);
 }
 
+void sdp_fd_forget(int fd)
+{
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK || !sdp_is_owner())
+		return;
+	sdp_share_close(fd);
+	uninstall(fd);
+}
+
 static int real_close_range(unsigned int first, unsigned int last, int flags)
 {
 	if (first > last)

@@ -272,6 +272,22 @@ static void close_takes_the_entry_along(void **state)
 	assert_int_equal(sdp_fd_close(fd), -EBADF);
 }
 
+/* fclose(): the kernel's descriptor is closed behind it. */
+static void what_libc_closes_is_forgotten(void **state)
+{
+	int own = private_new();
+
+	sdp_fd_forget(fd);
+	assert_int_equal(sdp_fd_kind(fd), UTIL_FD_NONE);
+	assert_true(is_open(fd));
+	assert_int_equal(end_cnt, 1);
+	close(fd);
+	sdp_fd_forget(own);
+	assert_int_equal(sdp_fd_kind(own), SDP_FD_PRIVATE);
+	sdp_fd_forget(-1);
+	sdp_private_close(own);
+}
+
 static void close_passes_over_the_librarys_own(void **state)
 {
 	int own = private_new();
@@ -477,6 +493,7 @@ int main(void)
 		TEST(a_link_is_accepted_or_waits_on),
 		TEST(close_takes_the_entry_along),
 		TEST(close_passes_over_the_librarys_own),
+		TEST(what_libc_closes_is_forgotten),
 		TEST(a_range_passes_over_the_librarys_own),
 		TEST(a_bad_range_closes_nothing),
 		TEST(a_duplicate_is_the_same_socket),
