@@ -20,8 +20,8 @@
 #include "keep-errno.h"
 #include "lock.h"
 #include "log.h"
-#include "pm/registry.h"
 #include "thread.h"
+#include "sock/base/announce.h"
 #include "sock/base/limit.h"
 #include "sock/base/option.h"
 #include "sock/base/tcp-state.h"
@@ -510,9 +510,8 @@ static int desk_announce(const struct sdp_sock *sock, int fd)
 		return -errno;
 	ret = sdp_addr_get(fd, false, &own);
 	if (ret == 0)
-		ret = sdp_registry_announce(sock->tcp_fd, sdp_addr_port(&own),
-					    false);
-	return ret < 0 ? ret : sdp_private_take(ret);
+		ret = sdp_announce(sock->tcp_fd, sdp_addr_port(&own), false);
+	return ret;
 }
 
 /* Return: descriptor of the second connection, and the announcement that proves
@@ -735,20 +734,15 @@ static void serve(int fd)
 
 static void announce(struct sdp_sock *sock, int fd)
 {
-	int port, note_fd, ret;
+	int ret = sdp_desk_open(expects, serve);
 
-	ret = port = sdp_desk_open(expects, serve);
-	if (port > 0)
-		ret = note_fd =
-			sdp_registry_announce(fd, (uint16_t)port, false);
-	if (port > 0 && note_fd >= 0)
-		ret = sdp_private_take(note_fd);
-	if (ret < 0) {
+	if (ret > 0)
+		ret = sdp_announce(fd, (uint16_t)ret, false);
+	if (ret < 0)
 		util_info("sdp", "cannot announce a connection for SDP: %s",
 			  strerror(-ret));
-		return;
-	}
-	known_add(sock, ret);
+	else
+		known_add(sock, ret);
 }
 
 /* ---- when ---- */

@@ -20,12 +20,13 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 
 /* For any descriptor. Return: descriptor or 0; -errno. */
 int sdp_fd_close(int fd);
-/* libc is about to close @fd, which may be any descriptor. */
-void sdp_fd_forget(int fd);
 int sdp_fd_close_range(unsigned int first, unsigned int last, int flags);
 void sdp_fd_close_from(unsigned int first);
 int sdp_fd_dup(int fd, int lowest, bool is_cloexec);
 int sdp_fd_dup3(int fd, int new_fd, int flags);
+
+/* libc is about to close @fd, which may be any descriptor. */
+void sdp_fd_forget(int fd);
 
 void sdp_fd_fork_child(void);
 

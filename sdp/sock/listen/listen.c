@@ -13,10 +13,10 @@
 #include "log.h"
 #include "acceptor.h"
 #include "sock/show/epoll.h"
+#include "sock/base/announce.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
 #include "sock/base/option.h"
-#include "pm/registry.h"
 #include "sock/base/policy.h"
 #include "sock/base/real.h"
 #include "sock/base/signals.h"
@@ -138,7 +138,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
 	union sdp_addr name;
 	uint16_t sdp_port = 0;
-	int twin, note, ret = sdp_addr_get(fd, false, &name);
+	int twin, ret = sdp_addr_get(fd, false, &name);
 	enum sdp_policy policy;
 	enum sdp_way way;
 
@@ -158,8 +158,7 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 		       : twin_make(fd, &name, backlog, &sdp_port);
 	if (twin < 0)
 		return twin;
-	note = sdp_registry_announce(fd, sdp_port, way == SDP_WAY_CM);
-	ret = note < 0 ? note : sdp_private_take(note);
+	ret = sdp_announce(fd, sdp_port, way == SDP_WAY_CM);
 	if (ret < 0) {
 		twin_end(sock, twin);
 		return ret;

@@ -11,7 +11,6 @@
 #include "sock/enter/enter.h"
 #include "sock/show/epoll.h"
 #include "sock/start/owed.h"
-#include "sock/start/start.h"
 #include "verbs/sdp-link.h"
 
 /* For links that still have octets, and starts that owe some. TCP in the kernel

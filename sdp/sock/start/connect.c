@@ -305,7 +305,7 @@ static int target_find(int fd, const union sdp_addr *dst,
 	return ret;
 }
 
-/* The connection begins as TCP, and SDP enters it later. */
+/* Whether the connection begins as TCP, and SDP enters it later. */
 static bool begins_as_tcp(int fd, enum sdp_policy policy)
 {
 	return policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
