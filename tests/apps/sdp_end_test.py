@@ -103,7 +103,7 @@ def case(name, is_client, size, how, accepts_late=False, want=None, env=None,
                 writer.wait(20)
             with open(go, "w", encoding="ascii"):
                 pass
-            found = reader.wait_text(re.compile(r"got .*"), 60).group(0)
+            found = reader.wait_text(re.compile(r"got .*\n"), 60).group(0)[:-1]
             check(found == (want or f"got {wrote} True then EOF"), found)
             reader.wait(20)
     return name, run
