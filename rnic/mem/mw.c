@@ -242,14 +242,3 @@ enum rnic_access_check rnic_mw_resolve_window(const struct rnic_mw_owner *owner,
 		return RNIC_MR_BAD_PD;
 	return rnic_mr_check(win, addr, len, access, ret_ptr);
 }
-
-const struct rnic_mr *rnic_mw_find(const struct rnic_mw_owner *owner,
-				   uint32_t stag, uint64_t addr, size_t len,
-				   uint32_t access)
-{
-	void *ptr;
-
-	if (rnic_mw_resolve(owner, stag, addr, len, access, &ptr) != RNIC_MR_OK)
-		return NULL;
-	return rnic_mr_table_lookup(&owner->pd->ctx->mrs, stag);
-}

@@ -83,13 +83,4 @@ rnic_mw_resolve(const struct rnic_mw_owner *owner, uint32_t stag, uint64_t addr,
 	return rnic_mw_resolve_window(owner, stag, addr, len, access, ret_ptr);
 }
 
-/*
- * The region or window behind an access that rnic_mw_resolve() would allow,
- * with all of its octets; NULL: it would not.  It is valid until the lead is
- * given up.
- */
-const struct rnic_mr *rnic_mw_find(const struct rnic_mw_owner *owner,
-				   uint32_t stag, uint64_t addr, size_t len,
-				   uint32_t access);
-
 #endif

@@ -34,10 +34,6 @@ struct rnic_chan_host {
 	const struct rnic_chan_host_ops *ops;
 };
 
-/* How long a thread that waits polls before it sleeps; USIW_EVENT_SPIN_US if
- * not set. Before the first wait. */
-void rnic_chan_set_spin(struct rnic_chan *chan, uint64_t spin_ns);
-
 /*
  * @host brings the channel's next event. The channel takes a reference.
  * Return: true: a thread that waited for an event of this channel has done the

@@ -40,7 +40,6 @@ struct rnic_chan {
 	int fd;	      /* ours, as long as the channel is */
 	int first_fd; /* the application's, as it was made */
 
-	uint64_t spin_ns;
 	/* Waits until one polls first, and how many there were; hints. */
 	_Atomic uint32_t spin_skip_cnt, spin_gap;
 	/* Calls of rnic_chan_set_host() that answer true; a hint. */
@@ -163,7 +162,6 @@ static int chan_make(size_t record_size, struct rnic_chan **ret_chan)
 		return ret;
 	}
 	chan->first_fd = -1;
-	chan->spin_ns = util_settings()->event_spin_us * 1000ull;
 	TAILQ_INIT(&chan->queue);
 	*ret_chan = chan;
 	return 0;
@@ -383,17 +381,18 @@ static bool chan_spin(struct rnic_chan *chan, struct rnic_chan_host *host)
 						 memory_order_relaxed);
 	uint32_t gap =
 		atomic_load_explicit(&chan->spin_gap, memory_order_relaxed);
+	uint64_t spin_ns = util_settings()->event_spin_us * 1000ull;
 	bool has_event = false;
 	uint64_t end_ns;
 
-	if (!chan->spin_ns)
+	if (!spin_ns)
 		return false;
 	if (skip_cnt) {
 		atomic_store_explicit(&chan->spin_skip_cnt, skip_cnt - 1,
 				      memory_order_relaxed);
 		return false;
 	}
-	end_ns = rnic_now_ns() + chan->spin_ns;
+	end_ns = rnic_now_ns() + spin_ns;
 	do
 		has_event = chan_serve(host, chan) || chan_take(chan);
 	while (!has_event && rnic_now_ns() < end_ns);
@@ -402,11 +401,6 @@ static bool chan_spin(struct rnic_chan *chan, struct rnic_chan_host *host)
 	atomic_store_explicit(&chan->spin_gap, gap, memory_order_relaxed);
 	atomic_store_explicit(&chan->spin_skip_cnt, gap, memory_order_relaxed);
 	return has_event;
-}
-
-void rnic_chan_set_spin(struct rnic_chan *chan, uint64_t spin_ns)
-{
-	chan->spin_ns = spin_ns;
 }
 
 /* Waits as rnic_evfd_wait() does, and does the work of the host. A signal that

@@ -710,34 +710,50 @@ def differences(files):
 
 # --- functions that only tests call -------------------------------------------
 
-# Function -> why it may be one.
+# Function -> its file. Tests put a TCP of their own below the RNIC, and see that
+# an idle process sleeps (tests/sdp/verbs/link_process.c).
 UNCALLED = {
-    "sdp_progress_wakeups":
-        "shows that an idle process sleeps (tests/sdp/verbs/link_process.c)",
+    "rnic_tcp_replace": "rnic/os/tcp.c",
+    "sdp_progress_wakeups": "sdp/verbs/wait/progress.c",
 }
+# Those of libsiw-mpa and libusiwdv are for other programs, too.
+PRODUCT_FUNCTION = re.compile(r"(rnic|cm|oob|loop|kabi|usiw|util|sdp)_\w+")
+# Lists that make names of functions: file, its entries, prefix of the names.
+NAME_LISTS = (
+    ("kernel-abi/rnic-dl.h", r"\bX\((\w+)\)", "rnic_"),
+    ("providers/usiw/verbs-ops.def", r"^OP\(\d+, DO, [\w\s*]+, (\w+)", "usiw_"),
+)
+# A definition or a declaration begins in column 0. So does a stub: a macro
+# with arguments.
+DECLARES = re.compile(r"[A-Za-z_](?![A-Z_]*\()")
+
+
+def named_by_lists(files):
+    return {prefix + name for path, entry, prefix in NAME_LISTS
+            for name in re.findall(entry, files.get(path) or "", re.M)}
 
 
 def uncalled(files):
-    """The library calls, or takes the address of, each of its own functions
-    sdp_*() that are not static."""
-    texts = [tree.strip_comments(text) for path, text in files.items()
-             if path.startswith("sdp/") and tree.is_c(path) and text]
-    # A definition or a declaration begins in column 0.
-    used = set(re.findall(r"\bsdp_\w+", "\n".join(
-        line for text in texts for line in text.split("\n")
-        if not re.match(r"[A-Za-z_]", line))))
+    """Each function that is not static has a caller in the product, or its
+    address is taken there."""
+    texts = {path: tree.strip_comments(text) for path, text in files.items()
+             if tree.layer_of(path) not in (None, "bench")
+             and tree.is_c(path) and text}
+    used = set(re.findall(r"\b[a-z]\w+", "\n".join(
+        line for text in texts.values() for line in text.split("\n")
+        if not DECLARES.match(line)))) | named_by_lists(files)
     found, defined = [], set()
-    for path, text in files.items():
-        if not path.startswith("sdp/") or not path.endswith(".c"):
+    for path in texts:
+        if not path.endswith(".c"):
             continue
-        for name, line, _ in tree.functions(text):
+        for name, line, _ in tree.functions(files[path]):
             defined.add(name)
-            if name.startswith("sdp_") and name not in used and \
-                    name not in UNCALLED:
+            if PRODUCT_FUNCTION.fullmatch(name) and \
+                    name not in used and name not in UNCALLED:
                 found.append(f"{path}:{line}: nothing calls {name}()")
     return found + [f"tests/meta/rules.py: UNCALLED: {name}() is called, or is "
-                    "no function" for name in UNCALLED
-                    if defined and (name in used or name not in defined)]
+                    "no function" for name, path in UNCALLED.items()
+                    if path in texts and (name in used or name not in defined)]
 
 
 ALL = {

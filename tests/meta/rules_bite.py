@@ -21,10 +21,11 @@ GOOD_SDP_MAP = {
 STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
+RNIC_A = "int rnic_a(void)\n{\n}\n"
 CALLED = {
     "sdp/a.h": "int sdp_a(void);\n",
-    "sdp/a.c": "int sdp_a(void)\n{\n}\n"
-               "int sdp_progress_wakeups(void)\n{\n}\n",
+    "sdp/a.c": "int sdp_a(void)\n{\n}\n",
+    "sdp/verbs/wait/progress.c": "int sdp_progress_wakeups(void)\n{\n}\n",
     "sdp/b.c": "void b(void)\n{\n\tsdp_a();\n}\n"}
 
 DIFFERENT = {
@@ -228,8 +229,12 @@ CASES = [
     ("uncalled", {**CALLED, "sdp/b.c": ""}, CALLED),
     ("uncalled", {**CALLED, "sdp/b.c": "void b(void)\n{\n\t/* sdp_a() */\n}\n"},
      {**CALLED, "sdp/b.c": "void (*const f[])(void) = {\n\tsdp_a,\n};\n"}),
-    ("uncalled", {"sdp/a.c": CALLED["sdp/a.c"].replace("wakeups", "naps")},
+    ("uncalled", {"sdp/verbs/wait/progress.c": "int naps(void)\n{\n}\n"},
      CALLED),
+    ("uncalled", {"rnic/a.c": RNIC_A}, {
+        "rnic/a.c": RNIC_A, "kernel-abi/rnic-dl.h": "#define C(X) \\\n\tX(a)"}),
+    ("uncalled", {"rnic/a.c": RNIC_A, "tests/a.c": "\trnic_a();\n"}, {
+        "rnic/a.c": RNIC_A, "kernel-abi/a.c": "STUB(int, f, rnic_a())\n"}),
 ]
 
 
