@@ -28,8 +28,8 @@ extern const struct kabi_node kabi_cwd_unknown;
 
 void kabi_cwd_set(const struct kabi_node *node);
 
-/* True if the kernel's current directory is the one that kabi_cwd_enter() sets.
- */
+/* True if the kernel's current directory is the one that kabi_cwd_enter()
+ * sets. */
 bool kabi_cwd_is_outside(void);
 
 /* Makes @node the current directory.  Return: 0; -errno. */

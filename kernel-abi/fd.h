@@ -15,8 +15,8 @@
  * contents. */
 void kabi_fd_refresh(int fd);
 
-/* The node that fstat() of @fd describes, for any kind; NULL: ask the kernel.
- */
+/* The node that fstat() of @fd describes, for any kind; NULL: ask the
+ * kernel. */
 const struct kabi_node *kabi_fd_stat_node(int fd);
 
 /* The same for AT_EMPTY_PATH: NULL unless @path is empty. */

@@ -24,8 +24,8 @@ const struct kabi_node *kabi_fd_node(int fd);
  * kernel's answer. */
 void kabi_fd_node_add(int fd, const struct kabi_node *node);
 
-/* Removes the record of @fd, if there is one.  Call it after the first touch.
- */
+/* Removes the record of @fd, if there is one.  Call it after the first
+ * touch. */
 void kabi_fd_node_remove(int fd);
 
 #endif

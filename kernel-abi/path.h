@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Resolution of paths: into the tree, elsewhere, or through it and out again.
- */
+/* Resolution of paths: into the tree, elsewhere, or through it and out
+ * again. */
 #ifndef KABI_PATH_H
 #define KABI_PATH_H
 

@@ -178,8 +178,7 @@ static void path_pack(struct path_packed *packed,
 }
 
 /* If the buffer is too small for the record, it gets the number of records
- * only.
- */
+ * only. */
 int kabi_ucm_query_path(const struct rnic_cm_info *info,
 			const struct kabi_ucm_call *call)
 {

@@ -171,8 +171,7 @@ int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	}
 }
 
-/* ---- INIT_QP_ATTR ---------------------------------------------------------
- */
+/* ---- INIT_QP_ATTR ------------------------------------------------------ */
 
 /* Numbers of <infiniband/verbs.h>, which this module does not include. */
 enum {
@@ -194,8 +193,8 @@ enum {
 	QPS_INIT = 1,
 	QPS_RTR = 2,
 	QPS_RTS = 3,
-	/* The kernel leaves out atomics, because its iWARP hardware has none.
-	 */
+	/* The kernel leaves out atomics, because its iWARP hardware has
+	 * none. */
 	ACCESS_REMOTE = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
 			RNIC_ACCESS_REMOTE_ATOMIC,
 };

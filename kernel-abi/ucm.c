@@ -32,8 +32,7 @@
 typedef int (*ucm_handler)(struct kabi_ucm *file,
 			   const struct kabi_ucm_call *call);
 
-/* ---- addresses ------------------------------------------------------------
- */
+/* ---- addresses --------------------------------------------------------- */
 
 static size_t family_len(uint16_t family)
 {
@@ -62,8 +61,7 @@ static bool addr_size_is_right(const struct sockaddr_storage *addr, size_t size)
 	return size != 0 && size == family_len(addr->ss_family);
 }
 
-/* ---- identities -----------------------------------------------------------
- */
+/* ---- identities -------------------------------------------------------- */
 
 /* Once: some programs (mckey) end without a word of their own. */
 static void ucm_complain(const char *ps)
@@ -161,8 +159,7 @@ static int ucm_migrate_id(struct kabi_ucm *file,
 	return kabi_user_put(cmd->response, &resp, sizeof(resp));
 }
 
-/* ---- addresses and routes -------------------------------------------------
- */
+/* ---- addresses and routes ---------------------------------------------- */
 
 static int ucm_bind_ip(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
@@ -237,8 +234,7 @@ static int ucm_resolve_route(struct kabi_ucm *file,
 					     cmd->timeout_ms);
 }
 
-/* ---- connections ----------------------------------------------------------
- */
+/* ---- connections ------------------------------------------------------- */
 
 static void conn_param_decode(struct rnic_cm_conn_param *param,
 			      const struct rdma_ucm_conn_param *conn)
@@ -294,8 +290,8 @@ static int ucm_accept(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct rnic_cm_conn_param param;
 	int ret;
 
-	/* Without parameters this is the third step of InfiniBand's handshake.
-	 */
+	/* Without parameters this is the third step of InfiniBand's
+	 * handshake. */
 	if (!cmd->conn_param.valid)
 		return kabi_rnic()->cm_establish(file->chan, cmd->id);
 	ret = kabi_rnic()->cm_set_uid(file->chan, cmd->id, cmd->uid);
@@ -327,8 +323,7 @@ static int ucm_disconnect(struct kabi_ucm *file,
 	return kabi_rnic()->cm_disconnect(file->chan, cmd->id);
 }
 
-/* ---- options and the rest -------------------------------------------------
- */
+/* ---- options and the rest ---------------------------------------------- */
 
 /* @size: 1 or 4 octets, and optlen must say exactly that. */
 static int option_set(struct kabi_ucm *file,
@@ -436,8 +431,8 @@ static int ucm_resolve_ib_service(struct kabi_ucm *file,
 	return ret < 0 ? ret : -EOPNOTSUPP;
 }
 
-/* rdma_resolve_addrinfo() uses this to report to itself that the DNS was asked.
- */
+/* rdma_resolve_addrinfo() uses this to report to itself that the DNS was
+ * asked. */
 static int ucm_write_event(struct kabi_ucm *file,
 			   const struct kabi_ucm_call *call)
 {
@@ -458,8 +453,7 @@ static int ucm_multicast(struct kabi_ucm *file,
 	return -EOPNOTSUPP;
 }
 
-/* ---- the table ------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------- */
 
 /* Length of a command up to and including a member. */
 #define UPTO(type, member)                                                     \
@@ -540,8 +534,7 @@ ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len)
 	return ret < 0 ? ret : (ssize_t)len;
 }
 
-/* ---- the file -------------------------------------------------------------
- */
+/* ---- the file ---------------------------------------------------------- */
 
 static void ucm_close(struct util_file *file)
 {

@@ -105,8 +105,8 @@ struct fpdu {
 int fpdu_decode_head(const uint8_t *buf, size_t len, uint32_t phase,
 		     bool has_markers, struct fpdu *ret_fpdu);
 
-/* Checks the CRC of a whole FPDU (MPA-28, MPA-29); buf[0] is its first octet.
- */
+/* Checks the CRC of a whole FPDU (MPA-28, MPA-29); buf[0] is its first
+ * octet. */
 bool fpdu_is_crc_valid(const uint8_t *buf, const struct fpdu *f);
 
 /*

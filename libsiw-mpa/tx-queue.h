@@ -29,8 +29,8 @@ static inline bool tx_has_room(const struct conn_tx *tx, size_t data,
 /* The rest of tx_reserve(). */
 bool tx_make_room(struct conn_tx *tx, size_t data, size_t iov_cnt);
 
-/* Makes room for @data octets and some iovecs.  Return: false: there is none.
- */
+/* Makes room for @data octets and some iovecs.  Return: false: there is
+ * none. */
 static inline bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
 {
 	return (!tx_is_empty(tx) && tx_has_room(tx, data, iov_cnt)) ||

@@ -21,8 +21,8 @@
 /* Pause after a look to which the kernel had no answer (out of memory or
  * descriptors). */
 #define PORT_AGAIN_NS (1000 * NS_PER_MS)
-/* What is gone may come back: down and up again, an address that is set anew.
- */
+/* What is gone may come back: down and up again, an address that is set
+ * anew. */
 #define PORT_LOST_NS (5000 * NS_PER_MS)
 /* The end of streams is reported before the removal of their interface: id.c
  * holds it for a while. */

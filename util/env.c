@@ -21,8 +21,8 @@
 #define CONF_LINE_MAX 1024
 /* Octets that a message shows of what it was given. */
 #define SHOWN_MAX 40
-/* The largest number of edits of a mistyped name.  For a short name it is one.
- */
+/* The largest number of edits of a mistyped name.  For a short name it is
+ * one. */
 #define EDIT_MAX 2
 #define SHORT_LEN 10
 #define NAME_MAX_LEN 63

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The objects behind file descriptors: two levels, with pages made as needed.
- */
+/* The objects behind file descriptors: two levels, with pages made as
+ * needed. */
 #include "fdtab.h"
 
 #include <errno.h>
@@ -137,8 +137,7 @@ enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 	return word & FDTAB_KIND_MASK;
 }
 
-/* ---- files ----------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------- */
 
 void util_file_init(struct util_file *file,
 		    void (*close)(struct util_file *file),

@@ -261,8 +261,8 @@ int smpa_conn_rx_lend(struct smpa_conn *conn, void *buf, size_t size);
  * needs staging again at the next rx_prepare. */
 bool smpa_conn_rx_is_idle(const struct smpa_conn *conn);
 
-/* True if only a part of an FPDU has arrived.  Always false before ESTABLISHED.
- */
+/* True if only a part of an FPDU has arrived.  Always false before
+ * ESTABLISHED. */
 bool smpa_conn_rx_is_midway(const struct smpa_conn *conn);
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: making, arming, ending; polling is in poll.c and cqex.c.
- */
+/* Completion queues: making, arming, ending; polling is in poll.c and
+ * cqex.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,8 +102,8 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (err)
 		return usiw_result_int(err);
 	/* The lock keeps pollers out while the slots move.  rnic_cq_resize()
-	 * may wait for the lead; no thread waits for the lead with a CQ's lock.
-	 */
+	 * may wait for the lead; no thread waits for the lead with a CQ's
+	 * lock. */
 	usiw_cq_lock(cq);
 	err = rnic_cq_resize(cq->rnic, (uint32_t)cqe, slots);
 	if (!err) {

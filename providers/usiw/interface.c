@@ -11,8 +11,8 @@
 #include "../../abi/usiw-abi.h"
 #include "../../util/log.h"
 
-/* USIW_INTERFACE of the library that is preloaded.  Old builds do not have it.
- */
+/* USIW_INTERFACE of the library that is preloaded.  Old builds do not have
+ * it. */
 extern const char usiw_interface[] __attribute__((weak));
 
 static const char own_interface[] = USIW_INTERFACE;

@@ -160,8 +160,8 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	return usiw_mr_init(mr, ibpd, addr, len, access);
 }
 
-/* It always acts before it returns, so IBV_ADVISE_MR_FLAG_FLUSH has no effect.
- */
+/* It always acts before it returns, so IBV_ADVISE_MR_FLAG_FLUSH has no
+ * effect. */
 int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
 {

@@ -376,8 +376,8 @@ enum qp_move {
 	MOVE_RESET,
 };
 
-/* True if the attributes name no peer, or a connection of rdma_cm in its place.
- */
+/* True if the attributes name no peer, or a connection of rdma_cm in its
+ * place. */
 static bool qp_attr_is_of_cm(const struct ibv_qp_attr *attr, int mask)
 {
 	if (mask & IBV_QP_DEST_QPN)

@@ -130,8 +130,8 @@ int usiw_query_device_ex(struct ibv_context *context,
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
 	odp_caps_fill(&ex);
 	ex.max_dm_size = rnic_limits()->max_dm_size;
-	/* The structure of an older program is shorter, of a newer one longer.
-	 */
+	/* The structure of an older program is shorter, of a newer one
+	 * longer. */
 	if (attr_size > sizeof(ex))
 		memset((uint8_t *)attr + sizeof(ex), 0, attr_size - sizeof(ex));
 	memcpy(attr, &ex, attr_size < sizeof(ex) ? attr_size : sizeof(ex));

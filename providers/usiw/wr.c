@@ -353,8 +353,8 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	usiw_sq_lock(qp);
 	qp->wr.cnt = 0;
 	qp->wr.sqe = NULL;
-	/* As with ibv_post_send(), WRs are accepted and flushed after the end.
-	 */
+	/* As with ibv_post_send(), WRs are accepted and flushed after the
+	 * end. */
 	qp->wr.err = usiw_qp_is_unsendable(qp) ? -EINVAL : 0;
 }
 

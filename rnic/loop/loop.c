@@ -238,8 +238,8 @@ static void thread_wait_broken(int timeout)
 }
 
 /* What is ready is fetched under the lock: no other thread acts on it then.
- * Return: whether anything was, but for the wake-up, which stays the thread's.
- */
+ * Return: whether anything was, but for the wake-up, which stays the
+ * thread's. */
 static bool thread_pass(void)
 {
 	struct epoll_event ev[THREAD_EVENTS];

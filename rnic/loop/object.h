@@ -143,8 +143,7 @@ struct rnic_loop {
 	bool is_started, is_stopping;
 	bool is_broken; /* written only by the thread, under the lock */
 	int epoll_fd, wake_fd;
-	uint64_t wakes_ns; /* when the thread wakes up by itself; 0: it is awake
-			    */
+	uint64_t wakes_ns; /* when the thread wakes by itself; 0: it is awake */
 	uint64_t linger_ns; /* until then it wakes up although nothing is due */
 	struct rnic_timers timers[RNIC_TIMER_CNT];
 

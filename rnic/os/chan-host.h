@@ -41,8 +41,8 @@ struct rnic_chan_host {
  */
 bool rnic_chan_set_host(struct rnic_chan *chan, struct rnic_chan_host *host);
 
-/* Calls host->ops->serve(). Return: whether the thread has what it waits for.
- */
+/* Calls host->ops->serve(). Return: whether the thread has what it waits
+ * for. */
 typedef bool rnic_chan_serve_fn(struct rnic_chan_host *host, void *arg);
 
 /*

@@ -129,8 +129,8 @@ static void chan_free(struct util_file *file)
 {
 	struct rnic_chan *chan = (struct rnic_chan *)file;
 
-	/* The fork handler has closed the parent's, and its host is not here.
-	 */
+	/* The fork handler has closed the parent's, and its host is not
+	 * here. */
 	if (!chan_is_forked(chan)) {
 		rnic_fd_close(chan->fd);
 		host_put(chan_host(chan));

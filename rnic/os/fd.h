@@ -42,8 +42,8 @@ int rnic_fd_own(int fd) __attribute__((warn_unused_result));
  * none of them?
  */
 bool rnic_fd_is_spare(int fd);
-/* Return: @fd if it is; -EMFILE: it is not, and is closed.  Negative: the same.
- */
+/* Return: @fd if it is; -EMFILE: it is not, and is closed.  Negative: the
+ * same. */
 int rnic_fd_spare(int fd) __attribute__((warn_unused_result));
 
 /* Removes it from the table and closes it. Negative: nothing. */

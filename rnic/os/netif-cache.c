@@ -103,8 +103,8 @@ void rnic_netif_cache_drop(void)
 
 void rnic_netif_cache_fork_child(void)
 {
-	/* The socket is closed by the fd table, the table the parent's image.
-	 */
+	/* The socket is closed by the fd table, the table the parent's
+	 * image. */
 	util_lock_init(&cache.lock, UTIL_RANK_LEAF);
 	cache.has_fd = false;
 	cache.table = NULL;

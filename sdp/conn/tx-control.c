@@ -394,8 +394,7 @@ static bool takes_turn(struct sdp_conn *conn)
  * The last credit pokes only while MSeqAck 0 is ambiguous: a peer that computes
  * two from it need not tell its credit. A peer like us answers without that. If
  * two such ends used their last credit at a time, neither could send again;
- * hence the long delay, which differs between them.
- */
+ * hence the long delay, which differs between them. */
 static bool pokes(struct sdp_conn *conn)
 {
 	const struct sdp_credit *c = &conn->credit;

@@ -48,8 +48,7 @@ struct sdp_rules;
  * @text: @len octets; need not end with 0.
  * @name: name of the file, for the error.
  * @ret_error: on -EINVAL the file, the line, what is wrong and how to correct
- *   it; its size is
- * @error_size; may be NULL with 0.
+ *   it; its size is @error_size; may be NULL with 0.
  *
  * Return: 0, and the caller frees @ret_rules; -EINVAL; -ENOMEM.
  */
@@ -65,8 +64,7 @@ int sdp_rules_parse(const char *text, size_t len, const char *name,
  *
  * Return: 0; -EINVAL: an invalid line, described in @ret_error; -ENOMEM; an
  *   error of open() or read(), if the variable names the file or the file
- *   exists (@ret_error names it).
- *   but cannot be read (@ret_error names it).
+ *   exists, but cannot be read (@ret_error names it).
  */
 int sdp_rules_load(struct sdp_rules **ret_rules, char *ret_error,
 		   size_t error_size) __attribute__((warn_unused_result));

@@ -13,8 +13,8 @@
  */
 #include "verbs_errno.h"
 
-/* The verbs.h of Debian 12 lacks rows after layout 36: they cannot be called.
- */
+/* The verbs.h of Debian 12 lacks rows after layout 36: they cannot be
+ * called. */
 #define VERBS_ROW(since, kind, ret, name, params) { #name, (since) > 36 },
 static struct {
 	const char *name;

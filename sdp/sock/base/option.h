@@ -71,8 +71,8 @@ int sdp_name_get(struct sdp_sock *sock, int fd, bool is_peer,
 		 struct sockaddr *addr, socklen_t *len);
 
 /* STARTING, STREAM: FIONREAD, SIOCOUTQ, SIOCOUTQNSD, SIOCATMARK; those of
- * interfaces and addresses. Return: 0; -errno; -ENOTTY: pass it to the kernel.
- */
+ * interfaces and addresses. Return: 0; -errno; -ENOTTY: pass it to the
+ * kernel. */
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg);
 
 #endif

@@ -18,8 +18,8 @@
 #include "sock/base/table.h"
 
 enum sdp_start_why {
-	SDP_START_WAIT, /* poll, epoll: not before the peer has sent something
-			 */
+	/* poll, epoll: not before the peer has sent something */
+	SDP_START_WAIT,
 	SDP_START_READ, /* the same */
 	SDP_START_WRITE,
 };

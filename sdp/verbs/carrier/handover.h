@@ -25,8 +25,7 @@ struct sdp_handover {
 };
 
 /* Takes opt->from. *ret_opt: @opt, or the defaults if it is NULL, changed to
- *   what opt->from says. Return: 0; -EINVAL: not valid.
- */
+ *   what opt->from says. Return: 0; -EINVAL: not valid. */
 int sdp_handover_take(struct sdp_handover *from,
 		      const struct sdp_link_options *opt,
 		      struct sdp_link_options *ret_opt);

@@ -111,8 +111,8 @@ static int take_hello(struct start *s, const uint8_t *hello, size_t len)
 	return ret;
 }
 
-/* The MPA Request was received. This makes the HelloAck in link->start.hello.
- */
+/* The MPA Request was received. This makes the HelloAck in
+ * link->start.hello. */
 static int request_check(void *arg, const struct usiwdv_attach_result *request)
 {
 	struct start *s = arg;

@@ -6,7 +6,6 @@
  * receives. A work request binds the window directly before the message that
  * advertises it, in the same list. So a buffer that is never advertised needs
  * no bind, and no bind is in flight when a buffer comes back.
- * is on its way when a buffer comes back.
  */
 #include "window.h"
 

@@ -23,8 +23,7 @@
 #define SEND_BYTES 1048576u
 #define HELLO_MS 5000u
 /* Larger sends are not copied. On usiw a transfer by RDMA Read wakes three
- * threads, and a copy costs as much memory traffic as TCP's.
- */
+ * threads, and a copy costs as much memory traffic as TCP's. */
 #define THRESHOLD 65536u
 #define THRESHOLD_USIW 524288u
 

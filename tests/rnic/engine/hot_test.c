@@ -510,8 +510,8 @@ static void a_wakeup_is_one_look(void **state)
 	assert_int_equal(hot->woken_cnt, 1);
 }
 
-/* One that cannot be put to sleep is not forgotten for the sake of the limit.
- */
+/* One that cannot be put to sleep is not forgotten for the sake of the
+ * limit. */
 static void limit_keeps_what_has_news(void **state)
 {
 	(void)state;

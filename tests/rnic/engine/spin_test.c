@@ -146,8 +146,8 @@ static void receive_octet(struct rnicpair *p)
 	wait_until(fpdus_received(p) > before);
 }
 
-/* Beside other load the thread loses its CPU, and spins the next time but one.
- */
+/* Beside other load the thread loses its CPU, and spins the next time but
+ * one. */
 static void spin_begin(struct rnicpair *p)
 {
 	set_idle(UINT32_MAX);

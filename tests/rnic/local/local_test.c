@@ -228,8 +228,8 @@ static void wakes_only_a_sleeper(void **state)
 	assert_true(rnic_local_sleep(b, true, false));
 	assert_int_equal(put(a, "four"), 4);
 	assert_int_equal(wake_cnt(b), 1);
-	/* The octet is taken once, not before each look until the next sleep.
-	 */
+	/* The octet is taken once, not before each look until the next
+	 * sleep. */
 	assert_true(rnic_local_is_called(b));
 	assert_true(rnic_local_woken(b));
 	assert_false(rnic_local_is_called(b));

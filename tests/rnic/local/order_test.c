@@ -256,8 +256,8 @@ static void world_close(void)
 	must(!munmap(w.mem, RNIC_LOCAL_MEMORY_SIZE));
 }
 
-/* The other end acts behind so many accesses.  Return: whether there are more.
- */
+/* The other end acts behind so many accesses.  Return: whether there are
+ * more. */
 static bool run(int at)
 {
 	world_open();

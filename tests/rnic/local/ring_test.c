@@ -47,8 +47,8 @@ static uint8_t octet_at(uint64_t i)
 	return (uint8_t)(i + i / 251 * 7 + i / 65521 * 13);
 }
 
-/* Octets [@at, @at + @len) of a stream that tells each place from the others.
- */
+/* Octets [@at, @at + @len) of a stream that tells each place from the
+ * others. */
 static void fill(uint8_t *mem, uint64_t at, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -157,8 +157,8 @@ static void no_copy_is_longer_than_its_line(void **state)
 	}
 }
 
-/* Whole words are shared: the rest of the last one is no octet of this process.
- */
+/* Whole words are shared: the rest of the last one is no octet of this
+ * process. */
 static void shares_nothing_but_the_octets(void **state)
 {
 	struct ends e;

@@ -402,8 +402,7 @@ static void overrun_among_messages_is_reported_once(void **state)
 }
 
 /* Every QP of the CQ fails, also one that has nothing to complete. The
- * completions that fitted are there without a gap, and none follows them.
- */
+ * completions that fitted are there without a gap, and none follows them. */
 static void overrun_fails_all_on_the_queue(void **state)
 {
 	struct rnicpair_options opt = defaults;

@@ -340,8 +340,8 @@ static void keeps_reads_within_ord(void **state)
 		now = reads_outstanding(p.side[0].qp);
 		most = now > most ? now : most;
 	}
-	/* Answers may be faster than this look; the next test makes them wait.
-	 */
+	/* Answers may be faster than this look; the next test makes them
+	 * wait. */
 	assert_in_range(most, 0, 2);
 	for (uint64_t i = 0; i < 64; i++) {
 		struct usiw_cqe cqe = rnicpair_take(&p.side[0], p.side[0].scq);

@@ -244,8 +244,8 @@ static void a_wake_up_is_put_off_once(void **state)
 	assert_false(is_due);
 }
 
-/* The socket tells of the rest; the ring would tell of octets again and again.
- */
+/* The socket tells of the rest; the ring would tell of octets again and
+ * again. */
 static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
 {
 	static const uint32_t rests[] = { 10, 0 };

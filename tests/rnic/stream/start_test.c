@@ -178,8 +178,8 @@ static void leaves_no_memory_behind(void **state)
 		size_t before = 0;
 
 		opt.rev = revs[i];
-		/* libc keeps a few pieces, and takes them from the first ones.
-		 */
+		/* libc keeps a few pieces, and takes them from the first
+		 * ones. */
 		for (int k = -16; k < 64; k++) {
 			struct rnic_stream *stream = NULL;
 			int fd[2];
