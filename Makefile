@@ -14,7 +14,7 @@ export USIW_JOBS  := $(JOBS)
 .PHONY: all format setup configure demo check check-long apps test pyverbs sanitize
 .PHONY: asan tsan fuzz interop coverage cross bench bench-kernel
 .PHONY: releases dist deb package-test fresh-test install uninstall clean help
-.PHONY: rpm rpm-test
+.PHONY: rpm rpm-test abi-check
 
 ## all: configure and build everything into build/
 all: configure
@@ -142,6 +142,12 @@ releases:
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR="$(BUILD)" python3 -B tests/providers/releases.py \
 		$(RELEASES); code=$$?; [ $$code = 77 ] || exit $$code
+
+## abi-check: compare libusiw0 and libsiw-mpa0 with those of the last release
+abi-check:
+	scripts/install-deps build test
+	$(MAKE) --no-print-directory all
+	scripts/abi-check "$(BUILD)"; code=$$?; [ $$code = 77 ] || exit $$code
 
 ## dist: make the source archive build/dist/usiw-VERSION.tar.gz, reproducibly
 dist:
