@@ -8,7 +8,8 @@
 A row has the same load for usiw and for each peer. A round takes one sample of
 each way of each row. The table has the median, minimum and maximum of the
 rounds, and the ratio of usiw's median to that of each peer. It is printed on
-standard output, and written to the directory with the JSON file and the plots.
+standard output, and written to BUILD/bench, or the directory of --out, with the
+JSON file and the plots. publish.py makes doc/bench of it.
 
 --rows selects rows with a name that contains one of the words, or matches it
 as a shell pattern. --base compares with usiw at another commit instead of with
@@ -38,14 +39,14 @@ import targets
 import ways
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-ROUNDS_FULL = 5
+ROUNDS = 5
 
 
 def arguments(words=None):
     parser = argparse.ArgumentParser(
         description=__doc__, usage=argparse.SUPPRESS,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=ROUNDS_FULL)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--rows", default="")
     parser.add_argument("--window", type=int, default=250, metavar="MS")
     parser.add_argument("--base", default="")
@@ -107,24 +108,13 @@ def about(args, begin_load):
     return found
 
 
-def place_of_results(args, is_whole):
-    """The directory for the results. An incomplete run does not overwrite
-    those of a whole run."""
-    if args.out:
-        return os.path.abspath(args.out)
-    if is_whole:
-        return os.path.join(ROOT, "doc", "bench")
-    return os.path.join(ways.harness.BUILD, "bench")
-
-
 def write_results(directory, all_rows, samples, verdicts, facts):
     os.makedirs(directory, exist_ok=True)
     text = report.text(all_rows, samples, verdicts, facts,
                        rows.SHORT)
     with open(os.path.join(directory, "table.md"), "w",
               encoding="utf-8") as stream:
-        stream.write("# Benchmark\n\n`make bench` wrote this page; "
-                     "[speed](../design/speed.md) describes it.\n\n" + text)
+        stream.write("# Benchmark\n\n" + text)
     with open(os.path.join(directory, "bench.json"), "w",
               encoding="utf-8") as stream:
         json.dump(report.as_json(all_rows, samples, verdicts, facts), stream,
@@ -167,10 +157,9 @@ def main():
     facts["took"] = f"{time.monotonic() - begin:.0f} s"
     wanted = [] if args.base else targets.table(all_rows, args.kernel)
     verdicts = targets.judge(all_rows, wanted, samples)
-    is_whole = not (args.rows or args.base or args.kernel) and \
-        args.rounds >= ROUNDS_FULL
-    write_results(place_of_results(args, is_whole), all_rows, samples,
-                  verdicts, facts)
+    write_results(os.path.abspath(args.out) if args.out else
+                  os.path.join(ways.harness.BUILD, "bench"),
+                  all_rows, samples, verdicts, facts)
     return 1 if samples.failed else 0
 
 

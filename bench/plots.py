@@ -109,9 +109,11 @@ def scripts(rows, samples):
     return found
 
 
-def draw(rows, samples, directory):
-    """Writes the SVG files. Returns the reason why not, or their names."""
-    found = scripts(rows, samples)
+def draw(rows, samples, directory, wanted=None):
+    """Writes the SVG files, or only the one that is wanted. Returns the reason
+    why not, or their names."""
+    found = {name: script for name, script in scripts(rows, samples).items()
+             if wanted in (None, name)}
     if found and not shutil.which("gnuplot"):
         return "no plots: gnuplot is not installed (gnuplot-nox)"
     for name, script in found.items():

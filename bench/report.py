@@ -75,23 +75,30 @@ def group_table(rows, samples):
     return markdown(head, lines) if lines else ""
 
 
+OWN = ("local", "wire CRC", "wire")
+
+
+def spread(figures):
+    if figures is None:
+        return "-"
+    return f"{number(figures.median)} ({number(figures.low)} to " \
+           f"{number(figures.high)})"
+
+
 def short_table(rows, samples):
-    """A column for each way: median, and minimum to maximum."""
-    columns = list(dict.fromkeys(w.name for peers in (False, True)
-                                 for r in rows for w in r.ways
-                                 if w.is_peer == peers))
+    """Median and spread of usiw's main ways, and the medians of all others."""
     lines = []
     for row in rows:
-        found = {c: samples.get(row.name, c, row.metrics[0]) for c in columns}
-        lines.append([f"{row.title}, {row.unit}", *(
-            f"{number(f.median)} ({number(f.low)} to {number(f.high)})"
-            if f else "-" for f in found.values())])
-    # A way without a measured row has no column.
-    kept = [0, *(i + 1 for i in range(len(columns))
-                 if any(line[i + 1] != "-" for line in lines))]
-    head = ["what", *columns]
-    return markdown([head[i] for i in kept],
-                    [[line[i] for i in kept] for line in lines])
+        found = {w.name: samples.get(row.name, w.name, row.metrics[0])
+                 for w in row.ways}
+        others = "; ".join(f"{name} {number(f.median)}"
+                           for name, f in found.items()
+                           if f and name not in OWN)
+        if any(found.values()):
+            lines.append([f"{row.title}, {row.unit}",
+                          *(spread(found.get(name)) for name in OWN),
+                          others or "-"])
+    return markdown(["what", *OWN, "beside"], lines)
 
 
 def targets_table(verdicts):

@@ -456,12 +456,13 @@ def table():
 
 
 # The rows of the first table of the report.
-SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-1048576",
-         "read-bw-1048576", "write-rate-64-list1-qp1",
-         "write-rate-64-list32-qp1", "send-rate-64-list1-qp1",
-         "perftest-send-lat-8", "send-lat-8", "perftest-write-lat-8",
-         "write-lat-8", "send-lat-8-events", "write-cpu", "connect-cm",
-         "sdp-iperf3-65536", "sdp-redis-50-apart")
+SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-65536",
+         "send-bw-1048576", "read-bw-1048576", "write-rate-64-list1-qp1",
+         "write-rate-64-list32-qp1", "send-rate-64-list1-qp1", "send-loops-2",
+         "send-lat-8", "send-lat-8-events", "send-lat-8-among-idle",
+         "write-lat-8", "read-lat-8", "atomic-lat-8", "perftest-send-lat-8",
+         "perftest-write-lat-8", "write-cpu", "connect-cm", "memory",
+         "sdp-iperf3-65536", "sdp-redis-50-apart", "sdp-pingpong-1-apart")
 
 
 # ---- in the guest of tests/kernel-lab ----------------------------------------------

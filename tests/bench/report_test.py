@@ -48,12 +48,11 @@ class Text(unittest.TestCase):
             ["", "wire, p99", "50.0", "40.0", "60.0", "us", ""],
             ["", "TCP", "10.0", "8.00", "20.0", "us", ""]])
 
-    def test_the_short_table_has_a_column_for_each_measured_way(self):
+    def test_the_short_table_has_peers_in_one_column(self):
         cells = self.cells(report.short_table([ROW], samples()))
-        self.assertEqual(cells[0], ["what", "wire", "TCP"])
-        self.assertEqual(cells[2], ["`program -s 8`, us",
-                                    "5.00 (4.00 to 6.00)",
-                                    "10.0 (8.00 to 20.0)"])
+        self.assertEqual(cells[0], ["what", *report.OWN, "beside"])
+        self.assertEqual(cells[2], ["`program -s 8`, us", "-", "-",
+                                    "5.00 (4.00 to 6.00)", "TCP 10.0"])
 
     def test_columns_have_one_width(self):
         lines = report.group_table([ROW], samples()).split("\n")
