@@ -47,22 +47,22 @@ const struct kabi_node *kabi_fd_stat_node(int fd)
 	struct util_file *file;
 
 	switch (kabi_fd_kind(fd)) {
-	case UTIL_FD_UVERBS:
-		file = util_fdtab_get(fd_table(), fd, UTIL_FD_UVERBS);
+	case RNIC_FD_UVERBS:
+		file = util_fdtab_get(fd_table(), fd, RNIC_FD_UVERBS);
 		if (!file)
 			return NULL; /* closed just now by another thread */
 		dev = kabi_uverbs_node(file);
 		util_file_put(file);
 		return dev;
-	case UTIL_FD_UCM:
+	case RNIC_FD_UCM:
 		dev = kabi_node_child(kabi_tree_root(), "dev", 3);
 		dev = kabi_node_child(dev, "infiniband", 10);
 		return kabi_node_child(dev, "rdma_cm", 7);
-	case UTIL_FD_NONE:
+	case RNIC_FD_NONE:
 		return kabi_fd_node(fd);
-	case UTIL_FD_CHAN:
-	case UTIL_FD_INTERNAL:
-	case UTIL_FD_DEAD:
+	case RNIC_FD_CHAN:
+	case RNIC_FD_INTERNAL:
+	case RNIC_FD_DEAD:
 		break;
 	}
 	return NULL;
@@ -106,28 +106,28 @@ static ssize_t chan_read(int fd, void *buf, size_t len)
 	return ret == -ESHUTDOWN ? wait_without() : ret;
 }
 
-ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len)
+ssize_t kabi_fd_read(int fd, enum rnic_fd_kind kind, void *buf, size_t len)
 {
 	ssize_t ret = -EINVAL; /* uverbs, rdma_cm: nothing to read */
 
 	switch (kind) {
-	case UTIL_FD_CHAN:
+	case RNIC_FD_CHAN:
 		return chan_read(fd, buf, len);
-	case UTIL_FD_DEAD:
+	case RNIC_FD_DEAD:
 		return -ENODEV;
-	case UTIL_FD_NONE:
-	case UTIL_FD_INTERNAL:
+	case RNIC_FD_NONE:
+	case RNIC_FD_INTERNAL:
 		ret = kabi_real()->read(fd, buf, len);
 		return ret < 0 ? -errno : ret;
-	case UTIL_FD_UVERBS:
-	case UTIL_FD_UCM:
+	case RNIC_FD_UVERBS:
+	case RNIC_FD_UCM:
 		break;
 	}
 	return ret;
 }
 
 /* A command; a thread may be cancelled where it waits for an event. */
-static ssize_t file_write(int fd, enum util_fd_kind kind, const void *buf,
+static ssize_t file_write(int fd, enum rnic_fd_kind kind, const void *buf,
 			  size_t len)
 {
 	struct util_file *file = util_fdtab_get(fd_table(), fd, kind);
@@ -136,28 +136,28 @@ static ssize_t file_write(int fd, enum util_fd_kind kind, const void *buf,
 	if (!file)
 		return -EBADF; /* closed just now by another thread */
 	pthread_cleanup_push(file_put, file);
-	ret = kind == UTIL_FD_UVERBS ? kabi_uverbs_write(file, buf, len)
+	ret = kind == RNIC_FD_UVERBS ? kabi_uverbs_write(file, buf, len)
 				     : kabi_ucm_write(file, buf, len);
 	pthread_cleanup_pop(1);
 	return ret == -ESHUTDOWN ? wait_without() : ret;
 }
 
-ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,
+ssize_t kabi_fd_write(int fd, enum rnic_fd_kind kind, const void *buf,
 		      size_t len)
 {
 	ssize_t ret = -EINVAL; /* channels: nothing to write */
 
 	switch (kind) {
-	case UTIL_FD_UVERBS:
-	case UTIL_FD_UCM:
+	case RNIC_FD_UVERBS:
+	case RNIC_FD_UCM:
 		return file_write(fd, kind, buf, len);
-	case UTIL_FD_DEAD:
+	case RNIC_FD_DEAD:
 		return -ENODEV;
-	case UTIL_FD_NONE:
-	case UTIL_FD_INTERNAL:
+	case RNIC_FD_NONE:
+	case RNIC_FD_INTERNAL:
 		ret = kabi_real()->write(fd, buf, len);
 		return ret < 0 ? -errno : ret;
-	case UTIL_FD_CHAN:
+	case RNIC_FD_CHAN:
 		break;
 	}
 	return ret;
@@ -180,9 +180,9 @@ static int object_fd_close(int fd)
 
 int kabi_fd_close(int fd)
 {
-	enum util_fd_kind kind = kabi_fd_kind(fd);
+	enum rnic_fd_kind kind = kabi_fd_kind(fd);
 
-	if (kind == UTIL_FD_NONE) {
+	if (kind == RNIC_FD_NONE) {
 		if (kabi_is_owner())
 			kabi_fd_node_remove(fd);
 		kabi_netlink_fd_close(fd);
@@ -190,7 +190,7 @@ int kabi_fd_close(int fd)
 	}
 	if (!kabi_is_owner())
 		return real_close(fd);
-	if (kind == UTIL_FD_INTERNAL)
+	if (kind == RNIC_FD_INTERNAL)
 		return -EBADF; /* the application has no such fd */
 	return object_fd_close(fd);
 }
@@ -198,19 +198,19 @@ int kabi_fd_close(int fd)
 /* Records the duplicate @new_fd of @fd in the tables. */
 static int dup_note(int fd, int new_fd)
 {
-	enum util_fd_kind kind = kabi_fd_kind(fd);
+	enum rnic_fd_kind kind = kabi_fd_kind(fd);
 	const struct kabi_node *node;
 	struct util_file *file;
 	int ret;
 
-	if (kind == UTIL_FD_NONE || kind == UTIL_FD_INTERNAL) {
+	if (kind == RNIC_FD_NONE || kind == RNIC_FD_INTERNAL) {
 		node = kabi_fd_node(fd);
 		if (node)
 			kabi_fd_node_add(new_fd, node);
 		kabi_netlink_fd_dup(fd, new_fd);
 		return 0;
 	}
-	if (kind == UTIL_FD_DEAD)
+	if (kind == RNIC_FD_DEAD)
 		return util_fdtab_add(fd_table(), new_fd, kind, NULL);
 	file = util_fdtab_get(fd_table(), fd, kind);
 	if (!file)
@@ -247,14 +247,14 @@ int kabi_fd_dup(int fd, int lowest, bool is_cloexec)
 /* Removes the entry of the number @new_fd, which dup3() itself closes. */
 static int dup_make_room(int fd, int new_fd)
 {
-	enum util_fd_kind kind = kabi_fd_kind(new_fd);
+	enum rnic_fd_kind kind = kabi_fd_kind(new_fd);
 
 	/* With a bad @fd the application keeps its @new_fd. */
 	if (kabi_real()->fcntl(fd, F_GETFD) < 0)
 		return -errno;
-	if (kind == UTIL_FD_INTERNAL)
+	if (kind == RNIC_FD_INTERNAL)
 		return -EBUSY;
-	if (kind != UTIL_FD_NONE) {
+	if (kind != RNIC_FD_NONE) {
 		util_fdtab_uninstall(fd_table(), new_fd, NULL);
 		return 0;
 	}
@@ -304,7 +304,7 @@ int kabi_fd_close_range(unsigned int first, unsigned int last, int flags)
 	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
 		kabi_fd_node_remove((int)fd);
 		kabi_netlink_fd_close((int)fd);
-		if (kabi_fd_kind((int)fd) == UTIL_FD_NONE)
+		if (kabi_fd_kind((int)fd) == RNIC_FD_NONE)
 			continue;
 		/* An object, or a descriptor of rnic/: leave it out. */
 		if (fd > from) {

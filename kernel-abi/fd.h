@@ -22,9 +22,9 @@ const struct kabi_node *kabi_fd_stat_node(int fd);
 /* The same for AT_EMPTY_PATH: NULL unless @path is empty. */
 const struct kabi_node *kabi_fd_empty_path(int fd, const char *path);
 
-/* @kind is not UTIL_FD_NONE.  Return: count; -errno. */
-ssize_t kabi_fd_read(int fd, enum util_fd_kind kind, void *buf, size_t len);
-ssize_t kabi_fd_write(int fd, enum util_fd_kind kind, const void *buf,
+/* @kind is not RNIC_FD_NONE.  Return: count; -errno. */
+ssize_t kabi_fd_read(int fd, enum rnic_fd_kind kind, void *buf, size_t len);
+ssize_t kabi_fd_write(int fd, enum rnic_fd_kind kind, const void *buf,
 		      size_t len);
 
 /* For any fd, after the first touch.  Return: 0 or an fd; -errno. */

@@ -23,7 +23,8 @@
 /* The kernel first tries the process ID as the port, then these numbers. */
 #define PORT_AUTO 0xfffff000u
 
-#define KIND UTIL_FD_CHAN /* any kind that is not UTIL_FD_NONE */
+/* The only kind of the table. */
+enum { FD_NETLINK = UTIL_FD_NONE + 1 };
 
 _Atomic(struct util_fdtab *) kabi_netlink_fds;
 
@@ -135,7 +136,7 @@ void kabi_netlink_fd_dup(int fd, int new_fd)
 	/* The table takes over the reference. */
 	if (util_fdtab_add(atomic_load_explicit(&kabi_netlink_fds,
 						memory_order_relaxed),
-			   new_fd, KIND, nl) < 0)
+			   new_fd, FD_NETLINK, nl) < 0)
 		kabi_netlink_put(nl);
 }
 
@@ -210,7 +211,7 @@ int kabi_netlink_socket(int type)
 	if (!nl)
 		goto close_fd;
 	kabi_netlink_fd_close(fd); /* a stale entry of that number */
-	ret = util_fdtab_add(fds, fd, KIND, nl);
+	ret = util_fdtab_add(fds, fd, FD_NETLINK, nl);
 	if (ret < 0)
 		goto put_nl;
 	return fd;

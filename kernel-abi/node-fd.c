@@ -12,9 +12,9 @@
 #include "rnic-dl.h"
 #include "sysfs.h"
 
-/* Any kind that is not UTIL_FD_NONE. */
 static struct util_fdtab *node_fds;
-#define NODE_KIND UTIL_FD_CHAN
+/* Its only kind. */
+enum { FD_NODE = UTIL_FD_NONE + 1 };
 
 int kabi_node_fds_init(void)
 {
@@ -60,7 +60,7 @@ const struct kabi_node *kabi_fd_node(int fd)
 
 void kabi_fd_node_add(int fd, const struct kabi_node *node)
 {
-	(void)util_fdtab_add(node_fds, fd, NODE_KIND, (void *)(uintptr_t)node);
+	(void)util_fdtab_add(node_fds, fd, FD_NODE, (void *)(uintptr_t)node);
 }
 
 void kabi_fd_node_remove(int fd)

@@ -386,9 +386,9 @@ STUB_GETCWD(get_current_dir_name, (void), NULL, 0, ())
 #define STUB_READ(name, params, args)                                          \
 	EXPORT ssize_t name params                                             \
 	{                                                                      \
-		enum util_fd_kind kind = kabi_fd_kind(fd);                     \
+		enum rnic_fd_kind kind = kabi_fd_kind(fd);                     \
 		ssize_t ret;                                                   \
-		if (kind != UTIL_FD_NONE)                                      \
+		if (kind != RNIC_FD_NONE)                                      \
 			return UTIL_RESULT(kabi_fd_read(fd, kind, buf, len));  \
 		kabi_fd_refresh(fd);                                           \
 		ret = kabi_real()->name args;                                  \
@@ -403,10 +403,10 @@ STUB_READ(__read_chk, (int fd, void *buf, size_t len, size_t size),
 
 EXPORT ssize_t write(int fd, const void *buf, size_t len)
 {
-	enum util_fd_kind kind = kabi_fd_kind(fd);
+	enum rnic_fd_kind kind = kabi_fd_kind(fd);
 	struct kabi_netlink *nl;
 
-	if (kind != UTIL_FD_NONE)
+	if (kind != RNIC_FD_NONE)
 		return UTIL_RESULT(kabi_fd_write(fd, kind, buf, len));
 	nl = kabi_netlink_is_near(fd) ? kabi_netlink_get(fd) : NULL;
 	if (nl)
@@ -423,16 +423,16 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len)
  */
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	enum util_fd_kind kind = kabi_fd_kind(fd);
+	enum rnic_fd_kind kind = kabi_fd_kind(fd);
 	void *arg;
 	va_list ap;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (kind == UTIL_FD_DEAD)
+	if (kind == RNIC_FD_DEAD)
 		return (int)UTIL_RESULT(-ENODEV);
-	if (kind != UTIL_FD_NONE && _IOC_TYPE(request) == RDMA_IOCTL_MAGIC)
+	if (kind != RNIC_FD_NONE && _IOC_TYPE(request) == RDMA_IOCTL_MAGIC)
 		return (int)UTIL_RESULT(-ENOTTY);
 	return kabi_real()->ioctl(fd, request, arg);
 }

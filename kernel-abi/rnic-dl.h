@@ -73,14 +73,14 @@ const struct kabi_rnic *kabi_rnic_load(void);
 /* rnic's fd table; NULL before the end of the first touch. */
 extern _Atomic(struct util_fdtab *) kabi_fds;
 
-/* The kind of @fd in rnic's table; UTIL_FD_NONE before the first touch. */
-static inline enum util_fd_kind kabi_fd_kind(int fd)
+/* The kind of @fd in rnic's table; RNIC_FD_NONE before the first touch. */
+static inline enum rnic_fd_kind kabi_fd_kind(int fd)
 {
 	/* acquire: pairs with the release at the end of the first touch */
 	struct util_fdtab *fds =
 		atomic_load_explicit(&kabi_fds, memory_order_acquire);
 
-	return fds ? util_fdtab_lookup(fds, fd, NULL) : UTIL_FD_NONE;
+	return fds ? util_fdtab_lookup(fds, fd, NULL) : RNIC_FD_NONE;
 }
 
 static inline bool kabi_is_touched(void)

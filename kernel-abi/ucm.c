@@ -145,8 +145,8 @@ static int ucm_migrate_id(struct kabi_ucm *file,
 
 	if (call->out < sizeof(resp))
 		return -ENOSPC;
-	from = util_fdtab_get(tab, (int)cmd->fd, UTIL_FD_UCM);
-	if (!from && util_fdtab_lookup(tab, (int)cmd->fd, NULL) == UTIL_FD_DEAD)
+	from = util_fdtab_get(tab, (int)cmd->fd, RNIC_FD_UCM);
+	if (!from && util_fdtab_lookup(tab, (int)cmd->fd, NULL) == RNIC_FD_DEAD)
 		return -ENODEV;
 	if (!from)
 		return syscall(SYS_fcntl, (int)cmd->fd, F_GETFD) < 0 ? -ENOENT
@@ -576,7 +576,7 @@ int kabi_ucm_open(int flags)
 	kabi_rnic()->cm_chan_set_file(ucm->chan, &ucm->file);
 	fd = ret = ucm_share(ucm, flags);
 	if (fd >= 0)
-		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd, UTIL_FD_UCM,
+		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd, RNIC_FD_UCM,
 					 &ucm->file);
 	if (fd >= 0 && ret < 0)
 		util_sys_close(fd);

@@ -10,7 +10,7 @@
 
 /*
  * open(2) of the rdma_cm file.  Of @flags, O_NONBLOCK and O_CLOEXEC count.
- * Return: an fd, already in rnic's fd table as UTIL_FD_UCM; -errno.
+ * Return: an fd, already in rnic's fd table as RNIC_FD_UCM; -errno.
  */
 int kabi_ucm_open(int flags);
 

@@ -73,7 +73,7 @@ int kabi_uverbs_open(const struct kabi_node *node, int flags)
 		int fd = ret;
 
 		ret = util_fdtab_install(kabi_rnic()->fdtab(), fd,
-					 UTIL_FD_UVERBS, &uverbs->file);
+					 RNIC_FD_UVERBS, &uverbs->file);
 		if (ret < 0)
 			kabi_real()->close(fd);
 		else

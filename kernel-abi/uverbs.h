@@ -9,7 +9,7 @@
 
 struct kabi_node;
 
-/* Return: an fd, in the table as UTIL_FD_UVERBS; -errno. */
+/* Return: an fd, in the table as RNIC_FD_UVERBS; -errno. */
 int kabi_uverbs_open(const struct kabi_node *node, int flags);
 
 /* One command of <rdma/ib_user_verbs.h>.  Return: @len; -errno. */

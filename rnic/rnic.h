@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 
 #include "../abi/usiw-ring.h"
+#include "../util/fdtab.h"
 
 #define RNIC_EXPORT __attribute__((visibility("default")))
 
@@ -38,13 +39,21 @@ struct rnic_qp;
 struct rnic_srq;
 struct rnic_chan;
 struct rnic_cm_chan;
-struct util_file;
-struct util_fdtab;
 
 /* ---- process ---------------------------------------------------------- */
 
-/* The process-wide fd table (util/fdtab.h); never NULL after the first
- * successful call. NULL: ENOMEM. */
+/* The kinds of the process-wide fd table. */
+enum rnic_fd_kind {
+	RNIC_FD_NONE = UTIL_FD_NONE,
+	RNIC_FD_INTERNAL, /* sockets, epoll: never shown to the application */
+	RNIC_FD_DEAD,	  /* inherited over fork: every use fails with ENODEV */
+	/* struct rnic_chan; read() yields records */
+	RNIC_FD_CHAN = UTIL_FD_FILE,
+	RNIC_FD_UVERBS, /* of kernel-abi/uverbs.c */
+	RNIC_FD_UCM,	/* of kernel-abi/ucm.c */
+};
+
+/* The table; never NULL after the first successful call. NULL: ENOMEM. */
 RNIC_EXPORT struct util_fdtab *rnic_fdtab(void);
 
 /*
@@ -184,7 +193,7 @@ RNIC_EXPORT struct rnic_device *rnic_device_by_guid(uint64_t guid_be);
 
 /*
  * A queue of fixed-size records with a real, pollable eventfd. Its number is in
- * the fd table as UTIL_FD_CHAN. rnic_chan_read() on it returns one record.
+ * the fd table as RNIC_FD_CHAN. rnic_chan_read() on it returns one record.
  * O_NONBLOCK, poll and epoll on the fd work as on the kernel's files. The
  * channel is a file (util/fdtab.h): the number holds a reference, and *ret_chan
  * is another one, the caller's.

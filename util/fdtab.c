@@ -70,7 +70,7 @@ static struct util_fd *fdtab_slot_make(struct util_fdtab *tab, int fd)
 	return &page->fd[(uint32_t)fd % FDTAB_PAGE_SIZE];
 }
 
-int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+int util_fdtab_add(struct util_fdtab *tab, int fd, unsigned int kind,
 		   void *object)
 {
 	struct util_fd *slot;
@@ -94,7 +94,7 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 	return 0;
 }
 
-enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd)
+unsigned int util_fdtab_remove(struct util_fdtab *tab, int fd)
 {
 	struct util_fd *slot = fdtab_slot(tab, fd);
 	uint32_t kind;
@@ -111,8 +111,8 @@ enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd)
 	return kind;
 }
 
-enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
-				    void **ret_object)
+unsigned int util_fdtab_lookup(const struct util_fdtab *tab, int fd,
+			       void **ret_object)
 {
 	struct util_fd *slot = fdtab_slot(tab, fd);
 	uint32_t word, again;
@@ -163,13 +163,12 @@ void util_file_put(struct util_file *file)
 		file->free(file);
 }
 
-static bool kind_has_file(enum util_fd_kind kind)
+static bool kind_has_file(unsigned int kind)
 {
-	return kind == UTIL_FD_CHAN || kind == UTIL_FD_UVERBS ||
-	       kind == UTIL_FD_UCM;
+	return kind & UTIL_FD_FILE;
 }
 
-int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+int util_fdtab_install(struct util_fdtab *tab, int fd, unsigned int kind,
 		       struct util_file *file)
 {
 	int ret;
@@ -184,11 +183,11 @@ int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
 	return ret;
 }
 
-enum util_fd_kind util_fdtab_uninstall(struct util_fdtab *tab, int fd,
-				       const struct util_file *file)
+unsigned int util_fdtab_uninstall(struct util_fdtab *tab, int fd,
+				  const struct util_file *file)
 {
 	struct util_file *gone = NULL;
-	enum util_fd_kind kind;
+	unsigned int kind;
 	void *object = NULL;
 	bool is_last = false;
 
@@ -211,7 +210,7 @@ enum util_fd_kind util_fdtab_uninstall(struct util_fdtab *tab, int fd,
 }
 
 struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
-				 enum util_fd_kind kind)
+				 unsigned int kind)
 {
 	struct util_file *file = NULL;
 	void *object;
@@ -256,9 +255,9 @@ void util_fdtab_fork_child(struct util_fdtab *tab)
 
 void util_fdtab_each(struct util_fdtab *tab,
 		     void (*fn)(struct util_fdtab *tab, int fd,
-				enum util_fd_kind kind, void *object))
+				unsigned int kind, void *object))
 {
-	enum util_fd_kind kind;
+	unsigned int kind;
 	void *object = NULL;
 
 	for (uint32_t p = 0; p < FDTAB_PAGE_CNT; p++) {

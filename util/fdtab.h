@@ -12,14 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum util_fd_kind {
-	UTIL_FD_NONE,
-	UTIL_FD_INTERNAL, /* sockets, epoll: never shown to the application */
-	/* Objects are struct util_file: */
-	UTIL_FD_CHAN,	/* struct rnic_chan; read() yields records */
-	UTIL_FD_UVERBS, /* of kernel-abi/uverbs.c */
-	UTIL_FD_UCM,	/* of kernel-abi/ucm.c */
-	UTIL_FD_DEAD,	/* inherited over fork: every use fails with ENODEV */
+/* The kind of a number. A table's owner gives others, from 1 to 0x7f, and with
+ * UTIL_FD_FILE where the object is a struct util_file. */
+enum {
+	UTIL_FD_NONE = 0, /* not in the table */
+	UTIL_FD_FILE = 0x80,
 };
 
 #define UTIL_FD_MAX (1u << 20)
@@ -55,17 +52,17 @@ void util_file_put(struct util_file *file);
 struct util_fdtab *util_fdtab_new(void); /* NULL: ENOMEM */
 
 /* Return: 0; -EMFILE: @fd out of range; -ENOMEM. */
-int util_fdtab_add(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+int util_fdtab_add(struct util_fdtab *tab, int fd, unsigned int kind,
 		   void *object);
 
 /* Return: kind that was there (UTIL_FD_NONE: nothing). */
-enum util_fd_kind util_fdtab_remove(struct util_fdtab *tab, int fd);
+unsigned int util_fdtab_remove(struct util_fdtab *tab, int fd);
 
 /*
- * Adds a number for @file.  @kind is one of the kinds with a file.
+ * Adds a number for @file.  @kind has UTIL_FD_FILE.
  * Return: as util_fdtab_add().
  */
-int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+int util_fdtab_install(struct util_fdtab *tab, int fd, unsigned int kind,
 		       struct util_file *file);
 
 /*
@@ -73,19 +70,19 @@ int util_fdtab_install(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
  * @file: remove it only if it stands for this file; NULL: in any case.
  * Return: kind that was there.
  */
-enum util_fd_kind util_fdtab_uninstall(struct util_fdtab *tab, int fd,
-				       const struct util_file *file);
+unsigned int util_fdtab_uninstall(struct util_fdtab *tab, int fd,
+				  const struct util_file *file);
 
 /* Gets the file behind a number, with a reference; NULL: not of that kind. */
 struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
-				 enum util_fd_kind kind);
+				 unsigned int kind);
 
 /* In a forked child: resets the table's lock. */
 void util_fdtab_fork_child(struct util_fdtab *tab);
 
 /* @fd may be any number, even a negative one.  @ret_object may be NULL. */
-enum util_fd_kind util_fdtab_lookup(const struct util_fdtab *tab, int fd,
-				    void **ret_object);
+unsigned int util_fdtab_lookup(const struct util_fdtab *tab, int fd,
+			       void **ret_object);
 
 /* The lowest number from @fd on that stands for @file; -1: none. */
 int util_fdtab_find(const struct util_fdtab *tab, int fd,
@@ -94,6 +91,6 @@ int util_fdtab_find(const struct util_fdtab *tab, int fd,
 /* Call @fn for every entry; used by the fork handler. */
 void util_fdtab_each(struct util_fdtab *tab,
 		     void (*fn)(struct util_fdtab *tab, int fd,
-				enum util_fd_kind kind, void *object));
+				unsigned int kind, void *object));
 
 #endif

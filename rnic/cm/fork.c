@@ -158,7 +158,7 @@ void rnic_cm_fork_child(struct util_fdtab *tab)
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		/* Cannot fail: the table has a place for this number. */
 		if (id->fd >= 0)
-			(void)util_fdtab_add(tab, id->fd, UTIL_FD_INTERNAL,
+			(void)util_fdtab_add(tab, id->fd, RNIC_FD_INTERNAL,
 					     NULL);
 	}
 	LIST_FOREACH(chan, &cm.chans, link)

@@ -70,7 +70,7 @@ static bool fd_has_port(int fd, const struct sockaddr_storage *want)
 	int type = 0;
 
 	/* Our own sockets are in the table. */
-	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_NONE ||
+	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != RNIC_FD_NONE ||
 	    rnic_tcp()->getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 	    type != SOCK_STREAM)
 		return false;

@@ -180,7 +180,7 @@ int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 	if (ret < 0)
 		goto put_chan;
 	chan->first_fd = ret;
-	ret = util_fdtab_install(tab, chan->first_fd, UTIL_FD_CHAN,
+	ret = util_fdtab_install(tab, chan->first_fd, RNIC_FD_CHAN,
 				 &chan->file);
 	if (ret < 0)
 		goto close_first;
@@ -202,7 +202,7 @@ int rnic_chan_renew(size_t record_size, int fd, struct rnic_chan **ret_chan)
 
 	if (ret < 0)
 		return ret;
-	if (util_fdtab_lookup(tab, fd, NULL) != UTIL_FD_DEAD) {
+	if (util_fdtab_lookup(tab, fd, NULL) != RNIC_FD_DEAD) {
 		chan->is_closed = true;
 	} else {
 		ret = rnic_evfd_share_as(chan->fd, fd);
@@ -212,7 +212,7 @@ int rnic_chan_renew(size_t record_size, int fd, struct rnic_chan **ret_chan)
 		}
 		chan->first_fd = fd;
 		/* Cannot fail: the table has a place for this number. */
-		(void)util_fdtab_install(tab, fd, UTIL_FD_CHAN, &chan->file);
+		(void)util_fdtab_install(tab, fd, RNIC_FD_CHAN, &chan->file);
 	}
 	*ret_chan = chan;
 	return 0;
@@ -238,7 +238,7 @@ struct rnic_chan *rnic_chan_get_fd(int fd)
 {
 	struct util_fdtab *tab = rnic_fdtab();
 
-	return tab ? (struct rnic_chan *)util_fdtab_get(tab, fd, UTIL_FD_CHAN)
+	return tab ? (struct rnic_chan *)util_fdtab_get(tab, fd, RNIC_FD_CHAN)
 		   : NULL;
 }
 
@@ -248,10 +248,10 @@ void rnic_chan_close(struct rnic_chan *chan)
 
 	/* Inherited: no more than a number. */
 	if (chan_is_forked(chan) &&
-	    util_fdtab_lookup(tab, chan->first_fd, NULL) == UTIL_FD_DEAD)
+	    util_fdtab_lookup(tab, chan->first_fd, NULL) == RNIC_FD_DEAD)
 		rnic_fd_close(chan->first_fd);
 	else if (util_fdtab_uninstall(tab, chan->first_fd, &chan->file) !=
-		 UTIL_FD_NONE)
+		 RNIC_FD_NONE)
 		rnic_fd_close(chan->first_fd);
 	rnic_chan_put(chan);
 }

@@ -26,25 +26,25 @@ static void fd_close_raw(int fd)
 	syscall(SYS_close, fd);
 }
 
-static void fd_disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+static void fd_disown(struct util_fdtab *tab, int fd, unsigned int kind,
 		      void *object)
 {
 	(void)object;
-	switch (kind) {
-	case UTIL_FD_INTERNAL:
+	switch ((enum rnic_fd_kind)kind) {
+	case RNIC_FD_INTERNAL:
 		util_fdtab_remove(tab, fd);
 		fd_close_raw(fd);
 		return;
-	case UTIL_FD_UVERBS:
-	case UTIL_FD_UCM:
+	case RNIC_FD_UVERBS:
+	case RNIC_FD_UCM:
 		return; /* used here, it makes anew what it needs */
-	case UTIL_FD_CHAN:
+	case RNIC_FD_CHAN:
 		/* The number stays the application's until it closes it.
 		 * Cannot fail: the table has a place for this fd. */
-		(void)util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
+		(void)util_fdtab_add(tab, fd, RNIC_FD_DEAD, NULL);
 		return;
-	case UTIL_FD_NONE:
-	case UTIL_FD_DEAD:
+	case RNIC_FD_NONE:
+	case RNIC_FD_DEAD:
 		return;
 	}
 }
@@ -144,7 +144,7 @@ int rnic_fd_own(int fd)
 		fd_close_raw(fd);
 		fd = moved;
 	}
-	ret = tab ? util_fdtab_add(tab, fd, UTIL_FD_INTERNAL, NULL) : -ENOMEM;
+	ret = tab ? util_fdtab_add(tab, fd, RNIC_FD_INTERNAL, NULL) : -ENOMEM;
 	if (ret == 0)
 		return fd;
 	fd_close_raw(fd);

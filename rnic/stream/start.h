@@ -11,7 +11,7 @@
 
 /*
  * @fd: a connected, non-blocking TCP socket, in the fd table as
- *   UTIL_FD_INTERNAL.  The stream owns it, but not after a failure.
+ *   RNIC_FD_INTERNAL.  The stream owns it, but not after a failure.
  *   TCP_NODELAY is set.
  * @opt: what the caller wants: role, rev, no_crc, rtr, ird, ord.  mulpdu
  *   follows from the socket's MSS.

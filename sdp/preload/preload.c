@@ -658,7 +658,7 @@ EXPORT int sockatmark(int fd)
 
 EXPORT int close(int fd)
 {
-	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
+	if (sdp_fd_kind(fd) == SDP_FD_NONE)
 		return sdp_real()->close(fd);
 	return (int)UTIL_RESULT(sdp_fd_close(fd));
 }
@@ -684,23 +684,23 @@ static int dup_end(int fd)
 
 EXPORT int dup(int fd)
 {
-	if (sdp_fd_kind(fd) == UTIL_FD_NONE)
+	if (sdp_fd_kind(fd) == SDP_FD_NONE)
 		return sdp_real()->dup(fd);
 	return dup_end(sdp_fd_dup(fd, 0, false));
 }
 
 EXPORT int dup2(int fd, int new_fd)
 {
-	if (fd == new_fd || (sdp_fd_kind(fd) == UTIL_FD_NONE &&
-			     sdp_fd_kind(new_fd) == UTIL_FD_NONE))
+	if (fd == new_fd || (sdp_fd_kind(fd) == SDP_FD_NONE &&
+			     sdp_fd_kind(new_fd) == SDP_FD_NONE))
 		return sdp_real()->dup2(fd, new_fd);
 	return dup_end(sdp_fd_dup3(fd, new_fd, 0));
 }
 
 EXPORT int dup3(int fd, int new_fd, int flags)
 {
-	if (sdp_fd_kind(fd) == UTIL_FD_NONE &&
-	    sdp_fd_kind(new_fd) == UTIL_FD_NONE)
+	if (sdp_fd_kind(fd) == SDP_FD_NONE &&
+	    sdp_fd_kind(new_fd) == SDP_FD_NONE)
 		return sdp_real()->dup3(fd, new_fd, flags);
 	return dup_end(sdp_fd_dup3(fd, new_fd, flags));
 }
@@ -736,7 +736,7 @@ static void fcntl_done(int fd, int cmd, void *arg)
 		va_end(ap);                                                    \
 		/* A number that was closed past the library may now be one    \
 		 * that it has itself. */                                      \
-		if (sdp_fd_kind(fd) == UTIL_FD_NONE || sdp_inside())           \
+		if (sdp_fd_kind(fd) == SDP_FD_NONE || sdp_inside())            \
 			return sdp_real()->name(fd, cmd, arg);                 \
 		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
 			return dup_end(sdp_fd_dup(fd, (int)(intptr_t)arg,      \

@@ -36,7 +36,7 @@
 
 static bool is_ours(long fd)
 {
-	enum util_fd_kind kind = sdp_fd_kind((int)fd);
+	enum sdp_fd_kind kind = sdp_fd_kind((int)fd);
 
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL;
 }

@@ -59,15 +59,15 @@ static struct util_fdtab *fds;
 static uint32_t fork_gen;
 static int internal_fd = -1;
 
-static void disown(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+static void disown(struct util_fdtab *tab, int fd, unsigned int kind,
 		   void *object)
 {
 	(void)object;
-	if (kind == UTIL_FD_INTERNAL) {
+	if (kind == RNIC_FD_INTERNAL) {
 		util_fdtab_remove(tab, fd);
 		syscall(SYS_close, fd);
-	} else if (kind == UTIL_FD_CHAN) {
-		util_fdtab_add(tab, fd, UTIL_FD_DEAD, NULL);
+	} else if (kind == RNIC_FD_CHAN) {
+		util_fdtab_add(tab, fd, RNIC_FD_DEAD, NULL);
 	}
 }
 
@@ -98,7 +98,7 @@ struct util_fdtab *rnic_fdtab(void)
 		pthread_atfork(NULL, NULL, fork_child);
 		/* A descriptor that the application must not close. */
 		internal_fd = eventfd(0, EFD_CLOEXEC);
-		util_fdtab_add(fds, internal_fd, UTIL_FD_INTERNAL, NULL);
+		util_fdtab_add(fds, internal_fd, RNIC_FD_INTERNAL, NULL);
 	}
 	return fds;
 }
@@ -242,9 +242,9 @@ int rnic_chan_new(size_t record_size, struct rnic_chan **ret_chan)
 		free(chan);
 		return -errno;
 	}
-	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_INTERNAL, NULL);
+	util_fdtab_add(rnic_fdtab(), chan->fd, RNIC_FD_INTERNAL, NULL);
 	chan->first_fd = (int)syscall(SYS_fcntl, chan->fd, F_DUPFD_CLOEXEC, 0);
-	util_fdtab_install(rnic_fdtab(), chan->first_fd, UTIL_FD_CHAN,
+	util_fdtab_install(rnic_fdtab(), chan->first_fd, RNIC_FD_CHAN,
 			   &chan->file);
 	*ret_chan = chan;
 	return 0;
@@ -282,7 +282,7 @@ void rnic_chan_close(struct rnic_chan *chan)
 struct rnic_chan *rnic_chan_get_fd(int fd)
 {
 	return (struct rnic_chan *)util_fdtab_get(rnic_fdtab(), fd,
-						  UTIL_FD_CHAN);
+						  RNIC_FD_CHAN);
 }
 
 /* ---- connection manager: a channel that opens and closes ---- */
@@ -302,7 +302,7 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 		free(chan);
 		return -errno;
 	}
-	util_fdtab_add(rnic_fdtab(), chan->fd, UTIL_FD_INTERNAL, NULL);
+	util_fdtab_add(rnic_fdtab(), chan->fd, RNIC_FD_INTERNAL, NULL);
 	*ret_chan = chan;
 	return 0;
 }

@@ -30,7 +30,7 @@ static inline struct util_file *ucm_object(int fd)
 {
 	void *object = NULL;
 
-	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != UTIL_FD_UCM)
+	if (util_fdtab_lookup(rnic_fdtab(), fd, &object) != RNIC_FD_UCM)
 		return NULL;
 	return object;
 }

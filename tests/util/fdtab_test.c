@@ -10,6 +10,9 @@
 
 #include "fdtab.h"
 
+/* Kinds of an owner. */
+enum { PLAIN = 1, OTHER_PLAIN = 0x7f, FILE_A = UTIL_FD_FILE, FILE_B, FILE_C };
+
 static int objects[4];
 
 /* Tables live until exit, so leak checkers must find them. */
@@ -50,18 +53,17 @@ static void returns_what_was_added_until_removed(void **state)
 	void *object;
 
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(util_fdtab_add(tab, numbers[i], UTIL_FD_CHAN,
-						&objects[i]),
-				 0);
+		assert_int_equal(
+			util_fdtab_add(tab, numbers[i], FILE_A, &objects[i]),
+			0);
 	for (size_t i = 0; i < 4; i++) {
 		object = NULL;
 		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
-				 UTIL_FD_CHAN);
+				 FILE_A);
 		assert_ptr_equal(object, &objects[i]);
 		assert_int_equal(util_fdtab_lookup(tab, numbers[i], NULL),
-				 UTIL_FD_CHAN);
-		assert_int_equal(util_fdtab_remove(tab, numbers[i]),
-				 UTIL_FD_CHAN);
+				 FILE_A);
+		assert_int_equal(util_fdtab_remove(tab, numbers[i]), FILE_A);
 		assert_int_equal(util_fdtab_lookup(tab, numbers[i], &object),
 				 UTIL_FD_NONE);
 	}
@@ -71,8 +73,8 @@ static void refuses_numbers_out_of_range(void **state)
 {
 	struct util_fdtab *tab = table_new();
 
-	assert_int_equal(util_fdtab_add(tab, -1, UTIL_FD_CHAN, NULL), -EMFILE);
-	assert_int_equal(util_fdtab_add(tab, UTIL_FD_MAX, UTIL_FD_CHAN, NULL),
+	assert_int_equal(util_fdtab_add(tab, -1, FILE_A, NULL), -EMFILE);
+	assert_int_equal(util_fdtab_add(tab, UTIL_FD_MAX, FILE_A, NULL),
 			 -EMFILE);
 }
 
@@ -81,18 +83,18 @@ static void replaces_a_stale_entry(void **state)
 	struct util_fdtab *tab = table_new();
 	void *object = NULL;
 
-	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_UCM, &objects[0]), 0);
-	assert_int_equal(util_fdtab_add(tab, 5, UTIL_FD_DEAD, NULL), 0);
-	assert_int_equal(util_fdtab_lookup(tab, 5, &object), UTIL_FD_DEAD);
+	assert_int_equal(util_fdtab_add(tab, 5, FILE_C, &objects[0]), 0);
+	assert_int_equal(util_fdtab_add(tab, 5, OTHER_PLAIN, NULL), 0);
+	assert_int_equal(util_fdtab_lookup(tab, 5, &object), OTHER_PLAIN);
 	assert_null(object);
 }
 
 static int each_cnt;
 
-static void each_remove(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+static void each_remove(struct util_fdtab *tab, int fd, unsigned int kind,
 			void *object)
 {
-	assert_int_equal(kind, fd == 3 ? UTIL_FD_UVERBS : UTIL_FD_INTERNAL);
+	assert_int_equal(kind, fd == 3 ? FILE_B : PLAIN);
 	assert_ptr_equal(object, fd == 3 ? &objects[0] : NULL);
 	assert_int_equal(util_fdtab_remove(tab, fd), kind);
 	each_cnt++;
@@ -102,8 +104,8 @@ static void each_visits_all_and_may_remove(void **state)
 {
 	struct util_fdtab *tab = table_new();
 
-	util_fdtab_add(tab, 3, UTIL_FD_UVERBS, &objects[0]);
-	util_fdtab_add(tab, 70000, UTIL_FD_INTERNAL, NULL);
+	util_fdtab_add(tab, 3, FILE_B, &objects[0]);
+	util_fdtab_add(tab, 70000, PLAIN, NULL);
 	util_fdtab_each(tab, each_remove);
 	assert_int_equal(each_cnt, 2);
 	util_fdtab_each(tab, each_remove);
@@ -117,8 +119,8 @@ static _Atomic int is_done;
 static void *replace_pairs(void *tab)
 {
 	for (int i = 0; i < 200000; i++) {
-		util_fdtab_add(tab, 9, UTIL_FD_CHAN, &objects[0]);
-		util_fdtab_add(tab, 9, UTIL_FD_UCM, &objects[1]);
+		util_fdtab_add(tab, 9, FILE_A, &objects[0]);
+		util_fdtab_add(tab, 9, FILE_C, &objects[1]);
 		util_fdtab_remove(tab, 9);
 	}
 	atomic_store(&is_done, 1);
@@ -128,7 +130,7 @@ static void *replace_pairs(void *tab)
 static void reader_sees_whole_pairs(void **state)
 {
 	struct util_fdtab *tab = table_new();
-	enum util_fd_kind kind;
+	unsigned int kind;
 	pthread_t thread;
 	void *object;
 
@@ -137,9 +139,8 @@ static void reader_sees_whole_pairs(void **state)
 		object = NULL;
 		kind = util_fdtab_lookup(tab, 9, &object);
 		if (kind != UTIL_FD_NONE)
-			assert_ptr_equal(object, kind == UTIL_FD_CHAN
-							 ? &objects[0]
-							 : &objects[1]);
+			assert_ptr_equal(object, kind == FILE_A ? &objects[0]
+								: &objects[1]);
 	}
 	pthread_join(thread, NULL);
 }
@@ -166,27 +167,26 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 
 	util_file_init(&c.file, count_close, count_free);
 	util_file_init(&other.file, count_close, count_free);
-	assert_int_equal(util_fdtab_install(tab, -1, UTIL_FD_CHAN, &c.file),
-			 -EMFILE);
-	assert_int_equal(util_fdtab_install(tab, 7, UTIL_FD_CHAN, &c.file), 0);
-	assert_int_equal(util_fdtab_install(tab, 8, UTIL_FD_CHAN, &c.file), 0);
+	assert_int_equal(util_fdtab_install(tab, -1, FILE_A, &c.file), -EMFILE);
+	assert_int_equal(util_fdtab_install(tab, 7, FILE_A, &c.file), 0);
+	assert_int_equal(util_fdtab_install(tab, 8, FILE_A, &c.file), 0);
 	util_file_put(&c.file); /* the reference of its maker */
-	assert_null(util_fdtab_get(tab, 7, UTIL_FD_UCM));
-	assert_null(util_fdtab_get(tab, 9, UTIL_FD_CHAN));
-	assert_ptr_equal(util_fdtab_get(tab, 8, UTIL_FD_CHAN), &c.file);
+	assert_null(util_fdtab_get(tab, 7, FILE_C));
+	assert_null(util_fdtab_get(tab, 9, FILE_A));
+	assert_ptr_equal(util_fdtab_get(tab, 8, FILE_A), &c.file);
 	assert_int_equal(util_fdtab_uninstall(tab, 7, &other.file),
 			 UTIL_FD_NONE);
-	assert_int_equal(util_fdtab_uninstall(tab, 7, &c.file), UTIL_FD_CHAN);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, &c.file), FILE_A);
 	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), UTIL_FD_NONE);
 	assert_int_equal(c.close_cnt, 0);
-	assert_int_equal(util_fdtab_uninstall(tab, 8, NULL), UTIL_FD_CHAN);
+	assert_int_equal(util_fdtab_uninstall(tab, 8, NULL), FILE_A);
 	assert_int_equal(c.close_cnt, 1);
 	assert_int_equal(c.free_cnt, 0); /* a call is in progress */
 	util_file_put(&c.file);
 	assert_int_equal(c.free_cnt, 1);
 	/* An entry without a file. */
-	assert_int_equal(util_fdtab_add(tab, 7, UTIL_FD_DEAD, NULL), 0);
-	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), UTIL_FD_DEAD);
+	assert_int_equal(util_fdtab_add(tab, 7, OTHER_PLAIN, NULL), 0);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), OTHER_PLAIN);
 }
 
 int main(void)

@@ -239,7 +239,7 @@ static _Thread_local struct {
 	void *arg;
 } each;
 
-static void each_sock(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+static void each_sock(struct util_fdtab *tab, int fd, unsigned int kind,
 		      void *object)
 {
 	struct util_file *file = NULL;
@@ -259,7 +259,7 @@ void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
 	util_fdtab_each(table(), each_sock);
 }
 
-static void each_fd(struct util_fdtab *tab, int fd, enum util_fd_kind kind,
+static void each_fd(struct util_fdtab *tab, int fd, unsigned int kind,
 		    void *object)
 {
 	(void)tab;

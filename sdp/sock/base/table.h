@@ -242,9 +242,12 @@ extern _Atomic(struct util_fdtab *) sdp_fds;
 #define SDP_AF_INET_SDP 27
 
 /* The kinds of entries in the table. */
-#define SDP_FD_SOCK UTIL_FD_UCM
-#define SDP_FD_EPOLL UTIL_FD_UVERBS
-#define SDP_FD_PRIVATE UTIL_FD_INTERNAL
+enum sdp_fd_kind {
+	SDP_FD_NONE = UTIL_FD_NONE,
+	SDP_FD_PRIVATE,		    /* the library's */
+	SDP_FD_SOCK = UTIL_FD_FILE, /* struct sdp_sock */
+	SDP_FD_EPOLL,		    /* see epoll.h */
+};
 
 int sdp_table_start(void); /* 0; -ENOMEM */
 
@@ -254,13 +257,13 @@ static inline bool sdp_table_is_there(void)
 	return atomic_load_explicit(&sdp_fds, memory_order_acquire) != NULL;
 }
 
-static inline enum util_fd_kind sdp_fd_kind(int fd)
+static inline enum sdp_fd_kind sdp_fd_kind(int fd)
 {
 	/* acquire: pairs with the release in sdp_table_start() */
 	struct util_fdtab *tab =
 		atomic_load_explicit(&sdp_fds, memory_order_acquire);
 
-	return tab ? util_fdtab_lookup(tab, fd, NULL) : UTIL_FD_NONE;
+	return tab ? util_fdtab_lookup(tab, fd, NULL) : SDP_FD_NONE;
 }
 
 /* The socket of @fd with a reference; NULL: none. Keeps errno. */

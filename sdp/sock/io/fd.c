@@ -196,9 +196,9 @@ static void uninstall(int fd)
 
 int sdp_fd_close(int fd)
 {
-	enum util_fd_kind kind = sdp_fd_kind(fd);
+	enum sdp_fd_kind kind = sdp_fd_kind(fd);
 
-	if (kind == UTIL_FD_NONE || !sdp_is_owner())
+	if (kind == SDP_FD_NONE || !sdp_is_owner())
 		return real_close(fd);
 	if (kind == SDP_FD_PRIVATE)
 		return -EBADF; /* the program has no such descriptor */
@@ -235,7 +235,7 @@ int sdp_fd_close_range(unsigned int first, unsigned int last, int flags)
 	if (ret < 0)
 		return ret;
 	for (unsigned int fd = first; fd <= last && fd < UTIL_FD_MAX; fd++) {
-		if (sdp_fd_kind((int)fd) == UTIL_FD_NONE)
+		if (sdp_fd_kind((int)fd) == SDP_FD_NONE)
 			continue;
 		/* A socket of the table, or a descriptor of the library: skip
 		 * it. */
@@ -261,7 +261,7 @@ void sdp_fd_close_from(unsigned int first)
 
 /* ---- duplicates ---- */
 
-static struct util_file *file_get(int fd, enum util_fd_kind kind)
+static struct util_file *file_get(int fd, enum sdp_fd_kind kind)
 {
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL
 		       ? util_fdtab_get(table(), fd, kind)
@@ -270,7 +270,7 @@ static struct util_file *file_get(int fd, enum util_fd_kind kind)
 
 static int dup_finish(int fd, int new_fd)
 {
-	enum util_fd_kind kind = sdp_fd_kind(fd);
+	enum sdp_fd_kind kind = sdp_fd_kind(fd);
 	struct util_file *file;
 	int ret;
 
@@ -301,12 +301,12 @@ int sdp_fd_dup(int fd, int lowest, bool is_cloexec)
 
 int sdp_fd_dup3(int fd, int new_fd, int flags)
 {
-	enum util_fd_kind kind = sdp_fd_kind(new_fd);
+	enum sdp_fd_kind kind = sdp_fd_kind(new_fd);
 	int ret;
 
 	if (fd == new_fd || (flags & ~O_CLOEXEC))
 		return -EINVAL;
-	if (sdp_is_owner() && kind != UTIL_FD_NONE) {
+	if (sdp_is_owner() && kind != SDP_FD_NONE) {
 		/* An invalid @fd must not close the program's @new_fd. */
 		if (sdp_real()->fcntl(fd, F_GETFD) < 0)
 			return -errno;

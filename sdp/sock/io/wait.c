@@ -436,7 +436,7 @@ int sdp_wait_poll(struct pollfd *pfd, nfds_t cnt,
 /* An epoll set inside another wait must be kept up to date by the kernel. */
 static bool is_near_fd(int fd)
 {
-	enum util_fd_kind kind = sdp_fd_kind(fd);
+	enum sdp_fd_kind kind = sdp_fd_kind(fd);
 
 	if (kind == SDP_FD_EPOLL)
 		sdp_ready_give(fd);

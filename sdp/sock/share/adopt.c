@@ -68,7 +68,7 @@ static void relay_adopt(int fd)
 	struct sdp_sock *sock;
 	long flags;
 
-	if (sdp_fd_kind(fd) != UTIL_FD_NONE ||
+	if (sdp_fd_kind(fd) != SDP_FD_NONE ||
 	    !sdp_relay_name_get(fd, &local, &peer))
 		return;
 	sock = sdp_sock_add(fd, local.sa.sa_family, sdp_sock_close,
@@ -90,7 +90,7 @@ void sdp_adopt_fd(int fd)
 	struct sdp_mark mark;
 	long flags;
 
-	if (sdp_fd_kind(fd) != UTIL_FD_NONE || !sdp_mark_get(fd, &mark) ||
+	if (sdp_fd_kind(fd) != SDP_FD_NONE || !sdp_mark_get(fd, &mark) ||
 	    is_listener(fd) || adopt_duplicate(fd))
 		goto out;
 	flags = syscall(SYS_fcntl, fd, F_GETFL);

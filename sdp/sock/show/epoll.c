@@ -300,7 +300,7 @@ static struct sdp_epoll *set_get(int set_fd)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 
-	if (set || sdp_fd_kind(set_fd) != UTIL_FD_NONE)
+	if (set || sdp_fd_kind(set_fd) != SDP_FD_NONE)
 		return set;
 	set = set_add(set_fd);
 	if (set)
@@ -602,7 +602,7 @@ static void kernel_forget(const struct sdp_watch *watch)
 	const struct sdp_sock *sock = watch->sock;
 
 	if (!watch->is_ours && sdp_sock_is_stream(sock) && !sock->is_shared &&
-	    sdp_fd_kind(watch->fd) == UTIL_FD_NONE)
+	    sdp_fd_kind(watch->fd) == SDP_FD_NONE)
 		kernel_ctl(watch, EPOLL_CTL_DEL, watch->fd);
 }
 
@@ -671,8 +671,8 @@ void sdp_watch_fork_parent(void)
 
 /* The child shares the kernel's sets with its parent. All sockets that used SDP
  * are relays in the child. */
-static void set_fork_child(struct util_fdtab *tab, int fd,
-			   enum util_fd_kind kind, void *object)
+static void set_fork_child(struct util_fdtab *tab, int fd, unsigned int kind,
+			   void *object)
 {
 	struct sdp_epoll *set = object;
 

@@ -34,7 +34,7 @@ static int chan_number(struct rnic_cm_chan *chan)
 
 	util_file_init(&file, file_ignore, file_ignore);
 	MUST(num >= 0);
-	MUST(util_fdtab_install(rnic_fdtab(), num, UTIL_FD_UCM, &file) == 0);
+	MUST(util_fdtab_install(rnic_fdtab(), num, RNIC_FD_UCM, &file) == 0);
 	rnic_cm_chan_set_file(chan, &file);
 	return num;
 }

@@ -88,11 +88,11 @@ static void registers_and_closes(void **state)
 
 	assert_true(fd >= 0);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
-			 UTIL_FD_INTERNAL);
+			 RNIC_FD_INTERNAL);
 	rnic_fd_close(fd);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), fd, NULL),
-			 UTIL_FD_NONE);
+			 RNIC_FD_NONE);
 	rnic_fd_close(-1);
 }
 
@@ -153,12 +153,12 @@ static int check_inherited(void *arg)
 	if (rnic_fork_gen() != 1)
 		return 1;
 	if (fcntl(in->internal, F_GETFD) != -1 ||
-	    util_fdtab_lookup(tab, in->internal, NULL) != UTIL_FD_NONE)
+	    util_fdtab_lookup(tab, in->internal, NULL) != RNIC_FD_NONE)
 		return 2;
 	if (fcntl(in->uverbs, F_GETFD) == -1 ||
-	    util_fdtab_lookup(tab, in->uverbs, NULL) != UTIL_FD_UVERBS)
+	    util_fdtab_lookup(tab, in->uverbs, NULL) != RNIC_FD_UVERBS)
 		return 3;
-	if (util_fdtab_lookup(tab, in->chan_fd, NULL) != UTIL_FD_DEAD ||
+	if (util_fdtab_lookup(tab, in->chan_fd, NULL) != RNIC_FD_DEAD ||
 	    rnic_chan_get_fd(in->chan_fd))
 		return 4;
 	if (fcntl(in->plain, F_GETFD) == -1)
@@ -182,7 +182,7 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	in.uverbs = spare_fd();
 	in.plain = spare_fd();
 	assert_true(in.internal >= 0);
-	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs, UTIL_FD_UVERBS,
+	assert_int_equal(util_fdtab_add(rnic_fdtab(), in.uverbs, RNIC_FD_UVERBS,
 					&marker),
 			 0);
 	assert_int_equal(rnic_chan_new(8, &in.chan), 0);
@@ -194,7 +194,7 @@ static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
 	assert_int_equal(rnic_fork_gen(), 0);
 	assert_true(fcntl(in.internal, F_GETFD) != -1);
 	assert_int_equal(util_fdtab_lookup(rnic_fdtab(), in.uverbs, NULL),
-			 UTIL_FD_UVERBS);
+			 RNIC_FD_UVERBS);
 	value = 0;
 	assert_int_equal(rnic_chan_read(in.chan, &value, 8), 8);
 	assert_int_equal(value, 3);

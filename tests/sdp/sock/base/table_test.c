@@ -66,11 +66,11 @@ static void nothing_is_taken_without_a_table(void **state)
 	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
 
 	assert_null(sdp_sock_add(fds[1], AF_INET, count_close, count_end));
-	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_NONE);
 	assert_null(sdp_sock_get(fds[0]));
 	atomic_store(&sdp_fds, tab);
 	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_SOCK);
-	assert_int_equal(sdp_fd_kind(fds[1]), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_NONE);
 }
 
 static void a_socket_is_found_by_its_number(void **state)
@@ -80,7 +80,7 @@ static void a_socket_is_found_by_its_number(void **state)
 	assert_ptr_equal(found, sock);
 	sdp_sock_put(found);
 	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_SOCK);
-	assert_int_equal(sdp_fd_kind(fds[1]), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_NONE);
 	assert_null(sdp_sock_get(fds[1]));
 	assert_null(sdp_sock_get(-1));
 	assert_true(sdp_sock_has_fd(sock, fds[0]));
@@ -290,7 +290,7 @@ static void own_descriptors_have_high_numbers(void **state)
 	/* The first number is free for the program again. */
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	sdp_private_close(moved);
-	assert_int_equal(sdp_fd_kind(moved), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(moved), SDP_FD_NONE);
 	assert_int_equal(fcntl(moved, F_GETFD), -1);
 	sdp_private_close(-1);
 }

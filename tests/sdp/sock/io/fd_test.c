@@ -177,7 +177,7 @@ static void the_librarys_own_has_none(void **state)
 	sdp_fd_socket(own, AF_INET, SOCK_STREAM, &close_cnt);
 	assert_int_equal(errno, ERANGE);
 	sdp_inside_leave(old);
-	assert_int_equal(sdp_fd_kind(own), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(own), SDP_FD_NONE);
 	close(own);
 }
 
@@ -265,7 +265,7 @@ static void a_link_is_accepted_or_waits_on(void **state)
 static void close_takes_the_entry_along(void **state)
 {
 	assert_int_equal(sdp_fd_close(fd), 0);
-	assert_int_equal(sdp_fd_kind(fd), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_NONE);
 	assert_false(is_open(fd));
 	assert_int_equal(close_cnt, 1);
 	assert_int_equal(end_cnt, 1);
@@ -278,7 +278,7 @@ static void what_libc_closes_is_forgotten(void **state)
 	int own = private_new();
 
 	sdp_fd_forget(fd);
-	assert_int_equal(sdp_fd_kind(fd), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fd), SDP_FD_NONE);
 	assert_true(is_open(fd));
 	assert_int_equal(end_cnt, 1);
 	close(fd);
@@ -308,7 +308,7 @@ static void a_range_passes_over_the_librarys_own(void **state)
 	assert_int_equal(sdp_fd_close_range(512, ~0u, 0), 0);
 	assert_false(is_open(low));
 	assert_false(is_open(high));
-	assert_int_equal(sdp_fd_kind(high), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(high), SDP_FD_NONE);
 	assert_true(is_open(own));
 	assert_true(is_open(fd));
 	assert_int_equal(end_cnt, 0);
@@ -394,7 +394,7 @@ static void a_duplicate_takes_a_number_over(void **state)
 	/* And a file replaces the socket. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(sdp_fd_dup3(null, number, 0), number);
-	assert_int_equal(sdp_fd_kind(number), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(number), SDP_FD_NONE);
 	assert_true(is_open(number));
 	assert_int_equal(close_cnt, 0);
 	close(number);

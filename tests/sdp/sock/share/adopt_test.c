@@ -91,7 +91,7 @@ static void leaves_the_others(void **state)
 	for (int *other = (int[]){ listener, fd, pair[0], file, 999, -1, -2 };
 	     *other != -2; other++) {
 		sdp_adopt_fd(*other);
-		assert_int_equal(sdp_fd_kind(*other), UTIL_FD_NONE);
+		assert_int_equal(sdp_fd_kind(*other), SDP_FD_NONE);
 	}
 	close(pair[0]);
 	close(pair[1]);
@@ -179,7 +179,7 @@ static void takes_what_a_message_brings(void **state)
 	assert_int_equal(sdp_pending_cnt, 0);
 	control.part.cmsg_len = CMSG_LEN(sizeof(fds));
 	sdp_adopt_message(&msg);
-	assert_int_equal(sdp_fd_kind(fds[0]), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(fds[0]), SDP_FD_NONE);
 	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_SOCK);
 	close(fds[0]);
 	program_close(fds[1]);

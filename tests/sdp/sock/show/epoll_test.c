@@ -73,7 +73,7 @@ static void no_set_is_taken_without_a_table(void **state)
 
 	sdp_epoll_add(other);
 	atomic_store(&sdp_fds, tab);
-	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(other), SDP_FD_NONE);
 	assert_int_equal(sdp_fd_kind(set_fd), SDP_FD_EPOLL);
 	close(other);
 }

@@ -112,7 +112,7 @@ static void has_a_descriptor_for_a_thread(void **state)
 	pthread_join(thread, NULL);
 	assert_true(other >= 0);
 	assert_int_not_equal(other, one.fd);
-	assert_int_equal(sdp_fd_kind(other), UTIL_FD_NONE);
+	assert_int_equal(sdp_fd_kind(other), SDP_FD_NONE);
 	assert_int_equal(write(other, "12345678", 8), -1);
 	assert_int_equal(errno, EBADF);
 }
@@ -161,7 +161,7 @@ static int child_check(struct sdp_sleeper *parents)
 
 	sdp_table_fork_child();
 	sdp_sleeper_fork_child();
-	if (sdp_fd_kind(parents->fd) != UTIL_FD_NONE)
+	if (sdp_fd_kind(parents->fd) != SDP_FD_NONE)
 		return 1;
 	sdp_sleeper_init(&own);
 	sdp_sleeper_begin(&own);
