@@ -7,7 +7,7 @@ import os
 import re
 
 import circles
-import file_map
+import folders
 import tree
 
 # --- includes point down only -------------------------------------------
@@ -506,16 +506,6 @@ def documents(files):
     return found
 
 
-def map_of_files(files):
-    """Each file says what it contains, and the map repeats it."""
-    found = [f"{path}: has no first comment"
-             for path in file_map.untold(files)]
-    if files.get(file_map.PAGE) != file_map.render(files):
-        found.append(f"{file_map.PAGE}: is not current: run "
-                     "tests/meta/file_map.py")
-    return found
-
-
 # --- nothing of the machine it was written on ---------------------------------
 
 MACHINE = re.compile(
@@ -767,7 +757,8 @@ ALL = {
     "sdp_map": sdp_map,
     "sdp_tests": sdp_tests,
     "documents": documents,
-    "file_map": map_of_files,
+    "folder_readmes": folders.readmes,
+    "first_comments": folders.first_comments,
     "machine": machine,
     "preload_map": preload_map,
     "assert_effect": assert_effect,

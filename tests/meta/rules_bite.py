@@ -5,7 +5,6 @@ Otherwise a rule that accepts everything would stay unnoticed."""
 import unittest
 
 import circles
-import file_map
 import rules
 
 SPDX = "/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */\n"
@@ -51,15 +50,10 @@ NUMBERED = {
     "x_test.c": "void f(void)\n cmocka_unit_test_setup(\n\tf, g),",
     "y.c": "int t[] = {", "z.py": "def g():"}
 
-MAPPED = {"rnic/a.c": "/* SPDX */\n/* See a.h. */\n",
-          "rnic/a.h": "/* SPDX */\n/*\n * A is\n * 1.5.  More.\n */\n"}
-MAPPED["doc/files.md"] = file_map.HEAD + """
-## rnic/
-
-| file | content |
-| --- | --- |
-| `a.c` `a.h` | A is 1.5 |
-"""
+FOLDER = {"rnic/a/README.md": "`ab` and `object.h` use `cm/` and `f()`.\n",
+          "rnic/a/ab.c": "/* SPDX */\n/* See ab.h. */\n",
+          "rnic/a/ab.h": "/* SPDX */\n/*\n * Ab is one.\n */\n",
+          "rnic/a/object.h": "/* SPDX */\n/* Structures. */\n"}
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
@@ -190,10 +184,11 @@ CASES = [
      {"doc/ARCHITECTURE.md": "# On `a`\n[a](#on-a)"}),
     ("documents", {"doc/ARCHITECTURE.md": "\n" * 201},
      {"doc/ARCHITECTURE.md": "\n" * 200}),
-    ("file_map", {"rnic/a.c": "/* SPDX */\nint a;\n",
-                  "doc/files.md": "| `a.c` |  |\n"}, MAPPED),
-    ("file_map", {**MAPPED, "rnic/b.c": "/* B. */\n"}, MAPPED),
-    ("file_map", {**MAPPED, "rnic/a.c": "/* Another sentence. */\n"}, MAPPED),
+    ("folder_readmes", {**FOLDER, "rnic/a/c.c": ""}, FOLDER),
+    ("folder_readmes", {**FOLDER, "rnic/a/README.md": "`ab`, `object`, `gone`"},
+     FOLDER),
+    ("first_comments", {**FOLDER, "rnic/a/ab.h": "/* SPDX */\nint a;\n"},
+     FOLDER),
     ("machine", {"README.md": "see /ro" "ot/notes\n"},
      {"README.md": "see /usr/lib\n"}),
     ("preload_map", {"kernel-abi/kabi.map": "KABI_1 { local: *; };"},
