@@ -7,7 +7,8 @@
 #   usiw_add_test(<name> SOURCES <c files> [LIBS <targets>] [INCLUDES <dirs>]
 #                 [LABELS <labels>] [TIMEOUT <s>] [ENV <A=b>] [OVER <path>]
 #                 [ONLY_OVER <path>] [SERIAL] [LONG] [UNIT])
-#       A cmocka program of that name in build/bin, run as test <name>.  UNIT:
+#       A cmocka program of that name in build/bin, run as test <name>. If it
+#       has no main(), it gets that of tests/harness/case.c.  UNIT:
 #       it needs no network, no device and no other program.  It gets the label
 #       unit, and target usiw-unit-tests builds it, for builders of packages.
 #
@@ -94,7 +95,7 @@ function(usiw_add_test name)
 		${T_INCLUDES})
 	# cmocka passes a state to every case; most do not use it.
 	target_compile_options(${name} PRIVATE -Wno-unused-parameter)
-	target_link_libraries(${name} PRIVATE ${T_LIBS} PkgConfig::CMOCKA
+	target_link_libraries(${name} PRIVATE ${T_LIBS} test-case PkgConfig::CMOCKA
 		Threads::Threads)
 	set(only_with)
 	if(T_LONG)

@@ -82,6 +82,9 @@ int rnicpair_teardown(void **state);
 #define IDLE_PAIR_TEST(test)                                                   \
 	cmocka_unit_test_setup_teardown(test, rnicpair_setup_idle,             \
 					rnicpair_teardown)
+#define PAIR_CASE(name) CASE_WITH(name, rnicpair_setup, rnicpair_teardown)
+#define IDLE_PAIR_CASE(name)                                                   \
+	CASE_WITH(name, rnicpair_setup_idle, rnicpair_teardown)
 
 /* Makes another QP like that of @side, IDLE. */
 struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * cmocka with the headers that it needs, and further assertions.
+ * cmocka with the headers that it needs, cases that register themselves, and
+ * further assertions.
  */
 #ifndef TEST_TEST_H
 #define TEST_TEST_H
@@ -11,6 +12,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "case.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 

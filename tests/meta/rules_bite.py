@@ -157,6 +157,8 @@ CASES = [
     ("sdp_tests", {**NUMBERED, "y.c": "/* t */"}, NUMBERED),
     ("sdp_tests", {**NUMBERED, "z.py": ""}, NUMBERED),
     ("sdp_tests", {**NUMBERED, "x_test.c": "void f(void)"}, NUMBERED),
+    ("sdp_tests", {**NUMBERED, "x_test.c": "/* CASE(f) */"},
+     {**NUMBERED, "x_test.c": "PAIR_CASE(f)\n{\n}\n"}),
     ("sdp_tests", {**NUMBERED, "doc/sdp-map.md":
                    NUMBERED["doc/sdp-map.md"].replace(":t", "")}, NUMBERED),
     ("sdp_tests", {**NUMBERED, "doc/sdp-map.md":

@@ -67,9 +67,14 @@ def strip_comments(text):
         blank, text, flags=re.S)
 
 
+# CASE(name), CASE_WITH(name, ...), and what a fixture makes of them.
+CASE = re.compile(r"^(?:[A-Z_]+_)?CASE(?:_WITH)?\((\w+)")
+
+
 def functions(text):
     """(name, first line, line count) of each function in kernel layout: the
-    body's braces stand alone in column 0."""
+    body's braces stand alone in column 0. A case of tests/harness/case.h is a
+    function, too."""
     lines = strip_comments(text).split("\n")
     found = []
     start = None
@@ -84,7 +89,9 @@ def functions(text):
                     not lines[row].rstrip().endswith(";"):
                 head.insert(0, lines[row])
                 row -= 1
-            names = re.findall(r"\b([A-Za-z_]\w*)\s*\(", " ".join(head))
+            words = " ".join(head)
+            names = CASE.findall(words) or \
+                re.findall(r"\b([A-Za-z_]\w*)\s*\(", words)
             found.append((names[0] if names else "?", row + 2,
                           index - row))
             start = None

@@ -516,20 +516,20 @@ static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_a_twin_where_sdp_is_possible),
-		CASE(the_twins_mark_has_the_sockets_port),
+		TEST(the_twins_mark_has_the_sockets_port),
 		cmocka_unit_test_setup_teardown(listen_binds_what_was_not_bound,
 						begin_unbound, end),
-		CASE(the_twin_is_closed_if_listen_fails),
-		CASE(listening_again_changes_the_backlog),
-		CASE(accepts_connections_of_the_twin_first),
-		CASE(sdp_only_resets_what_comes_by_tcp),
-		CASE(waits_as_long_as_it_may),
-		CASE(takes_links_of_rdma_cm),
-		CASE(a_fork_leaves_rdma_cm_to_the_parent),
-		CASE(a_fork_keeps_a_twin_with_a_kernel_socket),
+		TEST(the_twin_is_closed_if_listen_fails),
+		TEST(listening_again_changes_the_backlog),
+		TEST(accepts_connections_of_the_twin_first),
+		TEST(sdp_only_resets_what_comes_by_tcp),
+		TEST(waits_as_long_as_it_may),
+		TEST(takes_links_of_rdma_cm),
+		TEST(a_fork_leaves_rdma_cm_to_the_parent),
+		TEST(a_fork_keeps_a_twin_with_a_kernel_socket),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

@@ -534,22 +534,22 @@ static void does_not_wait_beyond_the_deadline(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		CASE(carries_octets_both_ways),
-		CASE(octets_received_before_are_there_at_once),
-		CASE(octets_shown_for_readiness_are_not_sent),
-		CASE(ends_with_its_last_descriptor),
-		CASE(goes_on_for_other_descriptors),
-		CASE(a_reset_ends_both_directions),
-		CASE(unread_octets_cause_a_reset),
-		CASE(needs_both_threads),
-		CASE(refuses_what_it_cannot_carry),
-		CASE(is_entered_once),
-		CASE(ends_with_its_process),
-		CASE(what_was_closed_ends_with_the_process_too),
-		CASE(a_forked_child_waits_for_none),
-		CASE(does_not_wait_beyond_the_deadline),
+		TEST(carries_octets_both_ways),
+		TEST(octets_received_before_are_there_at_once),
+		TEST(octets_shown_for_readiness_are_not_sent),
+		TEST(ends_with_its_last_descriptor),
+		TEST(goes_on_for_other_descriptors),
+		TEST(a_reset_ends_both_directions),
+		TEST(unread_octets_cause_a_reset),
+		TEST(needs_both_threads),
+		TEST(refuses_what_it_cannot_carry),
+		TEST(is_entered_once),
+		TEST(ends_with_its_process),
+		TEST(what_was_closed_ends_with_the_process_too),
+		TEST(a_forked_child_waits_for_none),
+		TEST(does_not_wait_beyond_the_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

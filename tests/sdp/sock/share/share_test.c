@@ -514,23 +514,23 @@ static void a_query_ends_before_a_fork(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		/* Runs first: no child of another case may be left. And TSan
 		 * allows no thread in the second process. */
-		CASE(without_descriptors_all_become_relays_at_once),
-		CASE(a_child_that_cannot_ask_sees_a_reset),
-		CASE(a_parent_that_has_ended_is_not_waited_for),
-		CASE(a_child_asks_for_what_it_uses),
-		CASE(without_a_relay_the_child_sees_a_reset),
-		CASE(using_all_enters_every_socket),
-		CASE(a_program_gets_what_it_inherits),
-		CASE(the_last_number_of_a_shared_socket_leaves_a_relay),
-		CASE(a_descriptor_in_a_message_becomes_a_relay),
-		CASE(what_stdio_may_use_becomes_a_relay),
-		CASE(standard_streams_that_are_inherited_become_relays),
-		CASE(a_vfork_child_changes_nothing),
-		CASE(a_query_ends_before_a_fork),
+		TEST(without_descriptors_all_become_relays_at_once),
+		TEST(a_child_that_cannot_ask_sees_a_reset),
+		TEST(a_parent_that_has_ended_is_not_waited_for),
+		TEST(a_child_asks_for_what_it_uses),
+		TEST(without_a_relay_the_child_sees_a_reset),
+		TEST(using_all_enters_every_socket),
+		TEST(a_program_gets_what_it_inherits),
+		TEST(the_last_number_of_a_shared_socket_leaves_a_relay),
+		TEST(a_descriptor_in_a_message_becomes_a_relay),
+		TEST(what_stdio_may_use_becomes_a_relay),
+		TEST(standard_streams_that_are_inherited_become_relays),
+		TEST(a_vfork_child_changes_nothing),
+		TEST(a_query_ends_before_a_fork),
 	};
 
 	return cmocka_run_group_tests(tests, counts_make, NULL);

@@ -585,19 +585,19 @@ static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connects_as_the_reply_says),
-		CASE(a_blocking_connect_waits_for_rdma_cm),
-		CASE(a_blocking_connect_falls_back),
-		CASE(a_blocking_connect_is_refused),
-		CASE(a_blocking_connect_has_a_time_limit),
+		TEST(a_blocking_connect_waits_for_rdma_cm),
+		TEST(a_blocking_connect_falls_back),
+		TEST(a_blocking_connect_is_refused),
+		TEST(a_blocking_connect_has_a_time_limit),
 		cmocka_unit_test(addresses_are_converted_for_rdma_cm),
 		cmocka_unit_test(a_cancel_ends_transfers_in_progress),
-		CASE(a_connection_made_in_time_is_kept),
-		CASE(an_unwanted_connection_is_closed),
-		CASE(connect_to_af_unspec_undoes_it),
-		CASE(without_descriptors_or_a_shadow_it_is_tcp),
+		TEST(a_connection_made_in_time_is_kept),
+		TEST(an_unwanted_connection_is_closed),
+		TEST(connect_to_af_unspec_undoes_it),
+		TEST(without_descriptors_or_a_shadow_it_is_tcp),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);

@@ -587,26 +587,26 @@ static void shutdown_ends_an_attempt(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connects_as_the_reply_says),
 		cmocka_unit_test(a_connection_begins_as_tcp),
-		CASE(the_mark_has_the_programs_port),
-		CASE(family_sdp_has_no_fallback),
-		CASE(without_descriptors_it_is_tcp),
-		CASE(a_bound_socket_is_not_for_rdma_cm),
-		CASE(a_nonblocking_connect_leaves_the_query_to_a_thread),
-		CASE(a_nonblocking_connect_is_checked_later),
-		CASE(a_fallback_is_counted_once),
-		CASE(a_refused_port_is_followed_by_tcp),
-		CASE(a_failed_attempt_leaves_a_fresh_socket),
-		CASE(a_refusal_is_for_the_thread_inside_connect),
-		CASE(bad_addresses_get_the_kernels_error),
-		CASE(no_address_undoes_a_connection_of_sdp),
-		CASE(a_second_connect_is_eisconn),
-		CASE(another_tcp_connection_has_the_options),
-		CASE(avoids_a_port_whose_start_failed),
-		CASE(shutdown_ends_an_attempt),
+		TEST(the_mark_has_the_programs_port),
+		TEST(family_sdp_has_no_fallback),
+		TEST(without_descriptors_it_is_tcp),
+		TEST(a_bound_socket_is_not_for_rdma_cm),
+		TEST(a_nonblocking_connect_leaves_the_query_to_a_thread),
+		TEST(a_nonblocking_connect_is_checked_later),
+		TEST(a_fallback_is_counted_once),
+		TEST(a_refused_port_is_followed_by_tcp),
+		TEST(a_failed_attempt_leaves_a_fresh_socket),
+		TEST(a_refusal_is_for_the_thread_inside_connect),
+		TEST(bad_addresses_get_the_kernels_error),
+		TEST(no_address_undoes_a_connection_of_sdp),
+		TEST(a_second_connect_is_eisconn),
+		TEST(another_tcp_connection_has_the_options),
+		TEST(avoids_a_port_whose_start_failed),
+		TEST(shutdown_ends_an_attempt),
 	};
 
 	/* Otherwise a connection of this host begins as TCP. */

@@ -147,12 +147,12 @@ static void all_goes_by_tcp_where_there_is_no_room(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_teardown(name, end)
+#define TEST(name) cmocka_unit_test_teardown(name, end)
 	const struct CMUnitTest tests[] = {
-		CASE(the_last_urgent_octet_stays_urgent),
-		CASE(takes_what_there_is_room_for),
-		CASE(bad_memory_is_efault),
-		CASE(all_goes_by_tcp_where_there_is_no_room),
+		TEST(the_last_urgent_octet_stays_urgent),
+		TEST(takes_what_there_is_room_for),
+		TEST(bad_memory_is_efault),
+		TEST(all_goes_by_tcp_where_there_is_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -832,25 +832,25 @@ static void undoing_leaves_a_fresh_socket(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_when_it_is_time),
-		CASE(a_number_that_was_closed_starts_nothing),
-		CASE(a_connecting_socket_is_settled_first),
-		CASE(without_a_shadow_the_connection_ends),
-		CASE(sent_octets_go_to_the_link),
-		CASE(the_end_of_tcp_is_what_it_was),
-		CASE(nothing_is_kept_while_it_asks),
-		CASE(waits_until_its_deadline),
+		TEST(a_number_that_was_closed_starts_nothing),
+		TEST(a_connecting_socket_is_settled_first),
+		TEST(without_a_shadow_the_connection_ends),
+		TEST(sent_octets_go_to_the_link),
+		TEST(the_end_of_tcp_is_what_it_was),
+		TEST(nothing_is_kept_while_it_asks),
+		TEST(waits_until_its_deadline),
 		cmocka_unit_test(
 			a_start_that_fails_goes_on_by_tcp_where_it_can),
 		cmocka_unit_test(a_refused_answer_counts_more_than_a_reset),
 		cmocka_unit_test(returning_to_tcp_delays_no_call),
-		CASE(a_lack_of_descriptors_is_tried_again),
-		CASE(close_leaves_the_rest_to_the_thread),
-		CASE(close_of_an_empty_start_ends_the_connection),
-		CASE(an_accepted_link_has_the_programs_port),
-		CASE(undoing_leaves_a_fresh_socket),
+		TEST(a_lack_of_descriptors_is_tried_again),
+		TEST(close_leaves_the_rest_to_the_thread),
+		TEST(close_of_an_empty_start_ends_the_connection),
+		TEST(an_accepted_link_has_the_programs_port),
+		TEST(undoing_leaves_a_fresh_socket),
 	};
 
 	return cmocka_run_group_tests(tests, table_start, NULL);
