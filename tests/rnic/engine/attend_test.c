@@ -36,7 +36,7 @@ static int rest(struct rnic_engine *engine)
 	}
 }
 
-static void a_wait_counts_as_a_poller(void **state)
+PAIR_CASE(a_wait_counts_as_a_poller)
 {
 	struct rnic_engine *engine = engine_of(*state);
 
@@ -53,7 +53,7 @@ static void a_wait_counts_as_a_poller(void **state)
 }
 
 /* Otherwise its wake-up would make the descriptor readable each time. */
-static void the_completion_thread_goes_first(void **state)
+PAIR_CASE(the_completion_thread_goes_first)
 {
 	struct rnic_engine *engine = engine_of(*state);
 
@@ -66,7 +66,7 @@ static void the_completion_thread_goes_first(void **state)
 	rnic_engine_unlead(engine);
 }
 
-static void a_reference_outlasts_the_engine(void **state)
+CASE(a_reference_outlasts_the_engine)
 {
 	static struct rnicpair p;
 	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -92,7 +92,7 @@ static void *read_event(void *arg)
 	return NULL;
 }
 
-static void a_reader_outlasts_the_context(void **state)
+CASE(a_reader_outlasts_the_context)
 {
 	static struct rnicpair p;
 	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -116,16 +116,4 @@ static void a_reader_outlasts_the_context(void **state)
 	assert_int_equal(atomic_load(&engine->ref_cnt), 1);
 	rnic_chan_purge(chan, &node);
 	rnic_chan_close(chan);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(a_wait_counts_as_a_poller),
-		PAIR_TEST(the_completion_thread_goes_first),
-		cmocka_unit_test(a_reference_outlasts_the_engine),
-		cmocka_unit_test(a_reader_outlasts_the_context),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void assert_served_in_order(void)
 		assert_true(served_ns[i - 1] <= served_ns[i]);
 }
 
-static void nothing_is_due_in_an_empty_heap(void **state)
+CASE_WITH(nothing_is_due_in_an_empty_heap, setup, NULL)
 {
 	(void)state;
 	assert_int_equal(rnic_due_first_ns(heap), 0);
@@ -105,7 +105,7 @@ static const struct row {
 	{ "far away", { UINT64_MAX, 1 }, 2, 1, UINT64_MAX },
 };
 
-static void what_has_come_is_served_in_order(void **state)
+CASE(what_has_come_is_served_in_order)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		setup(state);
@@ -120,7 +120,7 @@ static void what_has_come_is_served_in_order(void **state)
 }
 
 /* Each entry may be anywhere in the heap when it is moved or taken out. */
-static void any_may_be_moved_and_taken_out(void **state)
+CASE_WITH(any_may_be_moved_and_taken_out, setup, NULL)
 {
 	uint32_t seed = 1;
 
@@ -187,7 +187,7 @@ static const struct act_row {
 	{ "its memory goes", act_free, 3, 0 },
 };
 
-static void what_is_served_may_change_the_heap(void **state)
+CASE(what_is_served_may_change_the_heap)
 {
 	for (size_t i = 0; i < ARRAY_LEN(acts); i++) {
 		setup(state);
@@ -199,16 +199,4 @@ static void what_is_served_may_change_the_heap(void **state)
 		assert_row(acts[i].name,
 			   rnic_due_first_ns(heap) == acts[i].first_ns);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_is_due_in_an_empty_heap, setup),
-		cmocka_unit_test(what_has_come_is_served_in_order),
-		cmocka_unit_test_setup(any_may_be_moved_and_taken_out, setup),
-		cmocka_unit_test(what_is_served_may_change_the_heap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

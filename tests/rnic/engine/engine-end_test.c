@@ -13,7 +13,7 @@
 
 /* ---- the lead is not given back ---- */
 
-static void a_lead_is_waited_for_until_its_time(void **state)
+STEP_CASE(a_lead_is_waited_for_until_its_time)
 {
 	(void)state;
 	fake_open(&fakes[0]);
@@ -42,7 +42,7 @@ static void *close_cancelled(void *arg)
 }
 
 /* The lead would stay taken. */
-static void who_waits_for_it_is_not_cancelled(void **state)
+STEP_CASE(who_waits_for_it_is_not_cancelled)
 {
 	pthread_t thread;
 	void *ret;
@@ -56,7 +56,7 @@ static void who_waits_for_it_is_not_cancelled(void **state)
 
 /* ---- the end ---- */
 
-static void a_drain_lasts_until_all_have_ended(void **state)
+STEP_CASE(a_drain_lasts_until_all_have_ended)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -75,7 +75,7 @@ static void a_drain_lasts_until_all_have_ended(void **state)
 	}
 }
 
-static void a_drain_ends_by_its_time_or_an_error(void **state)
+STEP_CASE(a_drain_ends_by_its_time_or_an_error)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -92,7 +92,7 @@ static void a_drain_ends_by_its_time_or_an_error(void **state)
 }
 
 /* What needs the leads of all engines is done in between. */
-static void a_drain_gives_up_the_lead_for_others(void **state)
+STEP_CASE(a_drain_gives_up_the_lead_for_others)
 {
 	rnic_bell_head all_bells = NULL;
 	struct rnic_bell bell = { .serve = serve_count };
@@ -113,7 +113,7 @@ static void a_drain_gives_up_the_lead_for_others(void **state)
 }
 
 /* The completion thread, if there is one, has to learn of it. */
-static void a_stop_wakes_the_thread(void **state)
+STEP_CASE(a_stop_wakes_the_thread)
 {
 	(void)state;
 	atomic_store(&engine->park_word, 1);
@@ -126,7 +126,7 @@ static void a_stop_wakes_the_thread(void **state)
 	atomic_store(&engine->visitor_cnt, 0);
 }
 
-static void an_engine_is_as_new(void **state)
+STEP_CASE(an_engine_is_as_new)
 {
 	(void)state;
 	assert_int_equal(engine->turn_no, 1);
@@ -138,7 +138,7 @@ static void an_engine_is_as_new(void **state)
 }
 
 /* By the limit of the settings, and whatever is in the way. */
-static void the_end_leaves_nothing(void **state)
+CASE(the_end_leaves_nothing)
 {
 	struct mallinfo2 before = { 0 };
 	uint32_t num = 0;
@@ -187,20 +187,8 @@ static void the_end_leaves_nothing(void **state)
 	rnic_engine_free(NULL);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		STEP_TEST(a_lead_is_waited_for_until_its_time),
-		STEP_TEST(who_waits_for_it_is_not_cancelled),
-		STEP_TEST(a_drain_lasts_until_all_have_ended),
-		STEP_TEST(a_drain_ends_by_its_time_or_an_error),
-		STEP_TEST(a_drain_gives_up_the_lead_for_others),
-		STEP_TEST(a_stop_wakes_the_thread),
-		STEP_TEST(an_engine_is_as_new),
-		cmocka_unit_test(the_end_leaves_nothing),
-	};
-
 	unsetenv("USIW_DRAIN_MS");
 	unsetenv("USIW_STAGING_KIB");
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- posts ---- */
 
-static void a_post_is_noted(void **state)
+STEP_CASE(a_post_is_noted)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 	uint64_t passes = test_stat(RNIC_STAT_passes_post);
@@ -96,7 +96,7 @@ static void answer(size_t row)
 	rnic_engine_unlead(engine);
 }
 
-static void an_answer_hands_over_the_cpu(void **state)
+STEP_CASE(an_answer_hands_over_the_cpu)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
@@ -118,7 +118,7 @@ static void an_answer_hands_over_the_cpu(void **state)
 }
 
 /* The leader does not come back: the poster tries some times. */
-static void an_answer_beside_a_leader_is_tried_again(void **state)
+STEP_CASE(an_answer_beside_a_leader_is_tried_again)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
@@ -166,7 +166,7 @@ static const struct {
 	{ "no burst", BEGIN_NS, 7, 0, .wants_pass = true, .run_after_ns = 7 },
 };
 
-static void a_poll_is_noted(void **state)
+STEP_CASE(a_poll_is_noted)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(polls); i++) {
@@ -196,7 +196,7 @@ static void a_poll_is_noted(void **state)
 }
 
 /* A thread with a signal is interrupted; any other error is for ever. */
-static void a_poll_finds_that_epoll_fails(void **state)
+STEP_CASE(a_poll_finds_that_epoll_fails)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
@@ -220,17 +220,4 @@ static void a_poll_finds_that_epoll_fails(void **state)
 		assert_int_equal(fakes[i].abort_cnt, 1);
 		close(fakes[i].source.fd);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STEP_TEST(a_post_is_noted),
-		STEP_TEST(an_answer_hands_over_the_cpu),
-		STEP_TEST(an_answer_beside_a_leader_is_tried_again),
-		STEP_TEST(a_poll_is_noted),
-		STEP_TEST(a_poll_finds_that_epoll_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,6 +253,6 @@ static void serve_count(struct rnic_bell *bell)
 	seen.poll_turn = engine->poll_turn;
 }
 
-#define STEP_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define STEP_CASE(name) CASE_WITH(name, setup, teardown)
 
 #endif

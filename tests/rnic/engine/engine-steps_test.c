@@ -11,7 +11,7 @@
 /* ---- sources ---- */
 
 /* Each is found by its events, however many there are. */
-static void a_source_is_found_by_its_token(void **state)
+STEP_CASE(a_source_is_found_by_its_token)
 {
 	struct epoll_event ev[FAKE_MAX];
 
@@ -51,7 +51,7 @@ static void a_source_is_found_by_its_token(void **state)
 	assert_int_equal(engine->source_cnt, 0);
 }
 
-static void a_source_that_cannot_be_added_changes_nothing(void **state)
+STEP_CASE(a_source_that_cannot_be_added_changes_nothing)
 {
 	struct fake *fake = &fakes[1];
 
@@ -73,7 +73,7 @@ static void a_source_that_cannot_be_added_changes_nothing(void **state)
 }
 
 /* Its descriptor stays open, and its time is not over. */
-static void a_source_that_is_removed_is_forgotten(void **state)
+STEP_CASE(a_source_that_is_removed_is_forgotten)
 {
 	struct fake *fake = &fakes[0];
 	struct epoll_event ev;
@@ -97,7 +97,7 @@ static void a_source_that_is_removed_is_forgotten(void **state)
 	fake_close(&fakes[1]);
 }
 
-static void events_are_registered_as_they_change(void **state)
+STEP_CASE(events_are_registered_as_they_change)
 {
 	struct rnic_source *source = &fakes[1].source;
 	struct epoll_event ev;
@@ -125,7 +125,7 @@ static void events_are_registered_as_they_change(void **state)
 	fake_close(&fakes[0]);
 }
 
-static void all_sources_learn_that_memory_is_gone(void **state)
+STEP_CASE(all_sources_learn_that_memory_is_gone)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++)
@@ -163,7 +163,7 @@ static const struct {
 };
 
 /* The thread that waits for the first one is woken if that changes. */
-static void a_time_is_kept_or_brought_forward(void **state)
+STEP_CASE(a_time_is_kept_or_brought_forward)
 {
 	struct epoll_event woken = { .data.u64 = ENGINE_WAKE_TOKEN };
 
@@ -201,7 +201,7 @@ static void by_events(void)
 }
 
 /* Whoever makes a pass serves what is due. */
-static void a_pass_serves_what_is_due(void **state)
+STEP_CASE(a_pass_serves_what_is_due)
 {
 	static void (*const passes[])(void) = { by_poll, by_events };
 
@@ -230,7 +230,7 @@ static void a_pass_serves_what_is_due(void **state)
 
 /* ---- what a pass serves ---- */
 
-static void events_are_followed_by_news_and_bells(void **state)
+STEP_CASE(events_are_followed_by_news_and_bells)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
@@ -253,7 +253,7 @@ static void events_are_followed_by_news_and_bells(void **state)
 }
 
 /* A wake-up of the completion thread is nothing for a poll. */
-static void only_sources_make_polls_ask_again(void **state)
+STEP_CASE(only_sources_make_polls_ask_again)
 {
 	(void)state;
 	fake_now_ns = BEGIN_NS;
@@ -281,7 +281,7 @@ static void only_sources_make_polls_ask_again(void **state)
 }
 
 /* However many there are: they need no question for sockets. */
-static void sources_with_memory_are_asked_for_seldom(void **state)
+STEP_CASE(sources_with_memory_are_asked_for_seldom)
 {
 	(void)state;
 	for (int i = 0; i < 2 * ENGINE_FEW_SOCKETS; i++)
@@ -298,7 +298,7 @@ static void sources_with_memory_are_asked_for_seldom(void **state)
 }
 
 /* It would wait for its memory; its socket says next to nothing. */
-static void a_source_with_memory_is_never_busy(void **state)
+STEP_CASE(a_source_with_memory_is_never_busy)
 {
 	(void)state;
 	for (int i = 0; i <= ENGINE_FEW_SOCKETS; i++)
@@ -325,7 +325,7 @@ static void a_source_with_memory_is_never_busy(void **state)
 }
 
 /* The thread that rests would not look at it any more. */
-static void a_rest_serves_bells(void **state)
+STEP_CASE(a_rest_serves_bells)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
@@ -353,7 +353,7 @@ static void *rest(void *arg)
 }
 
 /* Who leads may leave a source awake. */
-static void a_rest_waits_for_the_leader(void **state)
+STEP_CASE(a_rest_waits_for_the_leader)
 {
 	pthread_t thread;
 
@@ -367,25 +367,4 @@ static void a_rest_waits_for_the_leader(void **state)
 	rnic_engine_unlead(engine);
 	must(!pthread_join(thread, NULL));
 	fake_close(&fakes[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STEP_TEST(a_source_is_found_by_its_token),
-		STEP_TEST(a_source_that_cannot_be_added_changes_nothing),
-		STEP_TEST(a_source_that_is_removed_is_forgotten),
-		STEP_TEST(events_are_registered_as_they_change),
-		STEP_TEST(all_sources_learn_that_memory_is_gone),
-		STEP_TEST(a_time_is_kept_or_brought_forward),
-		STEP_TEST(a_pass_serves_what_is_due),
-		STEP_TEST(events_are_followed_by_news_and_bells),
-		STEP_TEST(only_sources_make_polls_ask_again),
-		STEP_TEST(sources_with_memory_are_asked_for_seldom),
-		STEP_TEST(a_source_with_memory_is_never_busy),
-		STEP_TEST(a_rest_serves_bells),
-		STEP_TEST(a_rest_waits_for_the_leader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

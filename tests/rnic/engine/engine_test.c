@@ -117,7 +117,7 @@ static void gate_open(void)
 
 /* ---- which thread makes progress ---- */
 
-static void polling_alone_makes_progress(void **state)
+PAIR_CASE(polling_alone_makes_progress)
 {
 	struct rnicpair *p = *state;
 
@@ -189,7 +189,7 @@ static void wait_readable(int fd)
 }
 
 /* The thread that waits for the event makes progress itself. */
-static void waiting_for_an_event_makes_progress(void **state)
+CASE(waiting_for_an_event_makes_progress)
 {
 	static struct rnicpair pair;
 	struct rnicpair *p = &pair;
@@ -224,7 +224,7 @@ static void assert_look_finds_it(struct rnicpair *p)
 }
 
 /* A thread that sleeps on the sockets wakes without the completion thread. */
-static void sleeping_alone_makes_progress(void **state)
+CASE(sleeping_alone_makes_progress)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -248,7 +248,7 @@ static void sleeping_alone_makes_progress(void **state)
 
 /* If the thread has polled after its last sleep, the poll just before the next
  * sleep costs no system call: received data makes the descriptor readable. */
-static void a_poll_before_the_sleep_skips_the_sockets(void **state)
+CASE(a_poll_before_the_sleep_skips_the_sockets)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
@@ -269,7 +269,7 @@ static void a_poll_before_the_sleep_skips_the_sockets(void **state)
 }
 
 /* The same for a poll after a sleep that was begun but not slept. */
-static void a_poll_after_the_sleep_finds_new_work(void **state)
+CASE(a_poll_after_the_sleep_finds_new_work)
 {
 	struct rnicpair p;
 	struct rnicpair_side *b = &p.side[1];
@@ -287,7 +287,7 @@ static void a_poll_after_the_sleep_finds_new_work(void **state)
 }
 
 /* A thread may poll only between the begin of a sleep and the sleep. */
-static void a_poll_before_the_sleep_may_be_the_only_one(void **state)
+CASE(a_poll_before_the_sleep_may_be_the_only_one)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -306,7 +306,7 @@ static void a_poll_before_the_sleep_may_be_the_only_one(void **state)
 	rnicpair_close(&p);
 }
 
-static void polls_many_streams(void **state)
+PAIR_CASE(polls_many_streams)
 {
 	enum { CNT = ENGINE_FEW_SOCKETS * 3 };
 	struct rnic_qp *qp[CNT][2];
@@ -424,7 +424,7 @@ static void *bell_poll(void *arg)
 }
 
 /* Threads post on any QP while others poll: each WR is sent once. */
-static void no_bell_is_lost(void **state)
+CASE(no_bell_is_lost)
 {
 	struct rnicpair_options opt = defaults;
 	pthread_t poster[BELL_THREAD_CNT], poller[2];
@@ -470,7 +470,7 @@ static void no_bell_is_lost(void **state)
 
 /* No thread polls or waits. What a bell requests is sent nevertheless, also if
  * the lead was taken at that moment. */
-static void a_bell_beside_the_leader_is_served(void **state)
+PAIR_CASE(a_bell_beside_the_leader_is_served)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0];
@@ -547,7 +547,7 @@ static const struct burst {
 	{ "waits for events, bursts", true, 5, 1, burst_poll, WAITS_BURSTY },
 };
 
-static void a_burst_shares_transmissions(void **state)
+CASE(a_burst_shares_transmissions)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bursts); i++) {
 		const struct burst *burst = &bursts[i];
@@ -607,7 +607,7 @@ static uint32_t held_cnt(const struct rnicpair_side *s)
 }
 
 /* Receives that held Sends wait for are posts of a burst, too. */
-static void a_burst_of_receives_is_served_together(void **state)
+CASE(a_burst_of_receives_is_served_together)
 {
 	const uint32_t cnt = ENGINE_BURST_MAX + 4;
 
@@ -660,7 +660,7 @@ static const struct {
 };
 
 /* librdmacm's rsockets do so. */
-static void the_data_path_keeps_errno(void **state)
+CASE(the_data_path_keeps_errno)
 {
 	for (size_t i = 0; i < ARRAY_LEN(errno_calls); i++) {
 		struct rnicpair p;
@@ -695,7 +695,7 @@ static void the_data_path_keeps_errno(void **state)
 
 /* It asks epoll, and serves what is due, however fast the polls before it
  * were. */
-static void a_poll_after_a_pause_knows_the_time(void **state)
+CASE(a_poll_after_a_pause_knows_the_time)
 {
 	struct rnicpair p;
 	struct rnic_engine *engine;
@@ -720,7 +720,7 @@ static void a_poll_after_a_pause_knows_the_time(void **state)
 #define DRAIN_LEN (1u << 20)
 
 /* As at exit(): what waits for TCP, or for room in the ring, goes out first. */
-static void a_drain_sends_what_was_posted(void **state)
+CASE(a_drain_sends_what_was_posted)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -768,7 +768,7 @@ static void nothing_begins(struct rnic_engine *engine)
 
 /* The error is reported once. All posted work completes, the peer sees an end,
  * no thread uses the CPU, and the context can be closed. */
-static void an_engine_that_cannot_wait_is_fatal(void **state)
+CASE(an_engine_that_cannot_wait_is_fatal)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
@@ -807,27 +807,4 @@ static void an_engine_that_cannot_wait_is_fatal(void **state)
 	assert_false(rnicpair_has_async(a));
 	rnicpair_close(&p);
 	atomic_store(&broken_epfd, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(polling_alone_makes_progress),
-		cmocka_unit_test(sleeping_alone_makes_progress),
-		cmocka_unit_test(waiting_for_an_event_makes_progress),
-		cmocka_unit_test(a_poll_before_the_sleep_skips_the_sockets),
-		cmocka_unit_test(a_poll_after_the_sleep_finds_new_work),
-		cmocka_unit_test(a_poll_before_the_sleep_may_be_the_only_one),
-		PAIR_TEST(polls_many_streams),
-		cmocka_unit_test(no_bell_is_lost),
-		PAIR_TEST(a_bell_beside_the_leader_is_served),
-		cmocka_unit_test(a_burst_shares_transmissions),
-		cmocka_unit_test(the_data_path_keeps_errno),
-		cmocka_unit_test(a_burst_of_receives_is_served_together),
-		cmocka_unit_test(a_poll_after_a_pause_knows_the_time),
-		cmocka_unit_test(a_drain_sends_what_was_posted),
-		cmocka_unit_test(an_engine_that_cannot_wait_is_fatal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define ENGINES_CASE(name) CASE_WITH(name, setup, teardown)
+
 static struct rnic_engine *pick(void)
 {
 	struct rnic_engine *engine;
@@ -129,7 +131,7 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *ret_cpus)
 	return allowed_cnt < 0 ? -1 : 0;
 }
 
-static void the_allowed_cpus_count(void **state)
+CASE(the_allowed_cpus_count)
 {
 	static const struct {
 		int cnt;
@@ -146,7 +148,7 @@ static void the_allowed_cpus_count(void **state)
 	}
 }
 
-static void the_number_follows_the_cpus(void **state)
+CASE(the_number_follows_the_cpus)
 {
 	static const struct {
 		uint32_t cpu_cnt, engine_cnt;
@@ -158,7 +160,7 @@ static void the_number_follows_the_cpus(void **state)
 				 rows[i].engine_cnt);
 }
 
-static void is_made_when_all_have_queue_pairs(void **state)
+ENGINES_CASE(is_made_when_all_have_queue_pairs)
 {
 	struct rnic_engine *engine[MAX];
 
@@ -181,7 +183,7 @@ static void is_made_when_all_have_queue_pairs(void **state)
 }
 
 /* An engine has two descriptors. */
-static void is_not_made_without_descriptors(void **state)
+CASE(is_not_made_without_descriptors)
 {
 	for (int left = 0; left < 3; left++) {
 		int rc, cnt = test_fd_cnt();
@@ -224,7 +226,7 @@ static uint32_t free_leads(void)
 	return free_cnt;
 }
 
-static void one_thread_has_all_leads(void **state)
+ENGINES_CASE(one_thread_has_all_leads)
 {
 	make_all();
 	assert_int_equal(free_leads(), MAX);
@@ -236,7 +238,7 @@ static void one_thread_has_all_leads(void **state)
 }
 
 /* The new engine's lead is one of them. */
-static void a_new_engine_is_led_by_its_maker(void **state)
+ENGINES_CASE(a_new_engine_is_led_by_its_maker)
 {
 	atomic_store(&rnic_engines_at(&engines, 0)->qp_cnt, 1);
 	rnic_engines_lead(&engines);
@@ -248,7 +250,7 @@ static void a_new_engine_is_led_by_its_maker(void **state)
 	assert_int_equal(free_leads(), 2);
 }
 
-static void one_engine_is_never_partial(void **state)
+ENGINES_CASE(one_engine_is_never_partial)
 {
 	struct rnic_engine *engine = rnic_engines_at(&engines, 0);
 
@@ -281,7 +283,7 @@ static void bell_reset(void)
 	served_whole_cnt = 0;
 }
 
-static void a_bell_is_served_after_the_lead_under_all(void **state)
+ENGINES_CASE(a_bell_is_served_after_the_lead_under_all)
 {
 	make_all();
 	for (uint32_t i = 0; i < MAX; i++) {
@@ -306,7 +308,7 @@ static void a_bell_is_served_after_the_lead_under_all(void **state)
 }
 
 /* A leader rings a bell of another engine, which nobody leads. */
-static void a_flush_serves_the_bells_of_all(void **state)
+ENGINES_CASE(a_flush_serves_the_bells_of_all)
 {
 	make_all();
 	bell_reset();
@@ -371,7 +373,7 @@ static const struct {
 };
 
 /* A thread of the program that comes back for them. */
-static void posts_and_polls_may_leave_octets(void **state)
+ENGINES_CASE(posts_and_polls_may_leave_octets)
 {
 	served.bell.serve = serve_note;
 	served.engine = rnic_engines_at(&engines, 0);
@@ -386,7 +388,7 @@ static void posts_and_polls_may_leave_octets(void **state)
 }
 
 /* A turn of zero is that of a post: however often it was polled. */
-static void no_turn_is_zero(void **state)
+ENGINES_CASE(no_turn_is_zero)
 {
 	struct rnic_engine *engine = rnic_engines_at(&engines, 0);
 	uint32_t first = engine->turn_no;
@@ -445,7 +447,7 @@ static void *lead_one(void *arg)
 	return NULL;
 }
 
-static void leaders_and_changes_exclude_each_other(void **state)
+ENGINES_CASE(leaders_and_changes_exclude_each_other)
 {
 	struct leader leader[2 * MAX];
 	uint32_t cnt = 0;
@@ -479,7 +481,7 @@ static void count_each(struct rnic_source *source, void *arg)
 	fake_of(source)->each_cnt++;
 }
 
-static void each_source_of_each_engine_is_told(void **state)
+ENGINES_CASE(each_source_of_each_engine_is_told)
 {
 	make_all();
 	for (uint32_t i = 0; i < MAX; i++)
@@ -500,7 +502,7 @@ static void each_source_of_each_engine_is_told(void **state)
 }
 
 /* The others have nothing to catch up with. */
-static void engines_with_queue_pairs_catch_up(void **state)
+ENGINES_CASE(engines_with_queue_pairs_catch_up)
 {
 	make_all();
 	atomic_store(&rnic_engines_at(&engines, 1)->qp_cnt, 0);
@@ -513,7 +515,7 @@ static void engines_with_queue_pairs_catch_up(void **state)
 /* ---- the end ---- */
 
 /* One may be the other's peer: all begin before the first one waits. */
-static void all_begin_to_end_before_one_waits(void **state)
+ENGINES_CASE(all_begin_to_end_before_one_waits)
 {
 	for (uint32_t cnt = 1; cnt <= 2; cnt++) {
 		drain_cnt = 0;
@@ -533,7 +535,7 @@ static void all_begin_to_end_before_one_waits(void **state)
 }
 
 /* A signal handler that exits has interrupted the thread that leads. */
-static void the_end_does_not_wait_for_a_lead_for_ever(void **state)
+ENGINES_CASE(the_end_does_not_wait_for_a_lead_for_ever)
 {
 	struct rnic_engine *engine;
 
@@ -545,31 +547,8 @@ static void the_end_does_not_wait_for_a_lead_for_ever(void **state)
 	assert_true(rnic_engines_drain(&engines));
 }
 
-#define ENGINES_TEST(test)                                                     \
-	cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_number_follows_the_cpus),
-		cmocka_unit_test(the_allowed_cpus_count),
-		ENGINES_TEST(is_made_when_all_have_queue_pairs),
-		cmocka_unit_test(is_not_made_without_descriptors),
-		ENGINES_TEST(one_thread_has_all_leads),
-		ENGINES_TEST(a_new_engine_is_led_by_its_maker),
-		ENGINES_TEST(one_engine_is_never_partial),
-		ENGINES_TEST(a_bell_is_served_after_the_lead_under_all),
-		ENGINES_TEST(a_flush_serves_the_bells_of_all),
-		ENGINES_TEST(posts_and_polls_may_leave_octets),
-		ENGINES_TEST(no_turn_is_zero),
-		ENGINES_TEST(leaders_and_changes_exclude_each_other),
-		ENGINES_TEST(each_source_of_each_engine_is_told),
-		ENGINES_TEST(engines_with_queue_pairs_catch_up),
-		ENGINES_TEST(all_begin_to_end_before_one_waits),
-		ENGINES_TEST(the_end_does_not_wait_for_a_lead_for_ever),
-	};
-
 	/* Settings are read once. */
 	setenv("USIW_DRAIN_MS", "200", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,11 +207,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define HOT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-#define NONE_TEST(test)                                                        \
-	cmocka_unit_test_setup_teardown(test, setup_none, teardown)
-#define ONE_TEST(test)                                                         \
-	cmocka_unit_test_setup_teardown(test, setup_one, teardown)
+#define HOT_CASE(name) CASE_WITH(name, setup, teardown)
+#define NONE_CASE(name) CASE_WITH(name, setup_none, teardown)
+#define ONE_CASE(name) CASE_WITH(name, setup_one, teardown)
 
 #define led(expr)                                                              \
 	({                                                                     \
@@ -223,7 +221,7 @@ static int teardown(void **state)
 
 /* ---- cases ---- */
 
-static void keeps_only_the_latest_hot(void **state)
+HOT_CASE(keeps_only_the_latest_hot)
 {
 	uint32_t hot_cnt = 0;
 
@@ -239,7 +237,7 @@ static void keeps_only_the_latest_hot(void **state)
 		assert_int_equal(fakes[i].sleep_cnt, 0);
 }
 
-static void poll_finds_news_of_a_hot_source(void **state)
+HOT_CASE(poll_finds_news_of_a_hot_source)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -265,7 +263,7 @@ bool __wrap_rnic_engine_has_news(const struct rnic_engine *e)
 	return __real_rnic_engine_has_news(e);
 }
 
-static void poll_waits_a_little_for_news(void **state)
+HOT_CASE(poll_waits_a_little_for_news)
 {
 	static const int at[] = { 0, 1, 3, ENGINE_LOOKS };
 
@@ -284,7 +282,7 @@ static void poll_waits_a_little_for_news(void **state)
 
 /* A program that does something else between its polls does not wait long in
  * any. */
-static void polls_in_vain_cease_to_look_again(void **state)
+HOT_CASE(polls_in_vain_cease_to_look_again)
 {
 	(void)state;
 	fake_write(&fakes[FAKE_CNT - 1], false);
@@ -301,7 +299,7 @@ static void polls_in_vain_cease_to_look_again(void **state)
 }
 
 /* What no poll looks at says so by its descriptor, which is asked rarely. */
-static void wakeup_makes_a_source_hot(void **state)
+HOT_CASE(wakeup_makes_a_source_hot)
 {
 	struct fake *cold = &fakes[0];
 	uint32_t polls = 0;
@@ -328,7 +326,7 @@ static void poll_in_vain(void)
 }
 
 /* A thread that sleeps on the sockets may poll once between two sleeps. */
-static void first_poll_after_a_sleep_finds_the_woken(void **state)
+HOT_CASE(first_poll_after_a_sleep_finds_the_woken)
 {
 	(void)state;
 	for (int i = 0; i < FAKE_CNT; i++) {
@@ -342,7 +340,7 @@ static void first_poll_after_a_sleep_finds_the_woken(void **state)
 }
 
 /* More sources have news than are hot: polls that find some go on asking. */
-static void polls_that_find_the_woken_ask_again(void **state)
+HOT_CASE(polls_that_find_the_woken_ask_again)
 {
 	uint32_t polls = 0;
 
@@ -384,20 +382,20 @@ static void put_off_the_question_for_sockets(size_t cnt)
 		fake_close_socket(&plain[i]);
 }
 
-static void news_puts_off_the_question_for_many_sockets(void **state)
+HOT_CASE(news_puts_off_the_question_for_many_sockets)
 {
 	(void)state;
 	put_off_the_question_for_sockets(ENGINE_FEW_SOCKETS + 1);
 }
 
-static void news_puts_off_the_look_at_one_socket(void **state)
+ONE_CASE(news_puts_off_the_look_at_one_socket)
 {
 	(void)state;
 	put_off_the_question_for_sockets(1);
 }
 
 /* A million sources would cost a poll no more than these. */
-static void polls_do_not_visit_idle_sources(void **state)
+HOT_CASE(polls_do_not_visit_idle_sources)
 {
 	(void)state;
 	for (int i = 0; i < 10000; i++)
@@ -410,7 +408,7 @@ static void polls_do_not_visit_idle_sources(void **state)
 }
 
 /* While the completion thread watches, and nobody sleeps on the sockets. */
-static void stays_awake_only_while_watched(void **state)
+HOT_CASE(stays_awake_only_while_watched)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -434,7 +432,7 @@ static void stays_awake_only_while_watched(void **state)
 	rnic_engine_sleep_end(engine);
 }
 
-static void rest_serves_what_has_come(void **state)
+HOT_CASE(rest_serves_what_has_come)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -458,7 +456,7 @@ static void rest_serves_what_has_come(void **state)
 }
 
 /* It would meet a program that spins on its memory, and posts. */
-static void rest_takes_no_lead_twice(void **state)
+HOT_CASE(rest_takes_no_lead_twice)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -476,7 +474,7 @@ static void rest_takes_no_lead_twice(void **state)
 /* The leader leaves a source awake for a thread that looks, which goes to sleep
  * before the lead is free: it finds that all are asleep, or the leader looks
  * again. */
-static void nobody_is_left_awake(void **state)
+HOT_CASE(nobody_is_left_awake)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -493,7 +491,7 @@ static void nobody_is_left_awake(void **state)
 
 /* A second look would cost a system call, and a program that spins on its
  * memory the moment in which it wants to post. */
-static void a_wakeup_is_one_look(void **state)
+HOT_CASE(a_wakeup_is_one_look)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 	struct epoll_event ev[4];
@@ -512,7 +510,7 @@ static void a_wakeup_is_one_look(void **state)
 
 /* One that cannot be put to sleep is not forgotten for the sake of the
  * limit. */
-static void limit_keeps_what_has_news(void **state)
+HOT_CASE(limit_keeps_what_has_news)
 {
 	(void)state;
 	rnic_engine_watch(engine);
@@ -544,7 +542,7 @@ static void all_restless(bool is_restless)
 }
 
 /* More are hot than the limit allows, as all had news when it was reached. */
-static void a_look_beyond_the_limit_forgets_nobody(void **state)
+HOT_CASE(a_look_beyond_the_limit_forgets_nobody)
 {
 	(void)state;
 	for (int i = 0; i < FAKE_CNT; i++) {
@@ -569,7 +567,7 @@ static void a_look_beyond_the_limit_forgets_nobody(void **state)
 }
 
 /* The thread sleeps in epoll: the descriptor brings it. */
-static void wakes_the_completion_thread(void **state)
+HOT_CASE(wakes_the_completion_thread)
 {
 	struct fake *cold = &fakes[0], *hot = &fakes[FAKE_CNT - 1];
 
@@ -584,7 +582,7 @@ static void wakes_the_completion_thread(void **state)
 
 /* ---- the other end is woken ---- */
 
-static void wakes_without_the_lead(void **state)
+HOT_CASE(wakes_without_the_lead)
 {
 	(void)state;
 	rnic_engine_lead(engine);
@@ -599,7 +597,7 @@ static void wakes_without_the_lead(void **state)
 	assert_int_equal(later.unwakeable_cnt, 0);
 }
 
-static void puts_off_only_some(void **state)
+HOT_CASE(puts_off_only_some)
 {
 	(void)state;
 	rnic_engine_lead(engine);
@@ -610,7 +608,7 @@ static void puts_off_only_some(void **state)
 	assert_int_equal(later.wake_cnt, RNIC_WAKES_MAX);
 }
 
-static void says_who_cannot_be_woken(void **state)
+HOT_CASE(says_who_cannot_be_woken)
 {
 	(void)state;
 	later.fails = true;
@@ -622,7 +620,7 @@ static void says_who_cannot_be_woken(void **state)
 }
 
 /* Its descriptor may be closed, and another file may get the number. */
-static void wakes_nobody_that_has_gone(void **state)
+HOT_CASE(wakes_nobody_that_has_gone)
 {
 	(void)state;
 	rnic_engine_lead(engine);
@@ -643,7 +641,7 @@ static void *give_back(void *arg)
 }
 
 /* ... while a thread is about to use it. */
-static void end_waits_for_a_thread_that_wakes(void **state)
+HOT_CASE(end_waits_for_a_thread_that_wakes)
 {
 	struct rnic_wakes wakes;
 	pthread_t thread;
@@ -670,7 +668,7 @@ static void end_waits_for_a_thread_that_wakes(void **state)
 }
 
 /* The source that had news last is the one that is answered. */
-static void which_post_hands_over(void **state)
+HOT_CASE(which_post_hands_over)
 {
 	static const struct {
 		bool was_asleep, is_watching, hands_over;
@@ -710,7 +708,7 @@ static void serve_count(struct rnic_bell *bell)
 }
 
 /* The one that is rung after another one knows that. */
-static void a_post_that_leads_rings_no_bell(void **state)
+NONE_CASE(a_post_that_leads_rings_no_bell)
 {
 	struct rnic_bell first = { .serve = serve_count };
 	struct rnic_bell bell = { .serve = serve_count };
@@ -731,7 +729,7 @@ static void a_post_that_leads_rings_no_bell(void **state)
 	assert_ptr_equal(atomic_load(&bell.next), &first);
 }
 
-static void words_tell_of_news(void **state)
+HOT_CASE(words_tell_of_news)
 {
 	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
 	struct fake *hot = &fakes[FAKE_CNT - 1];
@@ -770,7 +768,7 @@ static void *give_words_back(void *arg)
 	return NULL;
 }
 
-static void end_waits_for_a_thread_that_looks(void **state)
+HOT_CASE(end_waits_for_a_thread_that_looks)
 {
 	struct rnic_hot_word word;
 	pthread_t thread;
@@ -785,7 +783,7 @@ static void end_waits_for_a_thread_that_looks(void **state)
 	must(!pthread_join(thread, NULL));
 }
 
-static void removed_source_is_forgotten(void **state)
+HOT_CASE(removed_source_is_forgotten)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
@@ -818,7 +816,7 @@ static bool asks_to_park(uint64_t now_ns)
 }
 
 /* Each request wakes the completion thread. */
-static void asks_to_park_once_in_a_while(void **state)
+NONE_CASE(asks_to_park_once_in_a_while)
 {
 	const uint64_t begin_ns = 1000 * NS_PER_MS;
 
@@ -830,7 +828,7 @@ static void asks_to_park_once_in_a_while(void **state)
 }
 
 /* epoll may have told of one that goes before the event is served. */
-static void an_event_is_not_served_for_the_next_source(void **state)
+ONE_CASE(an_event_is_not_served_for_the_next_source)
 {
 	struct fake *gone = &fakes[0];
 	uint32_t slot = gone->source.slot;
@@ -849,42 +847,4 @@ static void an_event_is_not_served_for_the_next_source(void **state)
 	rnic_engine_serve_events(engine, &ev, 1);
 	rnic_engine_unlead(engine);
 	assert_int_equal(gone->pass_cnt, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		HOT_TEST(keeps_only_the_latest_hot),
-		HOT_TEST(poll_finds_news_of_a_hot_source),
-		HOT_TEST(poll_waits_a_little_for_news),
-		HOT_TEST(polls_in_vain_cease_to_look_again),
-		HOT_TEST(wakeup_makes_a_source_hot),
-		HOT_TEST(first_poll_after_a_sleep_finds_the_woken),
-		HOT_TEST(polls_that_find_the_woken_ask_again),
-		HOT_TEST(news_puts_off_the_question_for_many_sockets),
-		ONE_TEST(news_puts_off_the_look_at_one_socket),
-		HOT_TEST(polls_do_not_visit_idle_sources),
-		HOT_TEST(stays_awake_only_while_watched),
-		HOT_TEST(rest_serves_what_has_come),
-		HOT_TEST(rest_takes_no_lead_twice),
-		HOT_TEST(nobody_is_left_awake),
-		HOT_TEST(a_wakeup_is_one_look),
-		HOT_TEST(limit_keeps_what_has_news),
-		HOT_TEST(a_look_beyond_the_limit_forgets_nobody),
-		HOT_TEST(wakes_the_completion_thread),
-		HOT_TEST(wakes_without_the_lead),
-		HOT_TEST(puts_off_only_some),
-		HOT_TEST(says_who_cannot_be_woken),
-		HOT_TEST(wakes_nobody_that_has_gone),
-		HOT_TEST(end_waits_for_a_thread_that_wakes),
-		HOT_TEST(which_post_hands_over),
-		NONE_TEST(a_post_that_leads_rings_no_bell),
-		HOT_TEST(words_tell_of_news),
-		HOT_TEST(end_waits_for_a_thread_that_looks),
-		HOT_TEST(removed_source_is_forgotten),
-		NONE_TEST(asks_to_park_once_in_a_while),
-		ONE_TEST(an_event_is_not_served_for_the_next_source),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

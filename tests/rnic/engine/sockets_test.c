@@ -92,6 +92,9 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define TWO_CASE(name) CASE_WITH(name, setup_two, teardown)
+#define MANY_CASE(name) CASE_WITH(name, setup_many, teardown)
+
 static void plain_write(struct plain *plain)
 {
 	must(write(plain->peer_fd, "x", 1) == 1);
@@ -111,7 +114,7 @@ static void poll_times(uint32_t cnt, struct plain *busy)
 
 /* A quiet socket is read by few polls while another one is busy, and by all
  * when that is quiet, too, or if it has something to send. */
-static void quiet_ones_are_read_seldom(void **state)
+TWO_CASE(quiet_ones_are_read_seldom)
 {
 	struct plain *busy = &plains[0], *quiet = &plains[1];
 
@@ -141,7 +144,7 @@ static void warm_up(struct plain *busy)
 	assert_int_equal(engine->turn_gap, ENGINE_BUSY_TURNS);
 }
 
-static void a_busy_one_is_read_by_each_poll(void **state)
+MANY_CASE(a_busy_one_is_read_by_each_poll)
 {
 	struct plain *busy = &plains[3];
 
@@ -159,7 +162,7 @@ static void a_busy_one_is_read_by_each_poll(void **state)
 
 /* Others are found by epoll, the first one after some polls, and all that
  * follow at once. */
-static void others_are_found(void **state)
+MANY_CASE(others_are_found)
 {
 	struct plain *busy = &plains[3];
 	uint32_t polls = 0;
@@ -178,7 +181,7 @@ static void others_are_found(void **state)
 }
 
 /* ... and by a thread that polls now and then with its next poll. */
-static void slow_polls_find_others(void **state)
+MANY_CASE(slow_polls_find_others)
 {
 	struct plain *busy = &plains[3];
 
@@ -192,7 +195,7 @@ static void slow_polls_find_others(void **state)
 	}
 }
 
-static void a_quiet_one_is_left_to_epoll(void **state)
+MANY_CASE(a_quiet_one_is_left_to_epoll)
 {
 	struct plain *busy = &plains[3], *quiet = &plains[5];
 
@@ -205,7 +208,7 @@ static void a_quiet_one_is_left_to_epoll(void **state)
 }
 
 /* A thread that has slept on the descriptor polls once, and sleeps again. */
-static void a_poll_after_a_sleep_asks_epoll(void **state)
+MANY_CASE(a_poll_after_a_sleep_asks_epoll)
 {
 	(void)state;
 	warm_up(&plains[3]);
@@ -219,7 +222,7 @@ static void a_poll_after_a_sleep_asks_epoll(void **state)
 }
 
 /* Ended by epoll's answer, or in a pass of its own. */
-static void one_that_ends_is_forgotten(void **state)
+MANY_CASE(one_that_ends_is_forgotten)
 {
 	(void)state;
 	warm_up(&plains[3]);
@@ -235,7 +238,7 @@ static void one_that_ends_is_forgotten(void **state)
 }
 
 /* More are busy than are read without epoll: none waits for long. */
-static void more_than_can_be_busy(void **state)
+MANY_CASE(more_than_can_be_busy)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 10 * ENGINE_BUSY_TURNS; i++) {
@@ -243,25 +246,4 @@ static void more_than_can_be_busy(void **state)
 		poll_times(1, NULL);
 		assert_int_equal(plains[i % MANY].octets, i / MANY + 1);
 	}
-}
-
-#define TWO_TEST(test)                                                         \
-	cmocka_unit_test_setup_teardown(test, setup_two, teardown)
-#define MANY_TEST(test)                                                        \
-	cmocka_unit_test_setup_teardown(test, setup_many, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TWO_TEST(quiet_ones_are_read_seldom),
-		MANY_TEST(a_busy_one_is_read_by_each_poll),
-		MANY_TEST(others_are_found),
-		MANY_TEST(slow_polls_find_others),
-		MANY_TEST(a_quiet_one_is_left_to_epoll),
-		MANY_TEST(a_poll_after_a_sleep_asks_epoll),
-		MANY_TEST(one_that_ends_is_forgotten),
-		MANY_TEST(more_than_can_be_busy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,7 +163,7 @@ static void open_unpolled(struct rnicpair *p)
 		rnic_engine_unpark(p->side[i].ctx->engine);
 }
 
-static void it_spins_while_a_cpu_is_idle(void **state)
+CASE_WITH(it_spins_while_a_cpu_is_idle, setup, NULL)
 {
 	struct rnicpair p;
 
@@ -181,7 +181,7 @@ static void it_spins_while_a_cpu_is_idle(void **state)
 }
 
 /* A thread that polls finds the next octets itself. */
-static void a_poller_ends_it(void **state)
+CASE_WITH(a_poller_ends_it, setup, NULL)
 {
 	struct rnicpair p;
 
@@ -192,7 +192,7 @@ static void a_poller_ends_it(void **state)
 	rnicpair_close(&p);
 }
 
-static void the_end_of_the_engine_ends_it(void **state)
+CASE_WITH(the_end_of_the_engine_ends_it, setup, NULL)
 {
 	struct rnicpair p;
 
@@ -203,7 +203,7 @@ static void the_end_of_the_engine_ends_it(void **state)
 
 /* ---- alone ---- */
 
-static void it_is_skipped_after_spins_in_vain(void **state)
+CASE_WITH(it_is_skipped_after_spins_in_vain, setup, NULL)
 {
 	static const uint32_t skips[] = { 1, 3, 7, 15, 31, 63, 63 };
 	struct rnicpair p;
@@ -232,7 +232,7 @@ static void it_is_skipped_after_spins_in_vain(void **state)
 	rnicpair_close(&p);
 }
 
-static void it_needs_an_arrival(void **state)
+CASE_WITH(it_needs_an_arrival, setup, NULL)
 {
 	struct rnicpair p;
 	struct rnic_spin spin = { .has_cpus = false };
@@ -267,7 +267,7 @@ static void it_needs_an_arrival(void **state)
 }
 
 /* While no CPU is idle. */
-static void a_program_that_posts_has_its_cpu(void **state)
+CASE_WITH(a_program_that_posts_has_its_cpu, setup, NULL)
 {
 	struct rnicpair p;
 	struct rnic_spin spin = { .has_cpus = true };
@@ -341,7 +341,7 @@ static const struct round_row {
 };
 
 /* A round is so many looks at memory, and one at epoll unless there is news. */
-static void it_looks_for_so_long(void **state)
+CASE_WITH(it_looks_for_so_long, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_LEN(round_rows); i++) {
 		const struct round_row *row = &round_rows[i];
@@ -407,7 +407,7 @@ static const struct limit_row {
 	{ "busy, more arrivals", false, true, 16, false, 10, true, 16 },
 };
 
-static void the_machine_and_the_program_set_the_limit(void **state)
+CASE_WITH(the_machine_and_the_program_set_the_limit, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
 		const struct limit_row *row = &limit_rows[i];
@@ -441,21 +441,7 @@ static void the_machine_and_the_program_set_the_limit(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(it_spins_while_a_cpu_is_idle, setup),
-		cmocka_unit_test_setup(a_poller_ends_it, setup),
-		cmocka_unit_test_setup(the_end_of_the_engine_ends_it, setup),
-		cmocka_unit_test_setup(it_is_skipped_after_spins_in_vain,
-				       setup),
-		cmocka_unit_test_setup(it_needs_an_arrival, setup),
-		cmocka_unit_test_setup(a_program_that_posts_has_its_cpu, setup),
-		cmocka_unit_test_setup(it_looks_for_so_long, setup),
-		cmocka_unit_test_setup(
-			the_machine_and_the_program_set_the_limit, setup),
-	};
-
 	setenv("USIW_SPIN_US", SPIN_US, 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

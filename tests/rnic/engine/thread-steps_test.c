@@ -291,6 +291,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define THREAD_CASE(name) CASE_WITH(name, setup, teardown)
+
 /* Until all of these are over. */
 static void run(const struct wait *waits)
 {
@@ -347,7 +349,7 @@ static void due_now(void)
 	due_in(0);
 }
 
-static void waits_until_the_first_time(void **state)
+THREAD_CASE(waits_until_the_first_time)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, due_in_1_ns, .has_event = true },
@@ -405,7 +407,7 @@ static void end_lead(void)
 }
 
 /* Whoever leads serves them. */
-static void does_not_sleep_over_bells(void **state)
+THREAD_CASE(does_not_sleep_over_bells)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, ring_later, .has_event = true },
@@ -436,7 +438,7 @@ static void spins_in_memory(void)
 	os.spin_ret = RNIC_SPIN_NEWS;
 }
 
-static void does_not_sleep_over_news(void **state)
+THREAD_CASE(does_not_sleep_over_news)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, is_restless_now, .has_event = true },
@@ -460,7 +462,7 @@ static void wake(void)
 	rnic_engine_thread_wake(engine);
 }
 
-static void takes_its_wakeup(void **state)
+THREAD_CASE(takes_its_wakeup)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, wake, .is_woken = true },
@@ -472,7 +474,7 @@ static void takes_its_wakeup(void **state)
 	assert_int_equal(os.pass_cnt, 0);
 }
 
-static void ends_when_epoll_fails(void **state)
+THREAD_CASE(ends_when_epoll_fails)
 {
 	static const struct wait waits[] = {
 		{ "a signal", 0, .err = EINTR },
@@ -487,7 +489,7 @@ static void ends_when_epoll_fails(void **state)
 	assert_int_equal(os.start_cnt, 1);
 }
 
-static void is_started_once(void **state)
+THREAD_CASE(is_started_once)
 {
 	os.start_rc = -EAGAIN;
 	assert_int_equal(rnic_engine_thread_start(engine), -EAGAIN);
@@ -563,7 +565,7 @@ static void stop_polls(void)
 		atomic_store(&engine->poll_ns, fake_now_ns);
 }
 
-static void parks_while_another_thread_polls(void **state)
+THREAD_CASE(parks_while_another_thread_polls)
 {
 	for (size_t i = 0; i < ARRAY_LEN(parks); i++) {
 		const struct wait waits[] = {
@@ -598,7 +600,7 @@ static void stop_now(void)
 	atomic_store(&engine->is_stopping, true);
 }
 
-static void the_end_ends_a_park(void **state)
+THREAD_CASE(the_end_ends_a_park)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, poll_once, .has_event = true },
@@ -623,7 +625,7 @@ static void ask_park_unpolled(void)
 }
 
 /* All is served before it does. */
-static void parks_when_a_poller_asks(void **state)
+THREAD_CASE(parks_when_a_poller_asks)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, ask_park, .is_woken = true },
@@ -685,7 +687,7 @@ static const struct {
 	{ "a post, long ago", false, ring, false, poll_later, 0, 2 },
 };
 
-static void trusts_a_poller_that_leaves_nothing(void **state)
+THREAD_CASE(trusts_a_poller_that_leaves_nothing)
 {
 	for (size_t i = 0; i < ARRAY_LEN(trusts); i++) {
 		const struct wait with_event[] = {
@@ -778,7 +780,7 @@ static void place_next(void)
 	atomic_store(&engine->armed_cnt, place->is_armed);
 }
 
-static void keeps_off_the_cpu_of_the_poster(void **state)
+THREAD_CASE(keeps_off_the_cpu_of_the_poster)
 {
 	struct wait waits[ARRAY_LEN(places) + 1] = { { NULL } };
 
@@ -791,7 +793,7 @@ static void keeps_off_the_cpu_of_the_poster(void **state)
 	place_check();
 }
 
-static void stays_on_the_only_cpu(void **state)
+THREAD_CASE(stays_on_the_only_cpu)
 {
 	static const struct wait waits[] = {
 		{ "the first one", 0, NULL, .has_event = true },
@@ -835,7 +837,7 @@ static const struct {
 	  .nice = { 19 } },
 };
 
-static void asks_for_a_short_slice(void **state)
+THREAD_CASE(asks_for_a_short_slice)
 {
 	static const struct wait none[] = { { NULL } };
 	char name[16];
@@ -862,26 +864,7 @@ static void asks_for_a_short_slice(void **state)
 	assert_string_equal(name, "usiw-engine");
 }
 
-#define THREAD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		THREAD_TEST(waits_until_the_first_time),
-		THREAD_TEST(does_not_sleep_over_bells),
-		THREAD_TEST(does_not_sleep_over_news),
-		THREAD_TEST(takes_its_wakeup),
-		THREAD_TEST(ends_when_epoll_fails),
-		THREAD_TEST(is_started_once),
-		THREAD_TEST(parks_while_another_thread_polls),
-		THREAD_TEST(the_end_ends_a_park),
-		THREAD_TEST(parks_when_a_poller_asks),
-		THREAD_TEST(trusts_a_poller_that_leaves_nothing),
-		THREAD_TEST(keeps_off_the_cpu_of_the_poster),
-		THREAD_TEST(stays_on_the_only_cpu),
-		THREAD_TEST(asks_for_a_short_slice),
-	};
-
 	setenv("USIW_NICE", "5", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,7 @@ static int setup_chan(void **state)
 	return 0;
 }
 
-#define CHAN_TEST(test)                                                        \
-	cmocka_unit_test_setup_teardown(test, setup_chan, rnicpair_teardown)
+#define CHAN_CASE(name) CASE_WITH(name, setup_chan, rnicpair_teardown)
 
 static void wait_comp_event(struct rnicpair_side *s)
 {
@@ -68,7 +67,7 @@ static void wait_comp_event(struct rnicpair_side *s)
 
 /* No thread polls: the completion threads place, answer, complete and raise
  * events. */
-static void completion_threads_alone_make_progress(void **state)
+CHAN_CASE(completion_threads_alone_make_progress)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
@@ -92,7 +91,7 @@ static void completion_threads_alone_make_progress(void **state)
 }
 
 /* Arming ends a run of polls: the thread does not stay parked. */
-static void arming_unparks(void **state)
+CHAN_CASE(arming_unparks)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *b = &p->side[1];
@@ -165,14 +164,14 @@ static int denied_run(void)
 	return 0;
 }
 
-/* It works all the same. */
-static void says_that_a_priority_is_denied(void **state)
+/* It works all the same. First: settings are read once. */
+FIRST_CASE(says_that_a_priority_is_denied)
 {
 	(void)state;
 	assert_int_equal(in_child(denied_run), 0);
 }
 
-static void the_thread_is_as_nice_as_asked(void **state)
+PAIR_CASE(the_thread_is_as_nice_as_asked)
 {
 	pid_t tid = -1;
 
@@ -226,7 +225,7 @@ static bool read_once(struct rnicpair *p, bool sleeps)
 
 /* The CPU of a program that spins on its memory is not taken; that of one that
  * sleeps when it waits is the best one. */
-static void keeps_off_the_cpu_of_a_program_that_does_not_sleep(void **state)
+CHAN_CASE(keeps_off_the_cpu_of_a_program_that_does_not_sleep)
 {
 	struct rnicpair *p = *state;
 	struct rnic_cpus known;
@@ -252,7 +251,7 @@ static void keeps_off_the_cpu_of_a_program_that_does_not_sleep(void **state)
 
 /* ---- who polls ---- */
 
-static void a_poller_is_known(void **state)
+PAIR_CASE(a_poller_is_known)
 {
 	static const struct {
 		int64_t age_ns;
@@ -285,7 +284,7 @@ static void a_poller_is_known(void **state)
 	atomic_store(&engine->has_left, false);
 }
 
-static void a_pause_begins_a_run(void **state)
+PAIR_CASE(a_pause_begins_a_run)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0];
@@ -322,7 +321,7 @@ static bool has_event(struct rnicpair_side *s)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-static void a_sleeper_is_woken_each_time(void **state)
+CHAN_CASE(a_sleeper_is_woken_each_time)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *b = &p->side[1];
@@ -347,7 +346,7 @@ static void a_sleeper_is_woken_each_time(void **state)
 }
 
 /* What was armed for the sleep causes no event later. */
-static void the_end_of_a_sleep_disarms(void **state)
+CHAN_CASE(the_end_of_a_sleep_disarms)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *b = &p->side[1];
@@ -363,7 +362,7 @@ static void the_end_of_a_sleep_disarms(void **state)
 
 /* The thread that slept has gone and no longer polls: READs are still
  * answered. */
-static void a_sleeper_that_has_gone_is_replaced(void **state)
+CHAN_CASE(a_sleeper_that_has_gone_is_replaced)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
@@ -387,7 +386,7 @@ static uint64_t now_us(void)
 /* Messages that arrive while a thread that sleeps on the sockets is busy
  * between two polls are left to that thread. Otherwise the completion thread
  * would wake up for each message. */
-static void a_thread_that_is_not_asleep_is_not_woken(void **state)
+CASE(a_thread_that_is_not_asleep_is_not_woken)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -426,7 +425,7 @@ static void a_thread_that_is_not_asleep_is_not_woken(void **state)
 }
 
 /* Repeatedly, like a program that has nothing to do. */
-static void a_sleeper_rests(void **state)
+CHAN_CASE(a_sleeper_rests)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *b = &p->side[1];
@@ -478,7 +477,7 @@ static void burst_take(struct rnicpair_side *s)
 
 /* The thread parks while a program posts in bursts and polls, although nothing
  * arrives. */
-static void bursts_park(void **state)
+PAIR_CASE(bursts_park)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
@@ -497,7 +496,7 @@ static void bursts_park(void **state)
 }
 
 /* Posts without a later poll are sent too. */
-static void what_waits_is_not_forgotten(void **state)
+PAIR_CASE(what_waits_is_not_forgotten)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
@@ -607,7 +606,7 @@ static const struct rest rests[] = {
 };
 
 /* Waiting uses no CPU, in every state. */
-static void waits_without_burning(void **state)
+CASE(waits_without_burning)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
 		struct rnicpair_options opt = defaults;
@@ -630,7 +629,7 @@ static void waits_without_burning(void **state)
 	}
 }
 
-static void closing_a_context_waits_without_burning(void **state)
+CASE(closing_a_context_waits_without_burning)
 {
 	struct rnicpair p;
 	struct rawpeer raw;
@@ -653,28 +652,7 @@ static void closing_a_context_waits_without_burning(void **state)
 	rnic_context_close(p.side[1].ctx);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		/* First: settings are read once. */
-		cmocka_unit_test(says_that_a_priority_is_denied),
-		CHAN_TEST(completion_threads_alone_make_progress),
-		CHAN_TEST(arming_unparks),
-		PAIR_TEST(the_thread_is_as_nice_as_asked),
-		CHAN_TEST(keeps_off_the_cpu_of_a_program_that_does_not_sleep),
-		PAIR_TEST(a_poller_is_known),
-		PAIR_TEST(a_pause_begins_a_run),
-		CHAN_TEST(a_sleeper_is_woken_each_time),
-		CHAN_TEST(the_end_of_a_sleep_disarms),
-		CHAN_TEST(a_sleeper_that_has_gone_is_replaced),
-		cmocka_unit_test(a_thread_that_is_not_asleep_is_not_woken),
-		CHAN_TEST(a_sleeper_rests),
-		PAIR_TEST(bursts_park),
-		PAIR_TEST(what_waits_is_not_forgotten),
-		cmocka_unit_test(waits_without_burning),
-		cmocka_unit_test(closing_a_context_waits_without_burning),
-	};
-
 	setenv("USIW_NICE", XSTR(EXTRA_NICE), 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

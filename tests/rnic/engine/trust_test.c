@@ -5,7 +5,7 @@
 #include "engine/trust.h"
 #include "os/clock.h"
 
-static void a_steady_poller_is_trusted_longer(void **state)
+CASE(a_steady_poller_is_trusted_longer)
 {
 	static const struct {
 		uint64_t last_ns, run_ns, next_ns;
@@ -67,7 +67,7 @@ static const struct {
 	    { 1, true, false, 0 } } },
 };
 
-static void a_poller_that_has_gone_is_distrusted(void **state)
+CASE(a_poller_that_has_gone_is_distrusted)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -95,7 +95,7 @@ static void a_poller_that_has_gone_is_distrusted(void **state)
 	}
 }
 
-static void posts_that_waited_cost_a_short_pause(void **state)
+CASE(posts_that_waited_cost_a_short_pause)
 {
 	struct rnic_trust trust = { .was_parked = false };
 	uint64_t now_ns = NS_PER_MS;
@@ -108,15 +108,4 @@ static void posts_that_waited_cost_a_short_pause(void **state)
 		now_ns += NS_PER_MS;
 		assert_true(rnic_trust_may_park(&trust, now_ns));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_steady_poller_is_trusted_longer),
-		cmocka_unit_test(a_poller_that_has_gone_is_distrusted),
-		cmocka_unit_test(posts_that_waited_cost_a_short_pause),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

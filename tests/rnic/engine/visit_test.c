@@ -28,7 +28,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void the_last_reference_frees(void **state)
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
+FILE_CASE(the_last_reference_frees)
 {
 	rnic_engine_get(engine);
 	rnic_engine_get(engine);
@@ -37,7 +39,7 @@ static void the_last_reference_frees(void **state)
 	assert_int_equal(atomic_load(&engine->ref_cnt), 1);
 }
 
-static void an_end_refuses_visits(void **state)
+FILE_CASE(an_end_refuses_visits)
 {
 	assert_true(rnic_engine_visit_begin(engine));
 	rnic_engine_visit_end(engine);
@@ -46,7 +48,7 @@ static void an_end_refuses_visits(void **state)
 	assert_true(rnic_engine_visit_wait(engine, 0));
 }
 
-static void an_end_waits_for_its_limit(void **state)
+FILE_CASE(an_end_waits_for_its_limit)
 {
 	assert_true(rnic_engine_visit_begin(engine));
 	assert_true(rnic_engine_visit_begin(engine));
@@ -70,7 +72,7 @@ static void *visit(void *arg)
 	return NULL;
 }
 
-static void an_end_waits_for_a_visit(void **state)
+FILE_CASE(an_end_waits_for_a_visit)
 {
 	pthread_t thread;
 
@@ -80,18 +82,4 @@ static void an_end_waits_for_a_visit(void **state)
 	assert_true(rnic_engine_visit_wait(engine, UINT64_MAX));
 	has_waited = true;
 	assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(the_last_reference_frees),
-		T(an_end_refuses_visits),
-		T(an_end_waits_for_its_limit),
-		T(an_end_waits_for_a_visit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

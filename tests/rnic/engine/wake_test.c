@@ -31,6 +31,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define WAKE_CASE(name) CASE_WITH(name, setup, teardown)
+
 /* ---- who polls ---- */
 
 static const struct {
@@ -48,7 +50,7 @@ static const struct {
 	{ "sleeps again", BEGIN_NS, true, true, true, 10000000 },
 };
 
-static void a_poller_is_trusted_for_so_long(void **state)
+WAKE_CASE(a_poller_is_trusted_for_so_long)
 {
 	for (size_t i = 0; i < ARRAY_LEN(polls); i++) {
 		uint64_t live_ns = polls[i].live_ns;
@@ -85,7 +87,7 @@ static const struct {
 	{ "after a long pause", 500 * NS_PER_MS, false, true },
 };
 
-static void a_sleep_is_noted_as_a_poll(void **state)
+WAKE_CASE(a_sleep_is_noted_as_a_poll)
 {
 	for (size_t i = 0; i < ARRAY_LEN(attends); i++) {
 		uint64_t now_ns = BEGIN_NS + attends[i].gap_ns;
@@ -127,7 +129,7 @@ static void polled(void)
 	atomic_store(&engine->park_word, 1);
 }
 
-static void unparking_ends_the_run_of_polls(void **state)
+WAKE_CASE(unparking_ends_the_run_of_polls)
 {
 	polled();
 	rnic_engine_unpark(engine);
@@ -137,7 +139,7 @@ static void unparking_ends_the_run_of_polls(void **state)
 }
 
 /* The completion thread has to come first: it has work. */
-static void a_sleep_waits_for_the_thread_that_is_woken(void **state)
+WAKE_CASE(a_sleep_waits_for_the_thread_that_is_woken)
 {
 	polled();
 	assert_true(rnic_engine_sleep_begin(engine));
@@ -161,7 +163,7 @@ static void ask(uint64_t now_ns)
 }
 
 /* It looks for posts from here on. */
-static void a_thread_that_watches_is_not_asked(void **state)
+WAKE_CASE(a_thread_that_watches_is_not_asked)
 {
 	rnic_engine_watch(engine);
 	ask(BEGIN_NS);
@@ -181,7 +183,7 @@ static bool is_readable(struct epoll_event *ret_ev)
 	return epoll_wait(engine->epfd, ret_ev, 1, 0) == 1;
 }
 
-static void a_wakeup_is_cleared_once(void **state)
+WAKE_CASE(a_wakeup_is_cleared_once)
 {
 	struct epoll_event ev, other = { .data.u64 = 1 };
 
@@ -198,20 +200,4 @@ static void a_wakeup_is_cleared_once(void **state)
 	rnic_engine_wake_clear(engine, (struct epoll_event[]){ other, ev }, 2);
 	assert_false(rnic_engine_is_woken(engine));
 	assert_false(is_readable(&ev));
-}
-
-#define WAKE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WAKE_TEST(a_poller_is_trusted_for_so_long),
-		WAKE_TEST(a_sleep_is_noted_as_a_poll),
-		WAKE_TEST(unparking_ends_the_run_of_polls),
-		WAKE_TEST(a_sleep_waits_for_the_thread_that_is_woken),
-		WAKE_TEST(a_thread_that_watches_is_not_asked),
-		WAKE_TEST(a_wakeup_is_cleared_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,11 +71,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define YIELD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define YIELD_CASE(name) CASE_WITH(name, setup, teardown)
 
 /* ---- yield.c alone ---- */
 
-static void one_post_is_the_answer(void **state)
+YIELD_CASE(one_post_is_the_answer)
 {
 	struct rnic_yield yield = { 0 };
 
@@ -87,7 +87,7 @@ static void one_post_is_the_answer(void **state)
 }
 
 /* The last of some posts, with so many polls before each. */
-static void a_poller_polls_between_its_posts(void **state)
+YIELD_CASE(a_poller_polls_between_its_posts)
 {
 	static const struct {
 		uint32_t posts, polls, then_posts, then_polls;
@@ -136,7 +136,7 @@ static uint32_t skipped(struct rnic_yield_skip *skip)
 	return cnt;
 }
 
-static void short_yields_are_repeated(void **state)
+YIELD_CASE(short_yields_are_repeated)
 {
 	struct rnic_yield_skip skip = { 0 };
 
@@ -148,7 +148,7 @@ static void short_yields_are_repeated(void **state)
 }
 
 /* A program that computes has a CPU for milliseconds. */
-static void long_yields_become_rare(void **state)
+YIELD_CASE(long_yields_become_rare)
 {
 	struct rnic_yield_skip skip = { 0 };
 	uint32_t want = 64;
@@ -162,7 +162,7 @@ static void long_yields_become_rare(void **state)
 	assert_int_equal(want, 65536);
 }
 
-static void yields_return_when_the_other_program_has_gone(void **state)
+YIELD_CASE(yields_return_when_the_other_program_has_gone)
 {
 	struct rnic_yield_skip skip = { 0 };
 
@@ -179,7 +179,7 @@ static void yields_return_when_the_other_program_has_gone(void **state)
 	assert_int_equal(skipped(&skip), 64);
 }
 
-static void a_poster_yields_until_its_octets_are_read(void **state)
+YIELD_CASE(a_poster_yields_until_its_octets_are_read)
 {
 	static const struct {
 		uint64_t read;
@@ -229,7 +229,7 @@ static uint32_t polls_to_yield(struct rnic_vain *vain)
 	return cnt;
 }
 
-static void many_polls_in_vain_yield(void **state)
+YIELD_CASE(many_polls_in_vain_yield)
 {
 	struct rnic_vain vain = { 0 };
 
@@ -237,7 +237,7 @@ static void many_polls_in_vain_yield(void **state)
 		assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1);
 }
 
-static void octets_begin_the_count_anew(void **state)
+YIELD_CASE(octets_begin_the_count_anew)
 {
 	struct rnic_vain vain = { 0 };
 
@@ -248,7 +248,7 @@ static void octets_begin_the_count_anew(void **state)
 	assert_int_equal(polls_to_yield(&vain), RNIC_VAIN_POLLS + 1);
 }
 
-static void polls_beside_a_program_that_computes_yield_seldom(void **state)
+YIELD_CASE(polls_beside_a_program_that_computes_yield_seldom)
 {
 	struct rnic_vain vain = { 0 };
 
@@ -333,18 +333,18 @@ static void answer_octets(uint32_t poll_mean, uint32_t yields)
 	rnicpair_close(&p);
 }
 
-static void an_answer_yields(void **state)
+YIELD_CASE(an_answer_yields)
 {
 	answer_octets(0, 1);
 }
 
-static void an_answer_of_a_poller_does_not_yield(void **state)
+YIELD_CASE(an_answer_of_a_poller_does_not_yield)
 {
 	answer_octets(2 * RNIC_YIELD_POLLER, 0);
 }
 
 /* A program polls for the completion of its READ, and for a Send. */
-static void what_completes_is_not_answered(void **state)
+YIELD_CASE(what_completes_is_not_answered)
 {
 	struct rnicpair p;
 	struct usiw_cqe cqe;
@@ -371,7 +371,7 @@ static void what_completes_is_not_answered(void **state)
 }
 
 /* A poll that finds a completion at once does not count, see poll.c. */
-static void polls_of_the_engine_count(void **state)
+YIELD_CASE(polls_of_the_engine_count)
 {
 	struct rnicpair p;
 	struct rnic_yield *yield;
@@ -384,7 +384,7 @@ static void polls_of_the_engine_count(void **state)
 	rnicpair_close(&p);
 }
 
-static void a_thread_that_polls_in_vain_yields(void **state)
+YIELD_CASE(a_thread_that_polls_in_vain_yields)
 {
 	struct rnicpair p;
 
@@ -400,7 +400,7 @@ static void a_thread_that_polls_in_vain_yields(void **state)
 	rnicpair_close(&p);
 }
 
-static void octets_end_what_is_in_vain(void **state)
+YIELD_CASE(octets_end_what_is_in_vain)
 {
 	struct rnic_engine engine = { .vain.poll_cnt = 5 };
 
@@ -409,7 +409,7 @@ static void octets_end_what_is_in_vain(void **state)
 }
 
 /* A program that polls needs no completion thread for what it receives. */
-static void a_poller_is_told_from_a_spinner(void **state)
+YIELD_CASE(a_poller_is_told_from_a_spinner)
 {
 	struct rnic_engine engine = { .is_watching = true };
 
@@ -423,29 +423,9 @@ static void a_poller_is_told_from_a_spinner(void **state)
 	assert_int_equal(rnic_yield_take(&engine.yield), RNIC_ANSWER_NONE);
 }
 
-int main(void)
+BEFORE_CASES()
 {
 	/* A completion thread that looks before it sleeps asks for no yield. */
 	setenv("USIW_SPIN_US", "0", 1);
 	main_thread = pthread_self();
-	const struct CMUnitTest tests[] = {
-		YIELD_TEST(one_post_is_the_answer),
-		YIELD_TEST(a_poller_polls_between_its_posts),
-		YIELD_TEST(short_yields_are_repeated),
-		YIELD_TEST(long_yields_become_rare),
-		YIELD_TEST(yields_return_when_the_other_program_has_gone),
-		YIELD_TEST(a_poster_yields_until_its_octets_are_read),
-		YIELD_TEST(many_polls_in_vain_yield),
-		YIELD_TEST(octets_begin_the_count_anew),
-		YIELD_TEST(polls_beside_a_program_that_computes_yield_seldom),
-		YIELD_TEST(an_answer_yields),
-		YIELD_TEST(what_completes_is_not_answered),
-		YIELD_TEST(an_answer_of_a_poller_does_not_yield),
-		YIELD_TEST(polls_of_the_engine_count),
-		YIELD_TEST(a_thread_that_polls_in_vain_yields),
-		YIELD_TEST(octets_end_what_is_in_vain),
-		YIELD_TEST(a_poller_is_told_from_a_spinner),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

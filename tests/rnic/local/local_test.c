@@ -97,9 +97,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define ENDS_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-#define FRESH_TEST(test)                                                       \
-	cmocka_unit_test_setup_teardown(test, setup_fresh, teardown)
+#define ENDS_CASE(name) CASE_WITH(name, setup, teardown)
+#define FRESH_CASE(name) CASE_WITH(name, setup_fresh, teardown)
 
 static ssize_t put(struct rnic_local *local, const char *text)
 {
@@ -134,7 +133,7 @@ static int wake_cnt(const struct rnic_local *local)
 }
 
 /* One end after the other, each where its TCP octets end. */
-static void says_where_the_ring_begins(void **state)
+FRESH_CASE(says_where_the_ring_begins)
 {
 	struct ends *e = *state;
 	uint64_t tcp_octets;
@@ -158,7 +157,7 @@ static void says_where_the_ring_begins(void **state)
 	}
 }
 
-static void begins_and_leaves_where_the_reader_leaves(void **state)
+FRESH_CASE(begins_and_leaves_where_the_reader_leaves)
 {
 	struct ends *e = *state;
 	uint64_t tcp_octets;
@@ -172,7 +171,7 @@ static void begins_and_leaves_where_the_reader_leaves(void **state)
 }
 
 /* The caller goes on with TCP, and with its CRC. */
-static void does_not_begin_what_cannot_be_written(void **state)
+FRESH_CASE(does_not_begin_what_cannot_be_written)
 {
 	struct ends *e = *state;
 	struct rnic_ring *tx = &e->end[0]->tx;
@@ -191,7 +190,7 @@ static void does_not_begin_what_cannot_be_written(void **state)
 }
 
 /* Less than its start, or more than the ring: the other end is hostile. */
-static void refuses_a_wrong_start(void **state)
+FRESH_CASE(refuses_a_wrong_start)
 {
 	static const uint64_t heads[] = { 1, 63, RNIC_RING_SIZE + 1,
 					  UINT64_MAX };
@@ -207,7 +206,7 @@ static void refuses_a_wrong_start(void **state)
 	}
 }
 
-static void wakes_only_a_sleeper(void **state)
+ENDS_CASE(wakes_only_a_sleeper)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -240,7 +239,7 @@ static void wakes_only_a_sleeper(void **state)
 
 /* A short message leaves the wake-up to the caller.  A long one does not: it is
  * read while it is written. */
-static void a_short_message_wakes_later(void **state)
+ENDS_CASE(a_short_message_wakes_later)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -259,7 +258,7 @@ static void a_short_message_wakes_later(void **state)
 	assert_int_equal(wake_cnt(b), 1);
 }
 
-static void does_not_sleep_over_octets(void **state)
+ENDS_CASE(does_not_sleep_over_octets)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -277,7 +276,7 @@ static void does_not_sleep_over_octets(void **state)
 }
 
 /* A writer that waits is woken when half of the ring is free, once. */
-static void wakes_a_writer_that_waits(void **state)
+ENDS_CASE(wakes_a_writer_that_waits)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -301,7 +300,7 @@ static void wakes_a_writer_that_waits(void **state)
 			 sizeof(struct rnic_ring_start) + RNIC_RING_SIZE);
 }
 
-static void throws_away(void **state)
+ENDS_CASE(throws_away)
 {
 	struct ends *e = *state;
 
@@ -311,7 +310,7 @@ static void throws_away(void **state)
 }
 
 /* The reader reads the ring to its end, and then the socket. */
-static void writer_goes_back_to_tcp(void **state)
+ENDS_CASE(writer_goes_back_to_tcp)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -331,7 +330,7 @@ static void writer_goes_back_to_tcp(void **state)
 }
 
 /* A reader that nobody can wake gets what follows by TCP; nothing is lost. */
-static void reader_asks_for_tcp(void **state)
+ENDS_CASE(reader_asks_for_tcp)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -356,7 +355,7 @@ static void reader_asks_for_tcp(void **state)
 }
 
 /* The other end has closed the socket by which it would be woken. */
-static void leaves_where_nobody_can_be_woken(void **state)
+ENDS_CASE(leaves_where_nobody_can_be_woken)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -371,7 +370,7 @@ static void leaves_where_nobody_can_be_woken(void **state)
 }
 
 /* Nobody reads the wake-ups: they neither block nor end the path. */
-static void survives_a_full_wake_socket(void **state)
+ENDS_CASE(survives_a_full_wake_socket)
 {
 	struct ends *e = *state;
 	struct rnic_local *a = e->end[0], *b = e->end[1];
@@ -387,7 +386,7 @@ static void survives_a_full_wake_socket(void **state)
 }
 
 /* A wake-up comes with a socket whose close() takes long: the path ends. */
-static void does_not_wait_for_what_is_passed(void **state)
+ENDS_CASE(does_not_wait_for_what_is_passed)
 {
 	struct ends *e = *state;
 	struct rnic_local *b = e->end[1];
@@ -412,7 +411,7 @@ static const struct {
 	{ "nonsense", 0xdeadbeef, true },
 };
 
-static void other_end_may_write_anything(void **state)
+CASE(other_end_may_write_anything)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
@@ -469,7 +468,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-static void both_ends_sleep_and_wake(void **state)
+ENDS_CASE(both_ends_sleep_and_wake)
 {
 	struct ends *e = *state;
 	uint64_t at = 0, seed = 4;
@@ -492,7 +491,7 @@ static void both_ends_sleep_and_wake(void **state)
 
 /* ---- the CPU of a poster ---- */
 
-static void a_poster_waits_for_what_it_has_written(void **state)
+FRESH_CASE(a_poster_waits_for_what_it_has_written)
 {
 	struct ends *e = *state;
 	struct rnic_handover handover;
@@ -516,29 +515,4 @@ static void a_poster_waits_for_what_it_has_written(void **state)
 	assert_true(rnic_local_handover(e->end[0], &handover));
 	assert_false(handover.was_asleep);
 	assert_false(rnic_handover_is_over(&handover));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FRESH_TEST(says_where_the_ring_begins),
-		FRESH_TEST(begins_and_leaves_where_the_reader_leaves),
-		FRESH_TEST(does_not_begin_what_cannot_be_written),
-		FRESH_TEST(refuses_a_wrong_start),
-		ENDS_TEST(wakes_only_a_sleeper),
-		ENDS_TEST(a_short_message_wakes_later),
-		ENDS_TEST(does_not_sleep_over_octets),
-		ENDS_TEST(wakes_a_writer_that_waits),
-		ENDS_TEST(throws_away),
-		ENDS_TEST(writer_goes_back_to_tcp),
-		ENDS_TEST(reader_asks_for_tcp),
-		ENDS_TEST(leaves_where_nobody_can_be_woken),
-		ENDS_TEST(survives_a_full_wake_socket),
-		ENDS_TEST(does_not_wait_for_what_is_passed),
-		FRESH_TEST(a_poster_waits_for_what_it_has_written),
-		cmocka_unit_test(other_end_may_write_anything),
-		ENDS_TEST(both_ends_sleep_and_wake),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void tcp_close(struct tcp *t)
 	rnic_fd_close(t->fd[1]);
 }
 
-static void ends_of_one_connection_meet(void **state)
+CASE(ends_of_one_connection_meet)
 {
 	struct rnic_local *active, *passive;
 	char out[8] = "";
@@ -81,7 +81,7 @@ static void ends_of_one_connection_meet(void **state)
 }
 
 /* Two versions of usiw have to agree on it. */
-static void the_name_says_which_connection(void **state)
+CASE(the_name_says_which_connection)
 {
 	struct sockaddr_un sun;
 	struct sockaddr_in from, to;
@@ -108,7 +108,7 @@ static void the_name_says_which_connection(void **state)
 }
 
 /* Nobody waits for anybody. */
-static void says_that_the_other_end_is_not_there(void **state)
+CASE(says_that_the_other_end_is_not_there)
 {
 	struct rnic_local *local;
 	struct tcp t, other;
@@ -132,7 +132,7 @@ static void says_that_the_other_end_is_not_there(void **state)
 }
 
 /* The addresses may be another connection's by then. */
-static void offers_nothing_on_a_connection_that_has_ended(void **state)
+CASE(offers_nothing_on_a_connection_that_has_ended)
 {
 	struct rnic_local *local;
 	struct tcp t;
@@ -250,7 +250,7 @@ static void send_offer(int s, size_t row)
 }
 
 /* The octets of these offers are right, so it is the rest that is refused. */
-static void takes_a_good_offer(void **state)
+CASE(takes_a_good_offer)
 {
 	struct rnic_local *active;
 	struct tcp t;
@@ -270,7 +270,7 @@ static void takes_a_good_offer(void **state)
 
 /* Whoever comes first with something else keeps out nobody, and leaves nothing
  * behind. */
-static void looks_past_what_is_no_offer(void **state)
+CASE(looks_past_what_is_no_offer)
 {
 	(void)state;
 	for (size_t i = 1; i < ARRAY_LEN(offers); i++) {
@@ -305,7 +305,7 @@ static void looks_past_what_is_no_offer(void **state)
 }
 
 /* As many as the queue takes before the other end comes. */
-static void looks_past_all_that_wait(void **state)
+CASE(looks_past_all_that_wait)
 {
 	struct rnic_local *active, *passive;
 	int before = test_fd_cnt();
@@ -330,7 +330,7 @@ static void looks_past_all_that_wait(void **state)
 
 /* Nor does it keep up anybody: the first one passes a socket whose close()
  * takes long. */
-static void does_not_wait_for_what_is_passed(void **state)
+CASE(does_not_wait_for_what_is_passed)
 {
 	struct rnic_local *active, *passive;
 	int fd, s, lingering, peer, rc = 0;
@@ -421,7 +421,7 @@ static int group_setup(void **state)
 	return 0;
 }
 
-static void serves_the_same_user_only(void **state)
+CASE(serves_the_same_user_only)
 {
 	(void)state;
 	if (geteuid() != 0)
@@ -485,7 +485,7 @@ static int global(void)
 }
 
 /* Another interface may have the same address. */
-static void link_local_addresses_do_not_meet(void **state)
+CASE(link_local_addresses_do_not_meet)
 {
 	int code = in_child(global);
 
@@ -519,7 +519,7 @@ static ssize_t no_sendmsg(int fd, const struct msghdr *msg, int flags)
 }
 
 /* A second close() would be that of another thread's descriptor. */
-static void closes_its_socket_once(void **state)
+CASE(closes_its_socket_once)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
 	struct rnic_local *local;
@@ -563,7 +563,7 @@ void *__wrap_aligned_alloc(size_t line, size_t size)
 }
 
 /* Either end says so, and leaves nothing behind. */
-static void needs_memory(void **state)
+CASE(needs_memory)
 {
 	struct rnic_local *active = NULL, *passive = NULL;
 	int before = test_fd_cnt();
@@ -625,7 +625,7 @@ static int without_unix_sockets(void)
 	return 0;
 }
 
-static void stays_out_of_a_sandbox(void **state)
+CASE(stays_out_of_a_sandbox)
 {
 	(void)state;
 	assert_in_filtered_child(without_memfd);
@@ -669,30 +669,10 @@ static int with_few_descriptors(void)
 	}
 }
 
-static void needs_descriptors(void **state)
+CASE(needs_descriptors)
 {
 	(void)state;
 	assert_int_equal(in_child(with_few_descriptors), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_of_one_connection_meet),
-		cmocka_unit_test(the_name_says_which_connection),
-		cmocka_unit_test(says_that_the_other_end_is_not_there),
-		cmocka_unit_test(offers_nothing_on_a_connection_that_has_ended),
-		cmocka_unit_test(takes_a_good_offer),
-		cmocka_unit_test(looks_past_what_is_no_offer),
-		cmocka_unit_test(looks_past_all_that_wait),
-		cmocka_unit_test(does_not_wait_for_what_is_passed),
-		cmocka_unit_test(serves_the_same_user_only),
-		cmocka_unit_test(link_local_addresses_do_not_meet),
-		cmocka_unit_test(closes_its_socket_once),
-		cmocka_unit_test(needs_memory),
-		cmocka_unit_test(stays_out_of_a_sandbox),
-		cmocka_unit_test(needs_descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, group_setup, NULL);
-}
+ALL_CASES_WITH(group_setup, NULL);

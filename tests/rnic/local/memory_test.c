@@ -19,7 +19,7 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static void accepts_its_own(void **state)
+CASE(accepts_its_own)
 {
 	int fd = rnic_local_memory_new();
 
@@ -34,7 +34,7 @@ static void accepts_its_own(void **state)
 }
 
 /* A larger file would end the program by SIGXFSZ. */
-static void is_not_made_beyond_the_file_limit(void **state)
+CASE(is_not_made_beyond_the_file_limit)
 {
 	struct rlimit old, low;
 
@@ -72,7 +72,7 @@ static int fd_new(long size, int seals)
 	return fd;
 }
 
-static void refuses_what_is_not_like_it(void **state)
+CASE(refuses_what_is_not_like_it)
 {
 	static const struct {
 		const char *name;
@@ -112,7 +112,7 @@ static void refuses_what_is_not_like_it(void **state)
 }
 
 /* Each end writes where the other one reads, in two mappings. */
-static void divides_it_for_both_ends(void **state)
+CASE(divides_it_for_both_ends)
 {
 	int fd = rnic_local_memory_new();
 	struct rnic_ring tx[2], rx[2];
@@ -139,7 +139,7 @@ static void divides_it_for_both_ends(void **state)
 	assert_int_equal(maps_cnt("usiw-local"), 0);
 }
 
-static void is_not_inherited(void **state)
+CASE(is_not_inherited)
 {
 	int fd = rnic_local_memory_new(), status;
 	void *mem;
@@ -155,17 +155,4 @@ static void is_not_inherited(void **state)
 	assert_int_equal(msync(mem, 4096, MS_ASYNC), 0);
 	rnic_local_memory_unmap(mem);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepts_its_own),
-		cmocka_unit_test(is_not_made_beyond_the_file_limit),
-		cmocka_unit_test(refuses_what_is_not_like_it),
-		cmocka_unit_test(divides_it_for_both_ends),
-		cmocka_unit_test(is_not_inherited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

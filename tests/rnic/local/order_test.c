@@ -279,7 +279,7 @@ static bool run(int at)
 	return access_cnt > at;
 }
 
-static void any_order_of_both_ends_is_good(void **state)
+CASE(any_order_of_both_ends_is_good)
 {
 	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = (uint8_t)(1 + i % 251);
@@ -292,13 +292,4 @@ static void any_order_of_both_ends_is_good(void **state)
 		while (run(at))
 			at++;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_order_of_both_ends_is_good),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

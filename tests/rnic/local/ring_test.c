@@ -78,7 +78,7 @@ static ssize_t get(struct rnic_ring *ring, uint8_t *mem, size_t len)
 }
 
 /* Each size begins at another place, and the end of the ring is passed. */
-static void carries_octets_in_order(void **state)
+CASE(carries_octets_in_order)
 {
 	static const size_t sizes[] = { 1,    2,     63,    64,	      65,
 					4095, 65536, 65537, SIZE - 1, SIZE };
@@ -106,7 +106,7 @@ static void carries_octets_in_order(void **state)
 }
 
 /* The line of the index has few octets, too: the reader takes no other. */
-static void few_octets_are_beside_the_index(void **state)
+CASE(few_octets_are_beside_the_index)
 {
 	static const size_t sizes[] = { 1,
 					8,
@@ -138,7 +138,7 @@ static void few_octets_are_beside_the_index(void **state)
 }
 
 /* A hostile writer says that more octets are there than the line holds. */
-static void no_copy_is_longer_than_its_line(void **state)
+CASE(no_copy_is_longer_than_its_line)
 {
 	uint8_t out[RNIC_RING_INLINE + 16];
 
@@ -159,7 +159,7 @@ static void no_copy_is_longer_than_its_line(void **state)
 
 /* Whole words are shared: the rest of the last one is no octet of this
  * process. */
-static void shares_nothing_but_the_octets(void **state)
+CASE(shares_nothing_but_the_octets)
 {
 	struct ends e;
 
@@ -198,7 +198,7 @@ static const struct {
 	{ "one behind many that are read in part", { 200, 1 }, { 160, 41 } },
 };
 
-static void a_copy_is_of_the_last_octets(void **state)
+CASE(a_copy_is_of_the_last_octets)
 {
 	uint8_t in[200], out[200];
 
@@ -226,7 +226,7 @@ static void a_copy_is_of_the_last_octets(void **state)
 	}
 }
 
-static void takes_what_fits(void **state)
+CASE(takes_what_fits)
 {
 	uint8_t *mem = malloc(2 * SIZE);
 	struct ends e;
@@ -249,7 +249,7 @@ static void takes_what_fits(void **state)
 }
 
 /* Pieces of iovecs, empty ones among them, from any octet on. */
-static void walks_iovecs(void **state)
+CASE(walks_iovecs)
 {
 	uint64_t seed = 1;
 	uint8_t in[1000], out[1000];
@@ -290,7 +290,7 @@ static void walks_iovecs(void **state)
 	ends_close(&e);
 }
 
-static void throws_away_what_is_there(void **state)
+CASE(throws_away_what_is_there)
 {
 	uint8_t mem[300];
 	struct ends e;
@@ -309,7 +309,7 @@ static void throws_away_what_is_there(void **state)
 }
 
 /* A source or sink that faults leaves the ring as it was. */
-static void says_what_memory_faults(void **state)
+CASE(says_what_memory_faults)
 {
 	uint8_t *mem = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -350,7 +350,7 @@ static const struct {
 	  -EPROTO },
 };
 
-static void refuses_indices_that_cannot_be(void **state)
+CASE(refuses_indices_that_cannot_be)
 {
 	uint8_t mem[16] = "";
 
@@ -382,7 +382,7 @@ static void refuses_indices_that_cannot_be(void **state)
 
 /* What is known to be free, or to be there, is used without a look at what the
  * other end writes, to the last octet. */
-static void looks_at_the_other_index_if_it_must(void **state)
+CASE(looks_at_the_other_index_if_it_must)
 {
 	uint8_t mem[64] = "";
 	struct ends e;
@@ -403,7 +403,7 @@ static void looks_at_the_other_index_if_it_must(void **state)
 }
 
 /* This end's index is its own: what the other end writes there is not read. */
-static void trusts_its_own_index_only(void **state)
+CASE(trusts_its_own_index_only)
 {
 	uint8_t in[64], out[64];
 	struct ends e;
@@ -480,32 +480,11 @@ static void write_and_read(uint64_t total, size_t write_max, size_t read_max)
 	ends_close(&e);
 }
 
-static void serves_both_ends_at_once(void **state)
+CASE(serves_both_ends_at_once)
 {
 	(void)state;
 	write_and_read((uint64_t)32 << 20, 70000, 50000);
 	/* The copy beside the index is replaced while it is read. */
 	write_and_read((uint64_t)4 << 20, RNIC_RING_INLINE, 1000);
 	write_and_read((uint64_t)4 << 20, 2 * RNIC_RING_INLINE, 60);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(carries_octets_in_order),
-		cmocka_unit_test(few_octets_are_beside_the_index),
-		cmocka_unit_test(no_copy_is_longer_than_its_line),
-		cmocka_unit_test(shares_nothing_but_the_octets),
-		cmocka_unit_test(a_copy_is_of_the_last_octets),
-		cmocka_unit_test(takes_what_fits),
-		cmocka_unit_test(walks_iovecs),
-		cmocka_unit_test(throws_away_what_is_there),
-		cmocka_unit_test(says_what_memory_faults),
-		cmocka_unit_test(refuses_indices_that_cannot_be),
-		cmocka_unit_test(looks_at_the_other_index_if_it_must),
-		cmocka_unit_test(trusts_its_own_index_only),
-		cmocka_unit_test(serves_both_ends_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,8 +48,7 @@ static int setup(void **state)
 	return 0;
 }
 
-#define ACK_TEST(test)                                                         \
-	cmocka_unit_test_setup_teardown(test, setup, rnicpair_teardown)
+#define ACK_CASE(name) CASE_WITH(name, setup, rnicpair_teardown)
 
 static void post(struct rnicpair *p, int i, uint8_t opcode, uint8_t flags,
 		 uint64_t wr_id, size_t off, uint32_t len, uint32_t rkey)
@@ -74,7 +73,7 @@ static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
 #define SIGNALED USIW_SQE_SIGNALED
 
 /* The target does not poll: its memory is checked when the WRITE is done. */
-static void a_completed_write_is_placed(void **state)
+ACK_CASE(a_completed_write_is_placed)
 {
 	struct rnicpair_side *a, *b;
 	struct rnicpair *p = *state;
@@ -92,7 +91,7 @@ static void a_completed_write_is_placed(void **state)
 }
 
 /* No siw connects out of band: a silent peer is not probed. */
-static void nobody_is_probed(void **state)
+ACK_CASE(nobody_is_probed)
 {
 	struct rnicpair *p = *state;
 
@@ -120,7 +119,7 @@ static void wait_orphan(struct rnicpair_side *s)
 }
 
 /* A queue full of WRs of which none, or one, is signalled. */
-static void places_of_unsignalled_ones_come_back(void **state)
+ACK_CASE(places_of_unsignalled_ones_come_back)
 {
 	struct rnicpair_side *a;
 	struct rnicpair *p = *state;
@@ -153,7 +152,7 @@ static void places_of_unsignalled_ones_come_back(void **state)
 
 /* perftest's latency programs have a queue with one entry, and a CQ with one
  * entry. */
-static void one_place_will_do(void **state)
+CASE(one_place_will_do)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair_side *a, *b;
@@ -181,7 +180,7 @@ static void one_place_will_do(void **state)
 
 /* The application may have as many READs as negotiated, beside those of the
  * engine. */
-static void reads_beside_do_not_starve(void **state)
+ACK_CASE(reads_beside_do_not_starve)
 {
 	struct rnicpair_side *a;
 	struct rnicpair *p = *state;
@@ -199,7 +198,7 @@ static void reads_beside_do_not_starve(void **state)
 }
 
 /* Work that needs no peer completes in its turn, and not later. */
-static void local_work_is_complete_in_its_turn(void **state)
+ACK_CASE(local_work_is_complete_in_its_turn)
 {
 	struct rnicpair_side *a;
 	struct rnic_mr *mr;
@@ -228,7 +227,7 @@ static void local_work_is_complete_in_its_turn(void **state)
 
 /* Bindings in sequence while queries to the peer are in progress, and
  * invalidation after unsignalled work. */
-static void local_work_overtakes_no_answer(void **state)
+CASE(local_work_overtakes_no_answer)
 {
 	struct rnicpair_wr bind = { .opcode = USIW_WR_BIND_MW,
 				    .flags = SIGNALED,
@@ -285,7 +284,7 @@ static void local_work_overtakes_no_answer(void **state)
 	rnicpair_close(&p);
 }
 
-static void the_wr_that_the_peer_refused_fails(void **state)
+CASE(the_wr_that_the_peer_refused_fails)
 {
 	for (uint64_t bad = 0; bad < 6; bad++) {
 		struct rnicpair_side *a, *b;
@@ -353,7 +352,7 @@ static void blame_check(const struct blame_row *row, struct rnicpair_side *a)
 	}
 }
 
-static void the_refused_one_of_several_kinds_fails(void **state)
+CASE(the_refused_one_of_several_kinds_fails)
 {
 	for (size_t row = 0; row < ARRAY_LEN(blame_rows); row++) {
 		const struct blame_row *r = &blame_rows[row];
@@ -383,7 +382,7 @@ static void the_refused_one_of_several_kinds_fails(void **state)
 }
 
 /* It begins where a valid one ends, or its second segment is invalid. */
-static void a_write_out_of_bounds_fails_itself(void **state)
+CASE(a_write_out_of_bounds_fails_itself)
 {
 	static const struct {
 		uint32_t good, bad; /* octets before the region's end */
@@ -429,7 +428,7 @@ static void a_write_out_of_bounds_fails_itself(void **state)
 	}
 }
 
-static void a_send_that_is_too_long_fails_itself(void **state)
+ACK_CASE(a_send_that_is_too_long_fails_itself)
 {
 	struct rnicpair_side *a, *b;
 	struct usiw_sge sge;
@@ -454,7 +453,7 @@ static void a_send_that_is_too_long_fails_itself(void **state)
 	expect(b, b->rcq, 2, USIW_WC_WR_FLUSH_ERR);
 }
 
-static void own_mistakes_wait_for_what_is_before(void **state)
+ACK_CASE(own_mistakes_wait_for_what_is_before)
 {
 	struct rnicpair_side *a;
 	struct usiw_sge sge;
@@ -476,7 +475,7 @@ static void own_mistakes_wait_for_what_is_before(void **state)
 }
 
 /* A Send that waits for a receive is not delivered yet. */
-static void a_send_without_receive_is_not_complete(void **state)
+CASE(a_send_without_receive_is_not_complete)
 {
 	struct rnicpair_side *a, *b;
 	struct usiw_sge sge;
@@ -505,7 +504,7 @@ static void a_send_without_receive_is_not_complete(void **state)
  * takes: answers that TCP does not take at once, and a Send that waits for a
  * receive.
  */
-static void what_stands_before_the_refused_one_is_complete(void **state)
+CASE(what_stands_before_the_refused_one_is_complete)
 {
 	enum { READ_CNT = 16 };
 	struct rnicpair_side *a, *b;
@@ -525,7 +524,7 @@ static void what_stands_before_the_refused_one_is_complete(void **state)
 	rnicpair_close(&p);
 }
 
-static void a_refusal_waits_for_held_sends(void **state)
+CASE(a_refusal_waits_for_held_sends)
 {
 	static const uint8_t refused[] = { USIW_WR_READ, USIW_WR_WRITE,
 					   USIW_WR_FETCH_ADD };
@@ -551,7 +550,7 @@ static void a_refusal_waits_for_held_sends(void **state)
 }
 
 /* Without a receive the Send is what fails, even if it may wait for ever. */
-static void a_held_send_fails_before_the_refused_one(void **state)
+ACK_CASE(a_held_send_fails_before_the_refused_one)
 {
 	struct rnicpair_side *a, *b;
 	struct rnicpair *p = *state;
@@ -571,7 +570,7 @@ static void wait_asked(struct rnicpair_side *s)
 }
 
 /* A peer that refuses the query READ has not confirmed what is before it. */
-static void a_refused_query_confirms_nothing(void **state)
+ACK_CASE(a_refused_query_confirms_nothing)
 {
 	struct smpa_event ev = { .type = SMPA_EV_TERMINATE };
 	struct rnicpair_side *a;
@@ -595,7 +594,7 @@ static void a_refused_query_confirms_nothing(void **state)
 
 /* It has received the last message and closed: no error for either, receives
  * stay posted. */
-static void a_peer_with_all_octets_may_leave(void **state)
+CASE(a_peer_with_all_octets_may_leave)
 {
 	for (int round = 0; round < 20; round++) {
 		struct rnicpair_side *a, *b;
@@ -627,7 +626,7 @@ static void a_peer_with_all_octets_may_leave(void **state)
 }
 
 /* A broken connection does not tell what has arrived, unlike a FIN. */
-static void what_a_broken_connection_leaves_open_fails(void **state)
+ACK_CASE(what_a_broken_connection_leaves_open_fails)
 {
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 	struct rnicpair_side *a, *b;
@@ -647,7 +646,7 @@ static void what_a_broken_connection_leaves_open_fails(void **state)
 	rnicpair_wait_state(a, RNIC_QPS_ERROR);
 }
 
-static void an_orphan_may_be_closed_and_reset(void **state)
+CASE(an_orphan_may_be_closed_and_reset)
 {
 	static const enum rnic_qp_state ways[] = { RNIC_QPS_CLOSING,
 						   RNIC_QPS_ERROR,
@@ -664,33 +663,4 @@ static void an_orphan_may_be_closed_and_reset(void **state)
 		assert_int_equal(rnic_qp_modify(p.side[0].qp, ways[i]), 0);
 		rnicpair_close(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ACK_TEST(a_completed_write_is_placed),
-		ACK_TEST(nobody_is_probed),
-		ACK_TEST(places_of_unsignalled_ones_come_back),
-		cmocka_unit_test(one_place_will_do),
-		ACK_TEST(reads_beside_do_not_starve),
-		ACK_TEST(local_work_is_complete_in_its_turn),
-		cmocka_unit_test(local_work_overtakes_no_answer),
-		cmocka_unit_test(the_wr_that_the_peer_refused_fails),
-		cmocka_unit_test(the_refused_one_of_several_kinds_fails),
-		cmocka_unit_test(a_write_out_of_bounds_fails_itself),
-		ACK_TEST(a_send_that_is_too_long_fails_itself),
-		ACK_TEST(own_mistakes_wait_for_what_is_before),
-		cmocka_unit_test(a_send_without_receive_is_not_complete),
-		cmocka_unit_test(
-			what_stands_before_the_refused_one_is_complete),
-		cmocka_unit_test(a_refusal_waits_for_held_sends),
-		ACK_TEST(a_held_send_fails_before_the_refused_one),
-		ACK_TEST(a_refused_query_confirms_nothing),
-		cmocka_unit_test(a_peer_with_all_octets_may_leave),
-		ACK_TEST(what_a_broken_connection_leaves_open_fails),
-		cmocka_unit_test(an_orphan_may_be_closed_and_reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

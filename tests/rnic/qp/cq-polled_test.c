@@ -7,7 +7,7 @@
 #include "qp/object.h"
 
 /* Its number is below the consumer's, as one of a time long ago. */
-static void a_polled_urgent_entry_fires_nothing(void **state)
+CASE(a_polled_urgent_entry_fires_nothing)
 {
 	struct bell b;
 
@@ -22,7 +22,7 @@ static void a_polled_urgent_entry_fires_nothing(void **state)
 
 /* The application polled the entry before it armed, and both came between the
  * entry's commit and the look at what is armed. */
-static void an_entry_polled_before_the_arming_fires_nothing(void **state)
+CASE(an_entry_polled_before_the_arming_fires_nothing)
 {
 	struct bell b;
 
@@ -34,15 +34,4 @@ static void an_entry_polled_before_the_arming_fires_nothing(void **state)
 	push_many_quiet(&b, 1);
 	assert_int_equal(events_read(b.chan), 1);
 	bell_close(&b, 1, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_polled_urgent_entry_fires_nothing),
-		cmocka_unit_test(
-			an_entry_polled_before_the_arming_fires_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

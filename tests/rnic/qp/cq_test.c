@@ -22,7 +22,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
 /* ---- creation ---- */
 
-static void refuses_sizes_out_of_range(void **state)
+CASE(refuses_sizes_out_of_range)
 {
 	struct rnic_context *ctx;
 	struct rnic_cq *cq = NULL;
@@ -67,7 +67,7 @@ static void arm(struct bell *b, int kind)
 		rnic_cq_arm(b->cq, kind == SOL);
 }
 
-static void fires_as_armed_and_once(void **state)
+CASE(fires_as_armed_and_once)
 {
 	for (size_t i = 0; i < ARRAY_LEN(firings); i++) {
 		const struct firing *f = &firings[i];
@@ -93,7 +93,7 @@ static void fires_as_armed_and_once(void **state)
 }
 
 /* A program that arms, polls a part and waits is not left beside the rest. */
-static void waiting_entries_fire_until_polled(void **state)
+CASE(waiting_entries_fire_until_polled)
 {
 	for (uint32_t at_once = 1; at_once <= 64; at_once *= 2) {
 		const struct usiw_ring *ring;
@@ -138,7 +138,7 @@ static const struct waiting waitings[] = {
 	{ SOL, false, USIW_WC_LOC_PROT_ERR, 1 },
 };
 
-static void a_waiting_entry_fires_once_if_it_counts(void **state)
+CASE(a_waiting_entry_fires_once_if_it_counts)
 {
 	for (size_t i = 0; i < ARRAY_LEN(waitings); i++) {
 		const struct waiting *w = &waitings[i];
@@ -155,7 +155,7 @@ static void a_waiting_entry_fires_once_if_it_counts(void **state)
 }
 
 /* The entry of another QP is removed, and the solicited one moves up. */
-static void a_moved_entry_fires(void **state)
+CASE(a_moved_entry_fires)
 {
 	struct bell b;
 
@@ -171,7 +171,7 @@ static void a_moved_entry_fires(void **state)
 	bell_close(&b, 1, 0);
 }
 
-static void destruction_takes_unread_events_back(void **state)
+CASE(destruction_takes_unread_events_back)
 {
 	struct bell b;
 
@@ -184,7 +184,7 @@ static void destruction_takes_unread_events_back(void **state)
 
 /* ---- flags ---- */
 
-static void stamps_are_taken_where_asked_for(void **state)
+CASE(stamps_are_taken_where_asked_for)
 {
 	struct usiw_cqe cqe;
 	struct bell b;
@@ -211,7 +211,7 @@ static void stamps_are_taken_where_asked_for(void **state)
 	}
 }
 
-static void an_ignored_overrun_makes_no_event(void **state)
+CASE(an_ignored_overrun_makes_no_event)
 {
 	struct bell b;
 
@@ -230,7 +230,7 @@ static void an_ignored_overrun_makes_no_event(void **state)
 
 /* ---- overrun ---- */
 
-static void overrun_is_reported_once(void **state)
+CASE(overrun_is_reported_once)
 {
 	struct usiw_async_event ev;
 	struct rnic_chan *async;
@@ -301,19 +301,19 @@ static void overrun_fails_the_queue_pair(int is_recv)
 	rnicpair_close(&p);
 }
 
-static void overrun_by_sends_fails_the_queue_pair(void **state)
+CASE(overrun_by_sends_fails_the_queue_pair)
 {
 	overrun_fails_the_queue_pair(0);
 }
 
-static void overrun_by_receives_fails_the_queue_pair(void **state)
+CASE(overrun_by_receives_fails_the_queue_pair)
 {
 	overrun_fails_the_queue_pair(1);
 }
 
 /* The completion that does not fit belongs to a receive whose message was too
  * long: the QP fails once, for the overrun, which came first. */
-static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
+CASE(overrun_by_a_bad_message_fails_the_queue_pair)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -352,7 +352,7 @@ static void overrun_by_a_bad_message_fails_the_queue_pair(void **state)
  * The CQ overruns in the middle of a pass whose staging holds more messages,
  * while there is something to send: nothing is done twice.
  */
-static void overrun_among_messages_is_reported_once(void **state)
+CASE(overrun_among_messages_is_reported_once)
 {
 	struct rnicpair_options opt = defaults;
 
@@ -403,7 +403,7 @@ static void overrun_among_messages_is_reported_once(void **state)
 
 /* Every QP of the CQ fails, also one that has nothing to complete. The
  * completions that fitted are there without a gap, and none follows them. */
-static void overrun_fails_all_on_the_queue(void **state)
+CASE(overrun_fails_all_on_the_queue)
 {
 	struct rnicpair_options opt = defaults;
 	uint32_t fatal_cnt = 0, cq_err_cnt = 0;
@@ -459,7 +459,7 @@ static void overrun_fails_all_on_the_queue(void **state)
 
 /* RDMAP-77: a queue pair with other queues, of the same context and engine,
  * continues before, during and after the overrun of one of them. */
-static void overrun_leaves_other_queues_alone(void **state)
+CASE(overrun_leaves_other_queues_alone)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnic_cq *scq, *rcq;
@@ -595,7 +595,7 @@ static void resize_keeps_what_waits(struct rnic_context *ctx, size_t row,
 	assert_true(rnic_shm_is_empty(&ctx->shm));
 }
 
-static void resizing_keeps_what_waits(void **state)
+CASE(resizing_keeps_what_waits)
 {
 	struct rnic_context *ctx;
 
@@ -656,7 +656,7 @@ static void *poll_all(void *arg)
 }
 
 /* Nothing lost, duplicated, or out of order. */
-static void resizing_beside_pushes_and_polls(void **state)
+CASE(resizing_beside_pushes_and_polls)
 {
 	uint32_t done_cnt = 0, seed = 7, events;
 	struct rnic_context *ctx;
@@ -717,7 +717,7 @@ static void *push_many(void *arg)
 
 /* The loop of ibv_get_cq_event(3): arm, drain, wait. A lost event would leave
  * it waiting. Every event read must have been armed. */
-static void an_event_is_neither_lost_nor_doubled(void **state)
+CASE(an_event_is_neither_lost_nor_doubled)
 {
 	struct usiw_comp_event ev;
 	uint32_t taken = 0, armed = 1, fired = 0;
@@ -769,7 +769,7 @@ static void *push_on_demand(void *arg)
 
 /* Some programs take each event for a completion.  So a thread that polls a
  * completion and then arms gets no event for it. */
-static void a_polled_completion_fires_nothing(void **state)
+CASE(a_polled_completion_fires_nothing)
 {
 	const struct usiw_ring *ring;
 	struct usiw_comp_event ev;
@@ -804,31 +804,4 @@ static void a_polled_completion_fires_nothing(void **state)
 	}
 	pthread_join(thread, NULL);
 	bell_close(&stress, STRESS_CNT / 2, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_sizes_out_of_range),
-		cmocka_unit_test(fires_as_armed_and_once),
-		cmocka_unit_test(waiting_entries_fire_until_polled),
-		cmocka_unit_test(a_waiting_entry_fires_once_if_it_counts),
-		cmocka_unit_test(a_moved_entry_fires),
-		cmocka_unit_test(destruction_takes_unread_events_back),
-		cmocka_unit_test(stamps_are_taken_where_asked_for),
-		cmocka_unit_test(an_ignored_overrun_makes_no_event),
-		cmocka_unit_test(overrun_is_reported_once),
-		cmocka_unit_test(overrun_by_sends_fails_the_queue_pair),
-		cmocka_unit_test(overrun_by_receives_fails_the_queue_pair),
-		cmocka_unit_test(overrun_by_a_bad_message_fails_the_queue_pair),
-		cmocka_unit_test(overrun_among_messages_is_reported_once),
-		cmocka_unit_test(overrun_fails_all_on_the_queue),
-		cmocka_unit_test(overrun_leaves_other_queues_alone),
-		cmocka_unit_test(resizing_keeps_what_waits),
-		cmocka_unit_test(resizing_beside_pushes_and_polls),
-		cmocka_unit_test(an_event_is_neither_lost_nor_doubled),
-		cmocka_unit_test(a_polled_completion_fires_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static void carry_one(struct rnicpair *p, int from, const struct kind *kind,
 }
 
 /* U-21: the completion comes when the data is there, and only one comes. */
-static void carries_every_length(void **state)
+CASE(carries_every_length)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
@@ -107,7 +107,7 @@ static void carries_every_length(void **state)
 
 /* Many at once with other messages in between: each value belongs to its
  * message. */
-static void values_stay_with_their_messages(void **state)
+CASE(values_stay_with_their_messages)
 {
 	static const uint8_t opcodes[] = { USIW_WR_WRITE_IMM, USIW_WR_SEND,
 					   USIW_WR_SEND_IMM, USIW_WR_WRITE,
@@ -211,7 +211,7 @@ static void wire_check(const struct wire_row *row, struct rawpeer *raw,
 	assert_int_equal(ev[2].msg.len, len);
 }
 
-static void has_the_layout_of_the_notes(void **state)
+CASE(has_the_layout_of_the_notes)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wire_rows); i++) {
 		for (uint32_t len = 0; len < 9; len += 8) {
@@ -238,7 +238,7 @@ static void has_the_layout_of_the_notes(void **state)
 
 /* Responses that are due are not sent between a Write and its value, however
  * little TCP accepts at a time. */
-static void nothing_comes_between_write_and_value(void **state)
+CASE(nothing_comes_between_write_and_value)
 {
 	struct rnicpair_options opt = defaults;
 	struct rawpeer raw;
@@ -300,7 +300,7 @@ static void begins_anew(struct rnicpair *p)
 }
 
 /* Work that ends between its two messages completes once. */
-static void half_sent_ones_are_flushed_once(void **state)
+CASE(half_sent_ones_are_flushed_once)
 {
 	for (size_t kind = 0; kind < KIND_CNT; kind++) {
 		struct rnicpair_options opt = defaults;
@@ -371,7 +371,7 @@ static void take_value(struct rnicpair_side *s, uint64_t wr_id, uint32_t len,
 }
 
 /* Immediate Data as in RFC 7306, from other implementations. */
-static void takes_what_other_peers_send(void **state)
+CASE(takes_what_other_peers_send)
 {
 	static const uint8_t octets[5000];
 	struct rnicpair_side *s;
@@ -434,7 +434,7 @@ static const struct mark_row {
 	  SMPA_OP_IMM, "\1\2\3\4\0\0\0\0", false },
 };
 
-static void accepts_only_the_mark(void **state)
+CASE(accepts_only_the_mark)
 {
 	for (size_t i = 0; i < ARRAY_LEN(mark_rows); i++) {
 		const struct mark_row *row = &mark_rows[i];
@@ -473,7 +473,7 @@ static void accepts_only_the_mark(void **state)
 }
 
 /* The peer need not grant write access before it may be sent a mark. */
-static void the_mark_needs_no_right_to_write(void **state)
+PAIR_CASE(the_mark_needs_no_right_to_write)
 {
 	struct rnicpair *p = *state;
 
@@ -481,20 +481,4 @@ static void the_mark_needs_no_right_to_write(void **state)
 		assert_int_equal(rnic_qp_set_access(p->side[i].qp, 0), 0);
 	carry_one(p, 0, &kinds[1], 8, 0, 3);
 	carry_one(p, 1, &kinds[1], 8, 0, 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(carries_every_length),
-		cmocka_unit_test(values_stay_with_their_messages),
-		cmocka_unit_test(has_the_layout_of_the_notes),
-		cmocka_unit_test(nothing_comes_between_write_and_value),
-		cmocka_unit_test(half_sent_ones_are_flushed_once),
-		cmocka_unit_test(takes_what_other_peers_send),
-		cmocka_unit_test(accepts_only_the_mark),
-		PAIR_TEST(the_mark_needs_no_right_to_write),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

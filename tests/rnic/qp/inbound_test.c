@@ -464,7 +464,7 @@ static const struct violation violations[] = {
 
 /* Requests before the violation, in the same burst, are answered before the
  * end. */
-static void what_was_good_is_answered_first(void **state)
+CASE(what_was_good_is_answered_first)
 {
 	static const struct {
 		void (*commit)(struct stage *s);
@@ -572,7 +572,7 @@ static void violate(const struct violation *v, bool has_crc, bool has_spoken)
 }
 
 /* U-4, U-6, U-7, U-9 */
-static void violations_are_answered_by_the_table(void **state)
+CASE(violations_are_answered_by_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(violations); i++)
 		for (int mode = 0; mode < 4; mode++)
@@ -599,7 +599,7 @@ static const struct bad_response bad_responses[] = {
 	{ "too long in all", 0, 0, 150, 200, SMPA_F_DDP_T_BOUNDS },
 };
 
-static void responses_must_fit_the_request(void **state)
+CASE(responses_must_fit_the_request)
 {
 	for (size_t i = 0; i < sizeof(bad_responses) / sizeof(*bad_responses);
 	     i++) {
@@ -634,7 +634,7 @@ static void responses_must_fit_the_request(void **state)
 }
 
 /* U-8, RDMAP-17: nothing is validated if nothing is read. */
-static void an_empty_read_needs_no_region(void **state)
+CASE(an_empty_read_needs_no_region)
 {
 	struct smpa_event ev;
 	struct rnicpair p;
@@ -657,7 +657,7 @@ static void an_empty_read_needs_no_region(void **state)
 }
 
 /* RDMAP-20: responses in the order of the requests, up to IRD at once. */
-static void answers_reads_in_order(void **state)
+CASE(answers_reads_in_order)
 {
 	struct smpa_event ev;
 	struct rnicpair p;
@@ -698,7 +698,7 @@ static const struct {
 };
 
 /* U-13 */
-static void the_oldest_work_fails_with_the_peers_error(void **state)
+CASE(the_oldest_work_fails_with_the_peers_error)
 {
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		struct rnicpair p;
@@ -738,7 +738,7 @@ static void the_oldest_work_fails_with_the_peers_error(void **state)
 
 /* The peer names the request that it refuses, however many are outstanding.
  * Those before it are flushed, because it no longer answers them. */
-static void the_refused_request_gets_the_error(void **state)
+CASE(the_refused_request_gets_the_error)
 {
 	for (int i = 0; i < 2 * 4; i++) {
 		uint8_t opcode = i % 2 ? USIW_WR_READ : USIW_WR_FETCH_ADD;
@@ -779,7 +779,7 @@ static void the_refused_request_gets_the_error(void **state)
 }
 
 /* Octets that are not an FPDU. */
-static void noise_ends_the_stream(void **state)
+CASE(noise_ends_the_stream)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
@@ -820,7 +820,7 @@ static const struct {
 	  " siw" },
 };
 
-static void what_a_terminate_says_is_logged(void **state)
+CASE(what_a_terminate_says_is_logged)
 {
 	for (size_t i = 0; i < ARRAY_LEN(terminate_rows); i++) {
 		char text[2000] = "";
@@ -848,22 +848,9 @@ static void what_a_terminate_says_is_logged(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(violations_are_answered_by_the_table),
-		cmocka_unit_test(what_was_good_is_answered_first),
-		cmocka_unit_test(responses_must_fit_the_request),
-		cmocka_unit_test(an_empty_read_needs_no_region),
-		cmocka_unit_test(answers_reads_in_order),
-		cmocka_unit_test(the_oldest_work_fails_with_the_peers_error),
-		cmocka_unit_test(the_refused_request_gets_the_error),
-		cmocka_unit_test(what_a_terminate_says_is_logged),
-		cmocka_unit_test(noise_ends_the_stream),
-	};
-
 	/* A Send without receive is refused at once; rnr_test.c has others. */
 	setenv("USIW_RNR_MS", "0", 1);
 	setenv("USIW_LOG", "info", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void carry_longest(struct rnicpair *p, uint8_t opcode,
 	assert_true(rnicpair_is_filled(dst->mem, WINDOW, opcode));
 }
 
-static void carries_the_longest_message(void **state)
+CASE(carries_the_longest_message)
 {
 	/* With a sanitizer the one that counts octets on both sides: each takes
 	 * 15 s of processor time then. */
@@ -136,7 +136,7 @@ static void carries_the_longest_message(void **state)
 /* ---- the maximum of outstanding requests ---- */
 
 /* RDMAP-51: this many Reads and atomics are outstanding, and not one more. */
-static void asks_as_much_as_ord_says(void **state)
+CASE(asks_as_much_as_ord_says)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint32_t most = rnic_limits()->max_ord;
@@ -172,7 +172,7 @@ static void asks_as_much_as_ord_says(void **state)
 }
 
 /* The same in both directions at once, answered. */
-static void answers_as_much_as_ird_says(void **state)
+CASE(answers_as_much_as_ird_says)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint32_t most = rnic_limits()->max_ird;
@@ -215,15 +215,4 @@ static void answers_as_much_as_ird_says(void **state)
 		}
 	}
 	rnicpair_close(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(carries_the_longest_message),
-		cmocka_unit_test(asks_as_much_as_ord_says),
-		cmocka_unit_test(answers_as_much_as_ird_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,7 +264,7 @@ static void make_mistake(const struct op *op, enum mistake m, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void each_mistake_has_its_status(void **state)
+CASE(each_mistake_has_its_status)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		for (enum mistake m = 0; m < MISTAKE_CNT; m++)
@@ -275,13 +275,4 @@ static void each_mistake_has_its_status(void **state)
 					      mistake_names[m], has_crc);
 				make_mistake(&ops[i], m, has_crc);
 			}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_mistake_has_its_status),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

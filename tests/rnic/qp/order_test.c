@@ -11,7 +11,7 @@
 /* RDMAP-40: a Read after a Write to the same place returns what was written,
  * without a fence. With or without CRC, that is, placed by copying or
  * directly. */
-static void a_read_sees_the_write_before_it(void **state)
+CASE(a_read_sees_the_write_before_it)
 {
 	for (uint32_t round = 0; round < 40; round++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -48,7 +48,7 @@ static void a_read_sees_the_write_before_it(void **state)
  * octets sent. The test itself is a race, so it does not run under
  * ThreadSanitizer. */
 #ifndef __SANITIZE_THREAD__
-static void a_source_that_changes_breaks_no_stream(void **state)
+CASE(a_source_that_changes_breaks_no_stream)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_side *a, *b;
@@ -73,15 +73,3 @@ static void a_source_that_changes_breaks_no_stream(void **state)
 	rnicpair_close(&p);
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_read_sees_the_write_before_it),
-#ifndef __SANITIZE_THREAD__
-		cmocka_unit_test(a_source_that_changes_breaks_no_stream),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -258,10 +258,12 @@ static int lanes_teardown(void **state)
 	return 0;
 }
 
+#define LANES_CASE(name) CASE_WITH(name, lanes_setup, lanes_teardown)
+
 /* ---- which engine ---- */
 
 /* The pair's own QPs have the first engine. */
-static void spreads_qps_with_cqs_of_their_own(void **state)
+LANES_CASE(spreads_qps_with_cqs_of_their_own)
 {
 	struct rnicpair *p = *state;
 
@@ -285,7 +287,7 @@ static void spreads_qps_with_cqs_of_their_own(void **state)
 	}
 }
 
-static void one_cq_needs_one_engine(void **state)
+PAIR_CASE(one_cq_needs_one_engine)
 {
 	struct rnicpair *p = *state;
 	struct rnic_qp *qp[8];
@@ -300,7 +302,7 @@ static void one_cq_needs_one_engine(void **state)
 }
 
 /* One after another: no need for a second engine. */
-static void takes_an_engine_that_is_free(void **state)
+IDLE_PAIR_CASE(takes_an_engine_that_is_free)
 {
 	struct rnicpair *p = *state;
 	struct rnic_context *ctx = p->side[0].ctx;
@@ -320,7 +322,7 @@ static void takes_an_engine_that_is_free(void **state)
 
 /* Queues by letter: the QPs are made in order, each with its send CQ, receive
  * CQ and SRQ ('-': none).  The engine of each, and CQs that are shared. */
-static void queues_keep_qps_together(void **state)
+CASE(queues_keep_qps_together)
 {
 	static const struct {
 		const char *name;
@@ -400,7 +402,7 @@ static void queues_keep_qps_together(void **state)
 
 /* ---- what threads share ---- */
 
-static void threads_share_no_lock(void **state)
+LANES_CASE(threads_share_no_lock)
 {
 	uint64_t before =
 		atomic_load(&rnic_stat_page_now()->stat[RNIC_STAT_cqe].value);
@@ -422,7 +424,7 @@ static void threads_share_no_lock(void **state)
 		before);
 }
 
-static void all_lanes_move_data(void **state)
+LANES_CASE(all_lanes_move_data)
 {
 	for (int i = 0; i < LANE_CNT; i++)
 		lanes[i].round_cnt = 100;
@@ -432,7 +434,7 @@ static void all_lanes_move_data(void **state)
 
 /* ---- a CQ of several engines ---- */
 
-static void a_shared_cq_gets_the_completions_of_all(void **state)
+LANES_CASE(a_shared_cq_gets_the_completions_of_all)
 {
 	struct rnicpair *p = *state;
 	struct lane mixed = lanes[0];
@@ -474,7 +476,7 @@ static void a_shared_cq_gets_the_completions_of_all(void **state)
 	qp_gone(mixed.end[1].qp);
 }
 
-static void its_overrun_ends_the_qps_of_all(void **state)
+LANES_CASE(its_overrun_ends_the_qps_of_all)
 {
 	struct lane_end *a = &lanes[0].end[0], *b = &lanes[1].end[0];
 	struct rnic_qp *qp = qp_new(a->side.pd, a->cq, b->cq, NULL);
@@ -548,7 +550,7 @@ static void take_away(struct rnicpair *p, enum taking how)
 }
 
 /* When it has been taken away, no engine writes there. */
-static void memory_is_taken_from_all(void **state)
+CASE(memory_is_taken_from_all)
 {
 	static const enum taking rows[] = { DEREG, LOCAL_INV, REREG };
 
@@ -613,7 +615,7 @@ static void *windows_open_and_close(void *arg)
 	return NULL;
 }
 
-static void windows_of_several_engines(void **state)
+LANES_CASE(windows_of_several_engines)
 {
 	for (int i = 0; i < LANE_CNT; i++)
 		lanes[i].round_cnt = 50;
@@ -622,7 +624,7 @@ static void windows_of_several_engines(void **state)
 }
 
 /* What waits for all leads is served before the QP has gone. */
-static void a_qp_leaves_with_a_change_under_way(void **state)
+LANES_CASE(a_qp_leaves_with_a_change_under_way)
 {
 	for (int i = 0; i < 100; i++) {
 		struct lane_end *e = &lanes[i % LANE_CNT].end[0];
@@ -658,7 +660,7 @@ static void lanes_rest(void)
 		wait_until(engine_rests(lanes[i].end[0].qp->engine));
 }
 
-static void a_broken_engine_ends_all_qps(void **state)
+LANES_CASE(a_broken_engine_ends_all_qps)
 {
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = lanes[1].end[0].qp->engine;
@@ -675,7 +677,7 @@ static void a_broken_engine_ends_all_qps(void **state)
 }
 
 /* QPs of one context with different engines are each other's peers. */
-static void engines_of_one_context_end_together(void **state)
+CASE(engines_of_one_context_end_together)
 {
 	uint64_t begin_ms;
 	struct rnicpair p;
@@ -693,29 +695,9 @@ static void engines_of_one_context_end_together(void **state)
 	rnicpair_close(&p);
 }
 
-#define LANES_TEST(test)                                                       \
-	cmocka_unit_test_setup_teardown(test, lanes_setup, lanes_teardown)
-
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		LANES_TEST(spreads_qps_with_cqs_of_their_own),
-		PAIR_TEST(one_cq_needs_one_engine),
-		IDLE_PAIR_TEST(takes_an_engine_that_is_free),
-		cmocka_unit_test(queues_keep_qps_together),
-		LANES_TEST(threads_share_no_lock),
-		LANES_TEST(all_lanes_move_data),
-		LANES_TEST(a_shared_cq_gets_the_completions_of_all),
-		LANES_TEST(its_overrun_ends_the_qps_of_all),
-		cmocka_unit_test(memory_is_taken_from_all),
-		LANES_TEST(windows_of_several_engines),
-		LANES_TEST(a_qp_leaves_with_a_change_under_way),
-		LANES_TEST(a_broken_engine_ends_all_qps),
-		cmocka_unit_test(engines_of_one_context_end_together),
-	};
-
 	/* Settings are read once. */
 	setenv("USIW_ENGINES", "4", 1);
 	setenv("USIW_DRAIN_MS", "20000", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void numbers_are_unlike_and_name_few_ports(void **state)
+CASE(numbers_are_unlike_and_name_few_ports)
 {
 	uint32_t num[MANY];
 	unsigned int port_cnt = 1;
@@ -74,7 +74,7 @@ static void numbers_are_unlike_and_name_few_ports(void **state)
 }
 
 /* Creating and destroying QPs repeatedly uses no more ports. */
-static void unused_numbers_are_reused(void **state)
+CASE(unused_numbers_are_reused)
 {
 	uint32_t alive = draw(), first = draw(), again;
 
@@ -87,7 +87,7 @@ static void unused_numbers_are_reused(void **state)
 	rnic_qp_num_release(alive, false);
 }
 
-static void releasing_a_number_closes_its_port(void **state)
+CASE(releasing_a_number_closes_its_port)
 {
 	uint32_t num = draw();
 	bool is_new;
@@ -98,7 +98,7 @@ static void releasing_a_number_closes_its_port(void **state)
 	assert_int_equal(rnic_qp_num_listen(num, &is_new), -EADDRNOTAVAIL);
 }
 
-static void announced_numbers_are_not_reused_soon(void **state)
+CASE(announced_numbers_are_not_reused_soon)
 {
 	uint32_t told[300], num;
 
@@ -114,7 +114,7 @@ static void announced_numbers_are_not_reused_soon(void **state)
 	}
 }
 
-static void a_port_accepts_once_it_is_wanted(void **state)
+CASE(a_port_accepts_once_it_is_wanted)
 {
 	uint32_t num = draw();
 	bool is_new = false;
@@ -131,7 +131,7 @@ static void a_port_accepts_once_it_is_wanted(void **state)
 	rnic_qp_num_release(num, false);
 }
 
-static void next_listener_returns_each_once(void **state)
+CASE(next_listener_returns_each_once)
 {
 	uint32_t num[MANY], at = 0, found = 0;
 	bool is_new;
@@ -244,12 +244,12 @@ static void numbers_without_ports_left(void)
 	must(rnic_qp_num_listen(num, &is_new) >= 0);
 }
 
-static void exhausted_ports_come_back(void **state)
+CASE(exhausted_ports_come_back)
 {
 	in_child(numbers_without_ports_left);
 }
 
-static void without_a_port_there_are_numbers_all_the_same(void **state)
+CASE(without_a_port_there_are_numbers_all_the_same)
 {
 	in_child(numbers_without_a_port);
 }
@@ -276,24 +276,7 @@ static void ports_without_ipv6(void)
 	must(dial(AF_INET, rnic_qp_num_port(num)) == 0);
 }
 
-static void a_host_without_ipv6_has_ports(void **state)
+CASE(a_host_without_ipv6_has_ports)
 {
 	in_child(ports_without_ipv6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_unlike_and_name_few_ports),
-		cmocka_unit_test(unused_numbers_are_reused),
-		cmocka_unit_test(releasing_a_number_closes_its_port),
-		cmocka_unit_test(announced_numbers_are_not_reused_soon),
-		cmocka_unit_test(a_port_accepts_once_it_is_wanted),
-		cmocka_unit_test(next_listener_returns_each_once),
-		cmocka_unit_test(without_a_port_there_are_numbers_all_the_same),
-		cmocka_unit_test(exhausted_ports_come_back),
-		cmocka_unit_test(a_host_without_ipv6_has_ports),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 
 #define QP_CNT 5000
 
-static void numbers_are_24_bits_and_differ(void **state)
+CASE(numbers_are_24_bits_and_differ)
 {
 	static struct rnic_qp *qp[QP_CNT];
 
@@ -40,7 +40,7 @@ static void numbers_are_24_bits_and_differ(void **state)
 	rnic_qp_put(NULL);
 }
 
-static void finds_no_qp_by_an_invalid_number(void **state)
+CASE(finds_no_qp_by_an_invalid_number)
 {
 	static const uint32_t nums[] = { 0,	   1,	      2,
 					 0xffffff, 0x1000000, 0xffffffff };
@@ -60,7 +60,7 @@ static void *remover(void *arg)
 	return NULL;
 }
 
-static void removal_waits_for_the_last_reference(void **state)
+CASE(removal_waits_for_the_last_reference)
 {
 	pthread_t thread;
 	uint32_t num;
@@ -113,7 +113,7 @@ static void *holder(void *arg)
 	return (void *)bad;
 }
 
-static void pins_last_through_creation_and_removal(void **state)
+CASE(pins_last_through_creation_and_removal)
 {
 	pthread_t thread[3];
 	void *bad;
@@ -140,7 +140,7 @@ static void pins_last_through_creation_and_removal(void **state)
 
 /* A context that is closed with QPs in it removes their numbers: the manager
  * must not find a QP whose engine does not exist. */
-static void forgets_the_qps_of_a_closed_context(void **state)
+CASE(forgets_the_qps_of_a_closed_context)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -154,17 +154,4 @@ static void forgets_the_qps_of_a_closed_context(void **state)
 	assert_ptr_equal(rnic_qp_get(num), p.side[1].qp);
 	rnic_qp_put(p.side[1].qp);
 	rnic_context_close(p.side[1].ctx);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_are_24_bits_and_differ),
-		cmocka_unit_test(finds_no_qp_by_an_invalid_number),
-		cmocka_unit_test(removal_waits_for_the_last_reference),
-		cmocka_unit_test(pins_last_through_creation_and_removal),
-		cmocka_unit_test(forgets_the_qps_of_a_closed_context),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ struct bad_option {
 	bool has_cq;
 };
 
-static void refuses_options_out_of_range(void **state)
+IDLE_PAIR_CASE(refuses_options_out_of_range)
 {
 	const struct rnic_limits *max = rnic_limits();
 	const struct bad_option bad[] = {
@@ -52,7 +52,7 @@ static void refuses_options_out_of_range(void **state)
 	}
 }
 
-static void gives_at_least_what_was_asked(void **state)
+IDLE_PAIR_CASE(gives_at_least_what_was_asked)
 {
 	const struct rnic_limits *max = rnic_limits();
 	const struct rnic_qp_options asked[] = {
@@ -105,7 +105,7 @@ static void gives_at_least_what_was_asked(void **state)
 	}
 }
 
-static void keeps_what_it_uses_from_being_destroyed(void **state)
+CASE(keeps_what_it_uses_from_being_destroyed)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -144,7 +144,7 @@ static const struct transition transitions[] = {
 	{ RNIC_QPS_ERROR, RNIC_QPS_IDLE, 0, RNIC_QPS_IDLE },
 };
 
-static void allows_the_transitions_of_the_model(void **state)
+CASE(allows_the_transitions_of_the_model)
 {
 	for (size_t i = 0; i < ARRAY_LEN(transitions); i++) {
 		const struct transition *t = &transitions[i];
@@ -166,7 +166,7 @@ static void allows_the_transitions_of_the_model(void **state)
 
 /* librdmacm moves from INIT to INIT after the application has posted
  * receives. */
-static void idle_to_idle_changes_nothing(void **state)
+IDLE_PAIR_CASE(idle_to_idle_changes_nothing)
 {
 	struct rnic_qp_attr attr;
 	struct rnicpair *p = *state;
@@ -193,7 +193,7 @@ static void idle_to_idle_changes_nothing(void **state)
 	rnicpair_wait_state(&p->side[1], RNIC_QPS_TERMINATE);
 }
 
-static void query_tells_state_and_addresses(void **state)
+IDLE_PAIR_CASE(query_tells_state_and_addresses)
 {
 	struct rnic_qp_attr a, b;
 	struct rnicpair *p = *state;
@@ -227,7 +227,7 @@ static void expect_flushed(struct rnicpair *p, struct rnicpair_side *s,
 	assert_true(rnicpair_is_quiet(p, cq));
 }
 
-static void error_flushes_what_was_posted_before_any_stream(void **state)
+IDLE_PAIR_CASE(error_flushes_what_was_posted_before_any_stream)
 {
 	struct rnicpair *p = *state;
 
@@ -249,7 +249,7 @@ static void error_flushes_what_was_posted_before_any_stream(void **state)
 	assert_false(rnicpair_has_async(&p->side[0]));
 }
 
-static void error_ends_both_sides(void **state)
+PAIR_CASE(error_ends_both_sides)
 {
 	struct rnicpair *p = *state;
 
@@ -266,7 +266,7 @@ static void error_ends_both_sides(void **state)
 }
 
 /* Everything posted arrives, then both ends are told. */
-static void closing_carries_what_was_posted(void **state)
+PAIR_CASE(closing_carries_what_was_posted)
 {
 	enum { CNT = 60, LEN = 60000 };
 	struct rnicpair *p = *state;
@@ -305,7 +305,7 @@ static void closing_carries_what_was_posted(void **state)
 	assert_false(rnicpair_has_async(&p->side[1]));
 }
 
-static void closing_waits_for_reads(void **state)
+PAIR_CASE(closing_waits_for_reads)
 {
 	struct rnicpair *p = *state;
 	struct usiw_sge sge;
@@ -325,7 +325,7 @@ static void closing_waits_for_reads(void **state)
 
 /* ---- life after the end ---- */
 
-static void a_reset_queue_connects_again(void **state)
+PAIR_CASE(a_reset_queue_connects_again)
 {
 	struct rnicpair *p = *state;
 
@@ -368,7 +368,7 @@ static void a_reset_queue_connects_again(void **state)
 }
 
 /* Rights belong to a connection: the next one begins like a new QP. */
-static void a_reset_queue_has_all_rights_again(void **state)
+PAIR_CASE(a_reset_queue_has_all_rights_again)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *a = &p->side[0], *b = &p->side[1];
@@ -434,7 +434,7 @@ static void engine_go_on(struct stopped *s)
 }
 
 /* Pending work of a destroyed QP is dropped and not accessed. */
-static void destroy_leaves_no_completion_behind(void **state)
+CASE(destroy_leaves_no_completion_behind)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -486,7 +486,7 @@ static void destroy_leaves_no_completion_behind(void **state)
 
 /* Until it is destroyed, so that its completions can be distinguished: the
  * number assigned next is the one freed last. */
-static void a_retired_queue_pair_keeps_its_number(void **state)
+CASE(a_retired_queue_pair_keeps_its_number)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -537,7 +537,7 @@ static void *post_receives(void *arg)
 }
 
 /* In either order of post and end: one completion each. */
-static void receives_posted_beside_the_end_complete(void **state)
+CASE(receives_posted_beside_the_end_complete)
 {
 	struct rnicpair_options opt = defaults;
 	struct usiw_cqe cqe;
@@ -571,27 +571,4 @@ static void receives_posted_beside_the_end_complete(void **state)
 			rnic_qp_modify(racing.side[0].qp, RNIC_QPS_IDLE), 0);
 	}
 	rnicpair_close(&racing);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IDLE_PAIR_TEST(refuses_options_out_of_range),
-		IDLE_PAIR_TEST(gives_at_least_what_was_asked),
-		cmocka_unit_test(keeps_what_it_uses_from_being_destroyed),
-		cmocka_unit_test(allows_the_transitions_of_the_model),
-		IDLE_PAIR_TEST(idle_to_idle_changes_nothing),
-		IDLE_PAIR_TEST(query_tells_state_and_addresses),
-		IDLE_PAIR_TEST(error_flushes_what_was_posted_before_any_stream),
-		PAIR_TEST(error_ends_both_sides),
-		PAIR_TEST(closing_carries_what_was_posted),
-		PAIR_TEST(closing_waits_for_reads),
-		PAIR_TEST(a_reset_queue_connects_again),
-		PAIR_TEST(a_reset_queue_has_all_rights_again),
-		cmocka_unit_test(destroy_leaves_no_completion_behind),
-		cmocka_unit_test(a_retired_queue_pair_keeps_its_number),
-		cmocka_unit_test(receives_posted_beside_the_end_complete),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

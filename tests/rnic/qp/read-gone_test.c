@@ -173,12 +173,12 @@ static void lose_the_source(uint32_t before,
 	rnicpair_close(&p);
 }
 
-static void reports_how_many_octets_the_read_moved(void **state)
+CASE(reports_how_many_octets_the_read_moved)
 {
 	lose_the_source(0, deregister, 0);
 }
 
-static void fails_no_local_work(void **state)
+CASE(fails_no_local_work)
 {
 	lose_the_source(0, waits_behind_the_answer, 0);
 }
@@ -187,7 +187,7 @@ static void fails_no_local_work(void **state)
 
 /* A Read without an answer, followed by WRITEs from other memory, of which TCP
  * accepts a part: the one whose memory is removed gets the error. */
-static void fails_the_work_of_the_lost_memory(void **state)
+CASE(fails_the_work_of_the_lost_memory)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnic_mr *mr;
@@ -225,17 +225,17 @@ static void fails_the_work_of_the_lost_memory(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-static void names_the_read_among_many(void **state)
+CASE(names_the_read_among_many)
 {
 	lose_the_source(3, deregister, 0);
 }
 
-static void ends_what_meets_a_new_registration(void **state)
+CASE(ends_what_meets_a_new_registration)
 {
 	lose_the_source(0, register_anew, 0);
 }
 
-static void ends_reads_through_a_closed_window(void **state)
+CASE(ends_reads_through_a_closed_window)
 {
 	lose_the_source(0, window_dealloc, RNIC_MW_TYPE_1);
 	lose_the_source(1, window_dealloc, RNIC_MW_TYPE_2);
@@ -243,13 +243,13 @@ static void ends_reads_through_a_closed_window(void **state)
 	lose_the_source(2, window_invalidate, RNIC_MW_TYPE_2);
 }
 
-static void ends_what_reads_an_invalidated_region(void **state)
+CASE(ends_what_reads_an_invalidated_region)
 {
 	lose_the_source(0, region_invalidate, 0);
 	lose_the_source(2, region_invalidate, 0);
 }
 
-static void ends_reads_that_the_qp_allows_no_more(void **state)
+CASE(ends_reads_that_the_qp_allows_no_more)
 {
 	lose_the_source(0, take_the_right, 0);
 	lose_the_source(2, take_the_right, 0);
@@ -311,7 +311,7 @@ static uint32_t lose_what_waits(uint32_t before)
 	return cnt - submitted;
 }
 
-static void ends_waiting_responses(void **state)
+CASE(ends_waiting_responses)
 {
 	uint32_t next_cnt = 0, later_cnt = 0;
 
@@ -322,21 +322,4 @@ static void ends_waiting_responses(void **state)
 		later_cnt += waiting > 1;
 	}
 	assert_true(next_cnt > 0 && later_cnt > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reports_how_many_octets_the_read_moved),
-		cmocka_unit_test(fails_no_local_work),
-		cmocka_unit_test(fails_the_work_of_the_lost_memory),
-		cmocka_unit_test(names_the_read_among_many),
-		cmocka_unit_test(ends_what_meets_a_new_registration),
-		cmocka_unit_test(ends_reads_through_a_closed_window),
-		cmocka_unit_test(ends_what_reads_an_invalidated_region),
-		cmocka_unit_test(ends_reads_that_the_qp_allows_no_more),
-		cmocka_unit_test(ends_waiting_responses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static int swap_all(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 
 /* From each kind of memory to each, in sizes that grow, shrink and stay.
  * Entries are kept, and the old memory is neither accessed nor kept. */
-static void swaps_between_ours_and_lent(void **state)
+CASE(swaps_between_ours_and_lent)
 {
 	static const struct {
 		bool is_lent;
@@ -123,7 +123,7 @@ static void swaps_between_ours_and_lent(void **state)
 
 /* The same number of slots in the library's memory: no copy, only another
  * size. */
-static void stays_where_it_is_for_as_many_slots(void **state)
+CASE(stays_where_it_is_for_as_many_slots)
 {
 	struct rnic_shm shm;
 	struct rnic_ring_mem mem = { .shm = &shm };
@@ -142,7 +142,7 @@ static void stays_where_it_is_for_as_many_slots(void **state)
 }
 
 /* Neither its own memory is freed, nor that of another. */
-static void a_ring_that_never_was_ends(void **state)
+CASE(a_ring_that_never_was_ends)
 {
 	struct rnic_shm shm;
 	const struct rnic_ring_mem none_mem = { .shm = &shm };
@@ -255,7 +255,7 @@ static void send_one(struct rnicpair *p, int from, uint64_t recv_id)
 
 /* Every ring wraps around, with resizes in between to memory of either owner.
  * The old memory is freed, so that sanitizers report an access. */
-static void work_goes_through_what_was_lent(void **state)
+CASE(work_goes_through_what_was_lent)
 {
 	static const uint32_t sizes[] = { 40, 40, 9, 0,
 					  12 }; /* 0: the library's */
@@ -298,16 +298,4 @@ static void work_goes_through_what_was_lent(void **state)
 	rnicpair_close(&p);
 	lent_close(&lent[0]);
 	lent_close(&lent[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(swaps_between_ours_and_lent),
-		cmocka_unit_test(stays_where_it_is_for_as_many_slots),
-		cmocka_unit_test(a_ring_that_never_was_ends),
-		cmocka_unit_test(work_goes_through_what_was_lent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

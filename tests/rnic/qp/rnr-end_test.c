@@ -111,7 +111,7 @@ static void end_while_keeping(enum ending ending, bool has_srq)
 	rnicpair_close(&p);
 }
 
-static void every_end_drops_the_kept_messages(void **state)
+CASE(every_end_drops_the_kept_messages)
 {
 	for (int ending = 0; ending < END_CNT; ending++)
 		for (int has_srq = 0; has_srq < 2; has_srq++)
@@ -148,14 +148,14 @@ static void fin_behind_a_kept_message(bool is_in_time)
 	rawpeer_close_both(&raw, &p);
 }
 
-static void the_last_message_is_received(void **state)
+CASE(the_last_message_is_received)
 {
 	fin_behind_a_kept_message(true);
 	fin_behind_a_kept_message(false);
 }
 
 /* The unlimited time ends with the peer. */
-static void a_closed_peer_is_waited_for_with_limit(void **state)
+CASE(a_closed_peer_is_waited_for_with_limit)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -179,7 +179,7 @@ static void wait_error_unpolled(struct rnicpair_side *side)
 }
 
 /* A peer that is not read from can only be detected as gone by epoll. */
-static void a_reset_behind_full_memory_is_seen(void **state)
+PAIR_CASE(a_reset_behind_full_memory_is_seen)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *b = &p->side[1];
@@ -200,7 +200,7 @@ static void a_reset_behind_full_memory_is_seen(void **state)
 
 /* After the FIN nothing is read. epoll reports the RST until the socket is
  * closed, so continuing to wait would keep the completion thread busy. */
-static void a_reset_behind_the_fin_is_seen(void **state)
+CASE(a_reset_behind_the_fin_is_seen)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -220,7 +220,7 @@ static void a_reset_behind_the_fin_is_seen(void **state)
 
 /* There is no room for its completion: the QP fails while the held Sends are
  * handled. */
-static void an_overrun_ends_the_delivery(void **state)
+CASE(an_overrun_ends_the_delivery)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -262,8 +262,9 @@ static void unmapped_child(void)
 	_exit(0);
 }
 
-/* Memory of a region is unmapped: no signal. */
-static void unmapped_memory_refuses_a_kept_send(void **state)
+/* Memory of a region is unmapped: no signal. Runs first: the guard's handlers
+ * are installed once. */
+FIRST_CASE(unmapped_memory_refuses_a_kept_send)
 {
 	pid_t child = fork();
 	int status;
@@ -275,7 +276,7 @@ static void unmapped_memory_refuses_a_kept_send(void **state)
 }
 
 /* Deregistering a region does not affect the Sends that wait. */
-static void a_region_goes_while_a_send_waits(void **state)
+CASE(a_region_goes_while_a_send_waits)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -300,7 +301,7 @@ static void a_region_goes_while_a_send_waits(void **state)
 
 /* A Send of which a part is held, followed by the FIN: there is nothing to
  * deliver, so nothing to wait for. */
-static void half_a_message_is_not_waited_for(void **state)
+CASE(half_a_message_is_not_waited_for)
 {
 	/* Without CRC: an untagged segment of 8 octets that is not the last
 	 * one. */
@@ -321,22 +322,8 @@ static void half_a_message_is_not_waited_for(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		/* Runs first: the guard's handlers are installed once. */
-		cmocka_unit_test(unmapped_memory_refuses_a_kept_send),
-		cmocka_unit_test(every_end_drops_the_kept_messages),
-		cmocka_unit_test(the_last_message_is_received),
-		cmocka_unit_test(half_a_message_is_not_waited_for),
-		cmocka_unit_test(a_closed_peer_is_waited_for_with_limit),
-		PAIR_TEST(a_reset_behind_full_memory_is_seen),
-		cmocka_unit_test(a_reset_behind_the_fin_is_seen),
-		cmocka_unit_test(an_overrun_ends_the_delivery),
-		cmocka_unit_test(a_region_goes_while_a_send_waits),
-	};
-
 	setenv("USIW_RNR_MS", "600000", 1);
 	setenv("USIW_DRAIN_MS", "500", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

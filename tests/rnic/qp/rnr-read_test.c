@@ -142,14 +142,14 @@ static void order_run(const struct order *row)
 	world_close(&w);
 }
 
-static void an_invalidation_waits_for_reads(void **state)
+CASE(an_invalidation_waits_for_reads)
 {
 	for (size_t i = 0; i < ARRAY_LEN(orders); i++)
 		order_run(&orders[i]);
 }
 
 /* READs of other memory, and empty READs, do not delay it. */
-static void what_does_not_need_it_is_not_waited_for(void **state)
+CASE(what_does_not_need_it_is_not_waited_for)
 {
 	struct world w;
 
@@ -166,7 +166,7 @@ static void what_does_not_need_it_is_not_waited_for(void **state)
 }
 
 /* The RNR time begins when only the receive is missing. */
-static void the_receive_has_its_time_afterwards(void **state)
+CASE(the_receive_has_its_time_afterwards)
 {
 	struct world w;
 
@@ -186,7 +186,7 @@ static void the_receive_has_its_time_afterwards(void **state)
 
 /* The empty READ by which the peer asks what is placed (ack.c) comes before the
  * READ, and is not delayed by what follows both. */
-static void an_acknowledgement_goes_first(void **state)
+CASE(an_acknowledgement_goes_first)
 {
 	struct world w;
 
@@ -206,7 +206,7 @@ static void an_acknowledgement_goes_first(void **state)
 }
 
 /* The memory is full: the READ loses its window. */
-static void full_memory_does_not_wait(void **state)
+CASE(full_memory_does_not_wait)
 {
 	struct world w;
 
@@ -223,7 +223,7 @@ static void full_memory_does_not_wait(void **state)
 }
 
 /* Two peers that do the same to each other. */
-static void both_sides_at_once(void **state)
+CASE(both_sides_at_once)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnic_mr *mr[2];
@@ -280,17 +280,7 @@ static void both_sides_at_once(void **state)
 	rnicpair_close(&p);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_invalidation_waits_for_reads),
-		cmocka_unit_test(what_does_not_need_it_is_not_waited_for),
-		cmocka_unit_test(the_receive_has_its_time_afterwards),
-		cmocka_unit_test(an_acknowledgement_goes_first),
-		cmocka_unit_test(full_memory_does_not_wait),
-		cmocka_unit_test(both_sides_at_once),
-	};
-
 	setenv("USIW_RNR_MS", "600000", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

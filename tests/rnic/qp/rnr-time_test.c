@@ -5,7 +5,7 @@
 
 #define US 1000ull
 
-static void the_retry_time_is_what_the_peers_told(void **state)
+CASE(the_retry_time_is_what_the_peers_told)
 {
 	static const struct {
 		const char *name;
@@ -36,7 +36,7 @@ static void the_retry_time_is_what_the_peers_told(void **state)
 	rnicpair_close(&p);
 }
 
-static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
+CASE(with_a_manager_it_is_the_setting_or_for_ever)
 {
 	struct rnicpair p;
 	struct rnic_qp *qp;
@@ -56,13 +56,7 @@ static void with_a_manager_it_is_the_setting_or_for_ever(void **state)
 	rnicpair_close(&p);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_retry_time_is_what_the_peers_told),
-		cmocka_unit_test(with_a_manager_it_is_the_setting_or_for_ever),
-	};
-
 	setenv("USIW_RNR_MS", "100", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static uint32_t staging_size(void)
 
 /* The memory is a number of whole records: a message may fill it, and not by
  * one octet less or more. */
-static void a_message_may_fill_the_memory(void **state)
+CASE(a_message_may_fill_the_memory)
 {
 	const uint32_t record = 128;
 	uint32_t len = staging_size() & ~(record - 1);
@@ -191,7 +191,7 @@ static void late_run(const struct late *row, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void a_late_receive_works_too(void **state)
+CASE(a_late_receive_works_too)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lates); i++)
 		for (int has_crc = 0; has_crc < 2; has_crc++)
@@ -236,7 +236,7 @@ static void no_receive(uint64_t rnr_ms, uint32_t len)
 	rawpeer_close_both(&raw, &p);
 }
 
-static void the_time_ends(void **state)
+CASE(the_time_ends)
 {
 	no_receive(0, 8);
 	no_receive(60, 8);
@@ -244,7 +244,7 @@ static void the_time_ends(void **state)
 }
 
 /* The sender's view. */
-static void the_sender_sees_rnr(void **state)
+IDLE_PAIR_CASE(the_sender_sees_rnr)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *side = &p->side[0], *peer = &p->side[1];
@@ -276,7 +276,7 @@ static void the_sender_sees_rnr(void **state)
 }
 
 /* A Send over rdma_cm is complete when TCP has it: no WR is left. */
-static void the_next_wr_tells_a_sender_without_one(void **state)
+IDLE_PAIR_CASE(the_next_wr_tells_a_sender_without_one)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *side = &p->side[0], *peer = &p->side[1];
@@ -303,7 +303,7 @@ static bool has_no_source(struct rnicpair_side *side)
 
 /* The peer does not close after the TERMINATE: the drain limit applies,
  * although it was set while deadlines were being checked. */
-static void a_peer_that_does_not_close_is_not_waited_for(void **state)
+CASE(a_peer_that_does_not_close_is_not_waited_for)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -320,7 +320,7 @@ static void a_peer_that_does_not_close_is_not_waited_for(void **state)
 
 /* ---- order ---- */
 
-static void two_messages_take_two_receives(void **state)
+CASE(two_messages_take_two_receives)
 {
 	struct rnicpair p;
 	struct rnicpair_side *side = &p.side[0];
@@ -392,7 +392,7 @@ static void overfill(uint32_t cnt, uint32_t len, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void what_does_not_fit_waits_in_tcp(void **state)
+CASE(what_does_not_fit_waits_in_tcp)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		overfill(1, 1000000, has_crc);
@@ -425,7 +425,7 @@ static void full_memory_ends(uint64_t ns, uint64_t full_ns)
 	rnicpair_close(&p);
 }
 
-static void full_memory_ends_in_time(void **state)
+CASE(full_memory_ends_in_time)
 {
 	full_memory_ends(80 * NS_PER_MS, UINT64_MAX);
 	full_memory_ends(UINT64_MAX, 80 * NS_PER_MS);
@@ -438,7 +438,7 @@ static bool is_not_full(struct rnicpair_side *side)
 
 /* With rdma_cm and rnr_retry_count 7: there is a limit while the memory is
  * full, and none when there is room again. */
-static void free_space_removes_the_limit(void **state)
+CASE(free_space_removes_the_limit)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -521,7 +521,7 @@ static void reads_and_writes_pass(bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void what_stands_behind_goes_on(void **state)
+CASE(what_stands_behind_goes_on)
 {
 	reads_and_writes_pass(true);
 	reads_and_writes_pass(false);
@@ -547,7 +547,7 @@ static void wait_heard(struct rnic_qp *from, struct rnic_qp *to)
 	wait_until(fpdus_received(to) >= fpdus_sent(from));
 }
 
-static void shared_receives_go_round(void **state)
+CASE(shared_receives_go_round)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -598,7 +598,7 @@ static void shared_receives_go_round(void **state)
 }
 
 /* An invalid message of one QP takes one receive, and the others continue. */
-static void one_bad_qp_does_not_stop_the_others(void **state)
+CASE(one_bad_qp_does_not_stop_the_others)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -721,7 +721,7 @@ static void by_chance(bool has_crc, bool has_srq, size_t recv_max)
 	rnicpair_close(&p);
 }
 
-static void receives_come_at_any_time(void **state)
+CASE(receives_come_at_any_time)
 {
 	for (int mode = 0; mode < 4; mode++) {
 		by_chance(mode & 1, mode & 2, 0);
@@ -729,26 +729,8 @@ static void receives_come_at_any_time(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_late_receive_works_too),
-		cmocka_unit_test(a_message_may_fill_the_memory),
-		cmocka_unit_test(the_time_ends),
-		IDLE_PAIR_TEST(the_sender_sees_rnr),
-		IDLE_PAIR_TEST(the_next_wr_tells_a_sender_without_one),
-		cmocka_unit_test(a_peer_that_does_not_close_is_not_waited_for),
-		cmocka_unit_test(two_messages_take_two_receives),
-		cmocka_unit_test(what_does_not_fit_waits_in_tcp),
-		cmocka_unit_test(full_memory_ends_in_time),
-		cmocka_unit_test(free_space_removes_the_limit),
-		cmocka_unit_test(what_stands_behind_goes_on),
-		cmocka_unit_test(shared_receives_go_round),
-		cmocka_unit_test(one_bad_qp_does_not_stop_the_others),
-		cmocka_unit_test(receives_come_at_any_time),
-	};
-
 	setenv("USIW_RNR_MS", "600000", 1);
 	setenv("USIW_DRAIN_MS", "500", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 static uint8_t octets[200000];
 
 /* MSN by MSN: messages of many lengths into receives that are larger. */
-static void messages_take_receives_in_order(void **state)
+CASE(messages_take_receives_in_order)
 {
 	struct rnicpair p;
 	struct rawpeer raw;
@@ -57,7 +57,7 @@ static void messages_take_receives_in_order(void **state)
  * The ring is in the application's memory, so it may contain any number of
  * SGEs: no more are used than an entry has room for.
  */
-static void takes_no_more_sges_than_fit(void **state)
+CASE(takes_no_more_sges_than_fit)
 {
 	static const uint32_t lies[] = { 2, RNIC_SGE_MAX, RNIC_SGE_MAX + 1,
 					 100000, UINT32_MAX };
@@ -93,7 +93,7 @@ static void takes_no_more_sges_than_fit(void **state)
 }
 
 /* Lists with holes, filled by messages that end anywhere in them. */
-static void scatters_over_the_list(void **state)
+CASE(scatters_over_the_list)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -152,7 +152,7 @@ static const struct bad_receive bad_receives[] = {
 	  SMPA_F_DDP_U_TOO_LONG },
 };
 
-static void wrong_receives_are_reported(void **state)
+CASE(wrong_receives_are_reported)
 {
 	for (size_t i = 0; i < sizeof(bad_receives) / sizeof(*bad_receives);
 	     i++) {
@@ -190,7 +190,7 @@ static void wrong_receives_are_reported(void **state)
 
 /* A message has begun when the stream ends: its receive is flushed, first, and
  * once. */
-static void a_message_half_arrived_is_flushed(void **state)
+CASE(a_message_half_arrived_is_flushed)
 {
 	for (int mode = 0; mode < 4; mode++) {
 		struct rnicpair_options opt = defaults;
@@ -258,17 +258,4 @@ static void a_message_half_arrived_is_flushed(void **state)
 			rawpeer_close(&raw);
 		rnicpair_close(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_take_receives_in_order),
-		cmocka_unit_test(takes_no_more_sges_than_fit),
-		cmocka_unit_test(scatters_over_the_list),
-		cmocka_unit_test(wrong_receives_are_reported),
-		cmocka_unit_test(a_message_half_arrived_is_flushed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,12 +130,12 @@ static void carry_every_length(bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void carries_every_length_with_crc(void **state)
+CASE(carries_every_length_with_crc)
 {
 	carry_every_length(true);
 }
 
-static void carries_every_length_without_crc(void **state)
+CASE(carries_every_length_without_crc)
 {
 	carry_every_length(false);
 }
@@ -201,13 +201,13 @@ static void carry_odd_lists(bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void carries_lists_of_odd_pieces(void **state)
+CASE(carries_lists_of_odd_pieces)
 {
 	carry_odd_lists(true);
 	carry_odd_lists(false);
 }
 
-static void takes_inline_data_at_posting(void **state)
+CASE(takes_inline_data_at_posting)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint8_t data[128];
@@ -237,7 +237,7 @@ static void takes_inline_data_at_posting(void **state)
 
 /* ---- completions ---- */
 
-static void completes_only_what_is_signaled(void **state)
+CASE(completes_only_what_is_signaled)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -267,7 +267,7 @@ static void completes_only_what_is_signaled(void **state)
 
 /* RDMAP-44: a Send after a Read completes after it, although it was sent. */
 /* U-11 */
-static void completes_in_posting_order(void **state)
+CASE(completes_in_posting_order)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -315,7 +315,7 @@ static uint32_t reads_outstanding(struct rnic_qp *qp)
 
 /* RDMAP-51. The peer's IRD is as small, so one more would be refused. */
 /* U-9 */
-static void keeps_reads_within_ord(void **state)
+CASE(keeps_reads_within_ord)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -354,7 +354,7 @@ static void keeps_reads_within_ord(void **state)
 }
 
 /* A peer that does not answer receives ORD requests and no more. */
-static void asks_again_when_a_read_is_answered(void **state)
+CASE(asks_again_when_a_read_is_answered)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct smpa_event ev[3];
@@ -395,7 +395,7 @@ static void asks_again_when_a_read_is_answered(void **state)
 
 /* A fenced WRITE carries what the READ before it has returned. */
 /* U-10 */
-static void fence_waits_for_reads(void **state)
+CASE(fence_waits_for_reads)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -483,7 +483,7 @@ static const struct bad_wr bad_wrs[] = {
 
 /* The WR before it is sent. The invalid one and the following ones complete
  * with an error. */
-static void wrong_work_fails_the_queue(void **state)
+CASE(wrong_work_fails_the_queue)
 {
 	static const uint8_t inline_data[8192];
 
@@ -554,22 +554,4 @@ static void wrong_work_fails_the_queue(void **state)
 		assert_true(rnicpair_is_quiet(&p, a->scq));
 		rnicpair_close(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(carries_every_length_with_crc),
-		cmocka_unit_test(carries_every_length_without_crc),
-		cmocka_unit_test(carries_lists_of_odd_pieces),
-		cmocka_unit_test(takes_inline_data_at_posting),
-		cmocka_unit_test(completes_only_what_is_signaled),
-		cmocka_unit_test(completes_in_posting_order),
-		cmocka_unit_test(keeps_reads_within_ord),
-		cmocka_unit_test(asks_again_when_a_read_is_answered),
-		cmocka_unit_test(fence_waits_for_reads),
-		cmocka_unit_test(wrong_work_fails_the_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

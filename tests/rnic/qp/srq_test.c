@@ -10,7 +10,7 @@
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
-static void gives_what_was_asked_or_refuses(void **state)
+IDLE_PAIR_CASE(gives_what_was_asked_or_refuses)
 {
 	const struct rnic_limits *max = rnic_limits();
 	const struct {
@@ -60,7 +60,7 @@ static void send_one(struct rnicpair *p)
 			 USIW_WC_SUCCESS);
 }
 
-static void limit_fires_once_when_it_is_undercut(void **state)
+CASE(limit_fires_once_when_it_is_undercut)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnic_srq_options query;
@@ -106,7 +106,7 @@ static void limit_fires_once_when_it_is_undercut(void **state)
 }
 
 /* Two QPs use one queue. One that fails leaves the rest to the other. */
-static void queue_outlives_one_of_its_pairs(void **state)
+CASE(queue_outlives_one_of_its_pairs)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnic_qp *qp[2];
@@ -158,7 +158,7 @@ static void queue_outlives_one_of_its_pairs(void **state)
 /* A receive is checked against the domain of the queue that it was posted to,
  * and an STag of the peer against the domain of the QP. An STag of the former
  * is invalid for the peer. */
-static void keys_are_those_of_the_queues_domain(void **state)
+IDLE_PAIR_CASE(keys_are_those_of_the_queues_domain)
 {
 	struct rnic_srq_options srq_opt = { .max_wr = 4, .max_sge = 1 };
 	struct rnic_qp_options opt = { .max_send_wr = 4, .max_send_sge = 1 };
@@ -213,7 +213,7 @@ static void keys_are_those_of_the_queues_domain(void **state)
 }
 
 /* Grows and shrinks around posted receives, which keep their order. */
-static void resize_keeps_what_is_posted(void **state)
+CASE(resize_keeps_what_is_posted)
 {
 	static const uint32_t sizes[] = { 64, 8, 9, 300, 5, 5, 4096, 6 };
 	struct rnicpair_options opt = defaults;
@@ -256,7 +256,7 @@ static void resize_keeps_what_is_posted(void **state)
 }
 
 /* An ERROR by the application ends the use of an SRQ too. */
-static void last_wqe_comes_once(void **state)
+CASE(last_wqe_comes_once)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair p;
@@ -272,18 +272,4 @@ static void last_wqe_comes_once(void **state)
 	assert_int_equal(rnic_qp_modify(b->qp, RNIC_QPS_ERROR), 0);
 	assert_false(rnicpair_has_async(b));
 	rnicpair_close(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resize_keeps_what_is_posted),
-		cmocka_unit_test(last_wqe_comes_once),
-		IDLE_PAIR_TEST(gives_what_was_asked_or_refuses),
-		cmocka_unit_test(limit_fires_once_when_it_is_undercut),
-		cmocka_unit_test(queue_outlives_one_of_its_pairs),
-		IDLE_PAIR_TEST(keys_are_those_of_the_queues_domain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

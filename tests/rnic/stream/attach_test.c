@@ -97,7 +97,7 @@ static const struct {
 	{ "no entry in epoll", false, 0, 0, 0, -ENOMEM, "(plha)", false },
 };
 
-static void a_queue_pair_takes_all_or_nothing(void **state)
+CASE(a_queue_pair_takes_all_or_nothing)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint64_t opened = test_stat(RNIC_STAT_streams_opened);
@@ -136,12 +136,7 @@ static void a_queue_pair_takes_all_or_nothing(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_queue_pair_takes_all_or_nothing),
-	};
-
 	rnic_stat_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

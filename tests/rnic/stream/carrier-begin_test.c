@@ -129,7 +129,7 @@ static bool step_says(struct rnicpair *p, int side)
 	return strstr(said, "no shared memory");
 }
 
-static void tries_again_where_that_may_help(void **state)
+PAIR_CASE(tries_again_where_that_may_help)
 {
 	struct rnicpair *p = *state;
 	struct rnic_stream *stream;
@@ -152,7 +152,7 @@ static void tries_again_where_that_may_help(void **state)
 }
 
 /* The last try leaves no listener behind. */
-static void does_not_listen_for_ever(void **state)
+PAIR_CASE(does_not_listen_for_ever)
 {
 	struct rnicpair *p = *state;
 
@@ -186,7 +186,7 @@ static uint64_t step_next(struct rnicpair *p, int side, uint64_t *ret_fpdu_cnt)
 /* At least twice as many FPDUs, and at least one: else a stream that carries
  * little, or nothing yet, tries at each pass.  The Initiator that has begun to
  * listen comes in between the Responder's two tries. */
-static void tries_more_and_more_seldom(void **state)
+PAIR_CASE(tries_more_and_more_seldom)
 {
 	struct rnicpair *p = *state;
 	uint64_t listening, taking, offering, cnt;
@@ -206,7 +206,7 @@ static void tries_more_and_more_seldom(void **state)
 }
 
 /* TCP may be full when the ring takes over. */
-static void a_full_tcp_does_not_hold_up_the_ring(void **state)
+PAIR_CASE(a_full_tcp_does_not_hold_up_the_ring)
 {
 	struct rnicpair *p = *state;
 	struct rnic_stream *stream;
@@ -224,7 +224,7 @@ static void a_full_tcp_does_not_hold_up_the_ring(void **state)
 }
 
 /* A later message wakes nobody who is awake. */
-static void a_wake_up_is_put_off_once(void **state)
+PAIR_CASE(a_wake_up_is_put_off_once)
 {
 	struct rnicpair *p = *state;
 	struct rnic_stream *stream;
@@ -246,7 +246,7 @@ static void a_wake_up_is_put_off_once(void **state)
 
 /* The socket tells of the rest; the ring would tell of octets again and
  * again. */
-static void looks_at_the_ring_behind_the_rest_of_tcp(void **state)
+CASE(looks_at_the_ring_behind_the_rest_of_tcp)
 {
 	static const uint32_t rests[] = { 10, 0 };
 
@@ -321,7 +321,7 @@ static void exchange_unpolled(struct rnicpair *p, int from)
 }
 
 /* As where fs.epoll.max_user_watches is used up. */
-static void stays_on_tcp_where_an_end_cannot_be_woken(void **state)
+CASE(stays_on_tcp_where_an_end_cannot_be_woken)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(unwakeable); i++) {
@@ -376,7 +376,7 @@ static void change(struct rnicpair *p)
 	wait_until((quiesce(p), are_local(p)));
 }
 
-static void the_end_leaves_nothing_open(void **state)
+CASE(the_end_leaves_nothing_open)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	int fd_cnt = 0;
@@ -398,7 +398,7 @@ static void the_end_leaves_nothing_open(void **state)
 	}
 }
 
-static void both_ways_are_counted(void **state)
+PAIR_CASE(both_ways_are_counted)
 {
 	static const enum rnic_stat stats[] = { RNIC_STAT_local_opened,
 						RNIC_STAT_local_left,
@@ -449,7 +449,7 @@ static struct reached reach(struct rnic_stream *stream)
 }
 
 /* What the engine calls for a source changes the memory of both ends. */
-static void the_engine_reaches_the_ring(void **state)
+PAIR_CASE(the_engine_reaches_the_ring)
 {
 	struct rnicpair *p = *state;
 	struct reached reached;
@@ -465,7 +465,7 @@ static void the_engine_reaches_the_ring(void **state)
 }
 
 /* It may not have come back for long: it would write to another file. */
-static void a_thread_that_wakes_keeps_its_descriptor(void **state)
+PAIR_CASE(a_thread_that_wakes_keeps_its_descriptor)
 {
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = p->side[0].ctx->engine;
@@ -486,24 +486,9 @@ static void a_thread_that_wakes_keeps_its_descriptor(void **state)
 	rnic_fd_close(fd);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(tries_again_where_that_may_help),
-		PAIR_TEST(does_not_listen_for_ever),
-		PAIR_TEST(tries_more_and_more_seldom),
-		PAIR_TEST(a_full_tcp_does_not_hold_up_the_ring),
-		PAIR_TEST(a_wake_up_is_put_off_once),
-		cmocka_unit_test(the_end_leaves_nothing_open),
-		PAIR_TEST(the_engine_reaches_the_ring),
-		PAIR_TEST(both_ways_are_counted),
-		PAIR_TEST(a_thread_that_wakes_keeps_its_descriptor),
-		cmocka_unit_test(stays_on_tcp_where_an_end_cannot_be_woken),
-		cmocka_unit_test(looks_at_the_ring_behind_the_rest_of_tcp),
-	};
-
 	setenv("USIW_LOG", "info", 1);
 	setenv("USIW_LOCAL", "auto", 1);
 	setenv("USIW_LOCAL_AFTER", "65536", 1); /* see step() */
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static bool change(struct rnicpair *p)
 	return change_between(p, 0, 1);
 }
 
-static void carries_everything_past_tcp(void **state)
+CASE(carries_everything_past_tcp)
 {
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
 		struct rnicpair_options opt = usual;
@@ -174,7 +174,7 @@ static bool has_staging(const struct rnic_stream *stream)
 }
 
 /* While octets come one after the other a stream keeps its staging. */
-static void sleeping_streams_hold_no_staging(void **state)
+CASE(sleeping_streams_hold_no_staging)
 {
 	struct rnicpair p;
 
@@ -190,7 +190,7 @@ static void sleeping_streams_hold_no_staging(void **state)
 }
 
 /* A connection with few messages costs no more than over TCP. */
-static void stays_on_tcp_until_it_is_used(void **state)
+CASE(stays_on_tcp_until_it_is_used)
 {
 	struct rnicpair p;
 
@@ -221,7 +221,7 @@ static const struct {
 	{ "the Initiator does not take it", NO_TAKER },
 };
 
-static void stays_on_tcp_where_one_end_is_absent(void **state)
+CASE(stays_on_tcp_where_one_end_is_absent)
 {
 	for (size_t i = 0; i < ARRAY_LEN(absences); i++) {
 		enum absent absent = absences[i].absent;
@@ -347,7 +347,7 @@ static void meet_now(struct rnicpair *p, int side)
 }
 
 /* TCP has octets that were sent before, and perhaps no space for more. */
-static void changes_while_octets_move(void **state)
+CASE(changes_while_octets_move)
 {
 	static const int sockbufs[] = { 0, 4096 };
 
@@ -371,7 +371,7 @@ static void changes_while_octets_move(void **state)
 	}
 }
 
-static void loses_no_octet_on_the_way_back(void **state)
+CASE(loses_no_octet_on_the_way_back)
 {
 	for (uint32_t at = 1; at < 300; at = at * 3 + 1) {
 		for (int side = 0; side < 2; side++) {
@@ -406,7 +406,7 @@ static int take_initiator_end(struct rnicpair *p, struct rnic_local **ret_local)
 }
 
 /* What the Initiator has written before the Responder has looked is read. */
-static void reads_what_came_before_its_wake_socket_is_lost(void **state)
+CASE(reads_what_came_before_its_wake_socket_is_lost)
 {
 	struct rnic_local *local;
 	struct rnic_stream *stream;
@@ -430,7 +430,7 @@ static void reads_what_came_before_its_wake_socket_is_lost(void **state)
 }
 
 /* Both ends idle: what comes later comes by TCP, in both directions. */
-static void goes_back_while_nothing_moves(void **state)
+CASE(goes_back_while_nothing_moves)
 {
 	for (int side = 0; side < 2; side++) {
 		struct rnicpair p;
@@ -473,7 +473,7 @@ static const struct {
 	{ "octets that are no FPDU", lie_garbage },
 };
 
-static void hostile_ring_ends_the_connection(void **state)
+CASE(hostile_ring_ends_the_connection)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
 		struct rnicpair_side *s;
@@ -498,7 +498,7 @@ static void hostile_ring_ends_the_connection(void **state)
 
 /* Before anything has gone by the ring: it begins behind octets that never
  * come, or that came long ago. */
-static void hostile_start_ends_the_connection(void **state)
+CASE(hostile_start_ends_the_connection)
 {
 	static const uint64_t starts_at[] = { 0, 1 };
 
@@ -518,7 +518,7 @@ static void hostile_start_ends_the_connection(void **state)
 }
 
 /* Octets on TCP while the ring is in use are nobody's. */
-static void octets_on_tcp_end_the_connection(void **state)
+CASE(octets_on_tcp_end_the_connection)
 {
 	struct rnicpair_side *s;
 	struct rnicpair p;
@@ -729,27 +729,27 @@ static void peer_ends(enum step last, enum fate fate)
 	rnicpair_close(&p);
 }
 
-static void notices_a_killed_peer_at_each_step(void **state)
+CASE(notices_a_killed_peer_at_each_step)
 {
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_KILLED);
 }
 
-static void waits_for_a_stopped_peer_at_each_step(void **state)
+CASE(waits_for_a_stopped_peer_at_each_step)
 {
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_STOPPED);
 }
 
 /* The process lives on, and the connection does not. */
-static void notices_a_peer_that_execs_at_each_step(void **state)
+CASE(notices_a_peer_that_execs_at_each_step)
 {
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_EXECS);
 }
 
 /* A child that lives on keeps nothing of the connection open. */
-static void notices_a_peer_that_leaves_a_child_at_each_step(void **state)
+CASE(notices_a_peer_that_leaves_a_child_at_each_step)
 {
 	for (enum step last = STEP_LISTENS; last < STEP_CNT; last++)
 		peer_ends(last, FATE_FORKS);
@@ -800,7 +800,7 @@ static int meet_in_a_chroot(void)
 }
 
 /* Nothing of the local path has a name in the file system. */
-static void needs_no_file_system(void **state)
+CASE(needs_no_file_system)
 {
 	int code = 0;
 
@@ -852,37 +852,14 @@ static int with_few_descriptors(void)
 	return was_local && was_tcp ? 0 : 1;
 }
 
-static void works_with_few_descriptors(void **state)
+CASE(works_with_few_descriptors)
 {
 	assert_int_equal(in_child(with_few_descriptors), 0);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(notices_a_killed_peer_at_each_step),
-		cmocka_unit_test(waits_for_a_stopped_peer_at_each_step),
-		cmocka_unit_test(notices_a_peer_that_execs_at_each_step),
-		cmocka_unit_test(
-			notices_a_peer_that_leaves_a_child_at_each_step),
-		cmocka_unit_test(needs_no_file_system),
-		cmocka_unit_test(works_with_few_descriptors),
-		cmocka_unit_test(carries_everything_past_tcp),
-		cmocka_unit_test(sleeping_streams_hold_no_staging),
-		cmocka_unit_test(stays_on_tcp_where_one_end_is_absent),
-		cmocka_unit_test(stays_on_tcp_until_it_is_used),
-		cmocka_unit_test(changes_while_octets_move),
-		cmocka_unit_test(goes_back_while_nothing_moves),
-		cmocka_unit_test(loses_no_octet_on_the_way_back),
-		cmocka_unit_test(
-			reads_what_came_before_its_wake_socket_is_lost),
-		cmocka_unit_test(hostile_ring_ends_the_connection),
-		cmocka_unit_test(hostile_start_ends_the_connection),
-		cmocka_unit_test(octets_on_tcp_end_the_connection),
-	};
-
 	setenv("USIW_LOCAL", "auto", 1);
 	setenv("USIW_LOCAL_AFTER", "65536", 1); /* see meet_at() */
 	setenv("USIW_DRAIN_MS", "500", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

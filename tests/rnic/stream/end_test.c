@@ -230,7 +230,7 @@ static const struct ending endings[] = {
 };
 
 /* T-28 (RST), U-13 */
-static void each_ending_completes_everything_once(void **state)
+CASE(each_ending_completes_everything_once)
 {
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
 		struct stage st;
@@ -257,7 +257,7 @@ static void each_ending_completes_everything_once(void **state)
 }
 
 /* Also where the socket is not read, so that no FIN was seen. */
-static void only_an_end_in_order_ends_the_send_queue(void **state)
+CASE(only_an_end_in_order_ends_the_send_queue)
 {
 	static const struct {
 		const char *name;
@@ -286,7 +286,7 @@ static void only_an_end_in_order_ends_the_send_queue(void **state)
 }
 
 /* The peer's FIN is its answer: its manager has been told by then. */
-static void our_end_is_told_behind_the_peers(void **state)
+CASE(our_end_is_told_behind_the_peers)
 {
 	struct rnicpair_options opt = stage_options();
 	struct rnicpair_side *s;
@@ -316,7 +316,7 @@ static void our_end_is_told_behind_the_peers(void **state)
 }
 
 /* The manager is told before the FIN goes out that the peer waits for. */
-static void a_peers_end_is_told_before_ours(void **state)
+CASE(a_peers_end_is_told_before_ours)
 {
 	struct rnicpair_options opt = stage_options();
 	struct rawpeer raw;
@@ -332,7 +332,7 @@ static void a_peers_end_is_told_before_ours(void **state)
 }
 
 /* A peer that never closes is not waited for beyond the limit. */
-static void a_silent_peer_costs_no_more_than_the_limit(void **state)
+CASE(a_silent_peer_costs_no_more_than_the_limit)
 {
 	uint64_t start_ms, spent_ms;
 	struct stage st;
@@ -350,7 +350,7 @@ static void a_silent_peer_costs_no_more_than_the_limit(void **state)
 
 /* Nothing is reported complete and then lost by a RST: what was accepted
  * arrives although the sender closes at once with unread input. */
-static void what_was_complete_arrives(void **state)
+CASE(what_was_complete_arrives)
 {
 	struct rnicpair_options opt = stage_options();
 	struct rnicpair p;
@@ -457,7 +457,7 @@ static void half_wait_closed(struct rnicpair_side *s)
 			     !s->qp->stream || s->qp->stream->has_peer_fin));
 }
 
-static void what_was_asked_is_answered_behind_a_fin(void **state)
+CASE(what_was_asked_is_answered_behind_a_fin)
 {
 	struct rawpeer raw;
 	struct rnicpair p;
@@ -474,7 +474,7 @@ static void what_was_asked_is_answered_behind_a_fin(void **state)
 
 /* Posted work is sent. Work that is posted later, or needs an answer, is
  * not. */
-static void what_was_posted_goes_out_behind_a_fin(void **state)
+CASE(what_was_posted_goes_out_behind_a_fin)
 {
 	struct rnicpair_side *s;
 	struct rawpeer raw;
@@ -532,7 +532,7 @@ static void half_drip(struct rnicpair_side *s, struct rawpeer *raw,
 
 /* A peer that closes and reads nothing, or only little, is not waited for
  * beyond the limit. */
-static void a_half_that_does_not_read_has_bounded_memory(void **state)
+CASE(a_half_that_does_not_read_has_bounded_memory)
 {
 	for (int drips = 0; drips < 2; drips++) {
 		uint64_t start_ms = until_ms(), spent_ms;
@@ -573,7 +573,7 @@ static void waiting_open(struct rnicpair *p)
 /* ---- flushed memory belongs to the application ---- */
 
 /* The FPDU stays cut: nothing is sent from memory that was returned. */
-static void flushed_memory_is_not_sent(void **state)
+CASE(flushed_memory_is_not_sent)
 {
 	struct rnicpair_options opt = stage_options();
 	static uint8_t got[65536];
@@ -619,7 +619,7 @@ static void flushed_memory_is_not_sent(void **state)
 }
 
 /* MPA-134: what may not be sent is not waited for. */
-static void waiting_octets_do_not_delay_the_fin(void **state)
+CASE(waiting_octets_do_not_delay_the_fin)
 {
 	struct rnic_stream *stream;
 	struct rnicpair_side *s;
@@ -637,7 +637,7 @@ static void waiting_octets_do_not_delay_the_fin(void **state)
 }
 
 /* ... but only from its own beginning, however much is posted after it. */
-static void waiting_work_is_not_delayed_by_more(void **state)
+CASE(waiting_work_is_not_delayed_by_more)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_SEND };
 	struct rnicpair_side *s;
@@ -661,7 +661,7 @@ static void waiting_work_is_not_delayed_by_more(void **state)
 
 /* A closing stream gets more time when the peer has read much, and only
  * then. */
-static void the_limit_is_for_peers_that_stall(void **state)
+CASE(the_limit_is_for_peers_that_stall)
 {
 	uint64_t octets = UINT64_MAX, first_ns = 0, now_ns;
 	const struct rnic_stream *stream;
@@ -704,7 +704,7 @@ static void the_limit_is_for_peers_that_stall(void **state)
 
 /* Ending the stream sends the rest, which completes WRs, which overrun the CQ,
  * which ends the stream. */
-static void an_overrun_while_letting_go_is_reported_once(void **state)
+CASE(an_overrun_while_letting_go_is_reported_once)
 {
 	struct rnicpair_options opt = stage_options();
 	struct tcpfake_plan plan = { .send_fail_at = 1, .err = EAGAIN };
@@ -750,7 +750,7 @@ static void an_overrun_while_letting_go_is_reported_once(void **state)
 }
 
 /* While an answer is owed the stream goes on, but not the QP. */
-static void an_overrun_by_the_peers_fin_is_acted_on_at_once(void **state)
+CASE(an_overrun_by_the_peers_fin_is_acted_on_at_once)
 {
 	for (int overruns = 0; overruns < 2; overruns++) {
 		struct rnicpair_options opt = stage_options();
@@ -782,7 +782,7 @@ static void an_overrun_by_the_peers_fin_is_acted_on_at_once(void **state)
 }
 
 /* MPA-134: it is sent at once when the first FPDU has arrived (T-55). */
-static void waiting_work_goes_out_with_the_first_fpdu(void **state)
+CASE(waiting_work_goes_out_with_the_first_fpdu)
 {
 	struct rnicpair_wr wr = { .opcode = USIW_WR_WRITE };
 	struct rnicpair p;
@@ -806,7 +806,7 @@ static void waiting_work_goes_out_with_the_first_fpdu(void **state)
 }
 
 /* ... and fails with its own status if none arrives. */
-static void waiting_work_fails_with_a_status_of_its_own(void **state)
+CASE(waiting_work_fails_with_a_status_of_its_own)
 {
 	struct rnicpair p;
 	struct usiw_cqe cqe;
@@ -823,7 +823,7 @@ static void waiting_work_fails_with_a_status_of_its_own(void **state)
 
 /* The send sees the reset first and takes the socket's error. What came before
  * the reset is read nevertheless. */
-static void a_terminate_before_a_reset_is_received(void **state)
+CASE(a_terminate_before_a_reset_is_received)
 {
 	const struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair p;
@@ -849,30 +849,7 @@ static void a_terminate_before_a_reset_is_received(void **state)
 	rnicpair_close(&p);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_ending_completes_everything_once),
-		cmocka_unit_test(only_an_end_in_order_ends_the_send_queue),
-		cmocka_unit_test(our_end_is_told_behind_the_peers),
-		cmocka_unit_test(a_peers_end_is_told_before_ours),
-		cmocka_unit_test(a_silent_peer_costs_no_more_than_the_limit),
-		cmocka_unit_test(what_was_complete_arrives),
-		cmocka_unit_test(what_was_asked_is_answered_behind_a_fin),
-		cmocka_unit_test(what_was_posted_goes_out_behind_a_fin),
-		cmocka_unit_test(a_half_that_does_not_read_has_bounded_memory),
-		cmocka_unit_test(flushed_memory_is_not_sent),
-		cmocka_unit_test(waiting_octets_do_not_delay_the_fin),
-		cmocka_unit_test(waiting_work_is_not_delayed_by_more),
-		cmocka_unit_test(the_limit_is_for_peers_that_stall),
-		cmocka_unit_test(an_overrun_while_letting_go_is_reported_once),
-		cmocka_unit_test(
-			an_overrun_by_the_peers_fin_is_acted_on_at_once),
-		cmocka_unit_test(waiting_work_goes_out_with_the_first_fpdu),
-		cmocka_unit_test(waiting_work_fails_with_a_status_of_its_own),
-		cmocka_unit_test(a_terminate_before_a_reset_is_received),
-	};
-
 	setenv("USIW_START_MS", "400", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

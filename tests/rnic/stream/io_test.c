@@ -112,7 +112,7 @@ static void run_traffic(const struct tcpfake_plan *plan, bool has_crc,
 }
 
 /* Traffic between two QPs of lo counts as sent and as received. */
-static void devices_count_their_traffic(void **state)
+CASE(devices_count_their_traffic)
 {
 	const uint64_t payload = 2 * 100000 + SEND_CNT * SEND_LEN;
 
@@ -156,7 +156,7 @@ static const struct {
 #undef PAYLOAD
 };
 
-static void the_page_counts_all(void **state)
+CASE(the_page_counts_all)
 {
 	uint64_t before[RNIC_STAT_CNT], more[RNIC_STAT_CNT];
 	struct rnicpair p;
@@ -178,7 +178,7 @@ static void the_page_counts_all(void **state)
 
 /* Who leads a pass is left to chance: another thread may lead all of them for
  * a while. */
-static void posts_and_polls_count_what_they_lead(void **state)
+CASE(posts_and_polls_count_what_they_lead)
 {
 	uint64_t posts = test_stat(RNIC_STAT_passes_post), polls;
 	struct rnicpair p;
@@ -197,7 +197,7 @@ static void posts_and_polls_count_what_they_lead(void **state)
 
 /* ---- pieces ---- */
 
-static void any_cut_gives_the_same_result(void **state)
+CASE(any_cut_gives_the_same_result)
 {
 	static const size_t cuts[] = { 1,  2,  3,    5,	    17,	  18,
 				       20, 64, 1000, 16391, 70000 };
@@ -219,7 +219,7 @@ static void any_cut_gives_the_same_result(void **state)
 	}
 }
 
-static void waiting_often_changes_nothing(void **state)
+CASE(waiting_often_changes_nothing)
 {
 	for (unsigned every = 2; every < 6; every++)
 		for (int has_crc = 0; has_crc < 2; has_crc++) {
@@ -232,7 +232,7 @@ static void waiting_often_changes_nothing(void **state)
 		}
 }
 
-static void waiting_once_anywhere_changes_nothing(void **state)
+CASE(waiting_once_anywhere_changes_nothing)
 {
 	for (unsigned at = 1; at < 60; at++) {
 		struct tcpfake_plan plan = { .fd = -1,
@@ -310,7 +310,7 @@ static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
 	rnicpair_close(&p);
 }
 
-static void failing_anywhere_completes_each_once(void **state)
+CASE(failing_anywhere_completes_each_once)
 {
 	static const int errs[] = { ECONNRESET, EFAULT, EPIPE, ETIMEDOUT };
 
@@ -329,7 +329,7 @@ static void failing_anywhere_completes_each_once(void **state)
 }
 
 /* The socket tells its error once: behind it, a read finds FIN only. */
-static void an_error_that_a_send_got_is_no_fin(void **state)
+PAIR_CASE(an_error_that_a_send_got_is_no_fin)
 {
 	struct rnicpair *p = *state;
 	int peer = stream_fd(&p->side[1]), rc;
@@ -356,7 +356,7 @@ static struct smpa_counters counters(struct rnicpair_side *s)
 }
 
 /* Without CRC, large messages are read directly to their destination. */
-static void large_messages_are_placed_directly(void **state)
+CASE(large_messages_are_placed_directly)
 {
 	static const uint8_t opcodes[] = { USIW_WR_WRITE, USIW_WR_SEND,
 					   USIW_WR_READ };
@@ -399,7 +399,7 @@ static void large_messages_are_placed_directly(void **state)
 	}
 }
 
-static void idle_streams_hold_no_staging(void **state)
+PAIR_CASE(idle_streams_hold_no_staging)
 {
 	struct rnicpair *p = *state;
 
@@ -421,7 +421,7 @@ static void idle_streams_hold_no_staging(void **state)
 
 /* ---- a peer that does not read ---- */
 
-static void work_waits_for_a_peer_that_does_not_read(void **state)
+CASE(work_waits_for_a_peer_that_does_not_read)
 {
 	for (int has_crc = 0; has_crc < 2; has_crc++) {
 		struct rnicpair_options opt = defaults;
@@ -466,7 +466,7 @@ static void work_waits_for_a_peer_that_does_not_read(void **state)
 /* ---- a peer that sends nothing ---- */
 
 /* siw as the Responder misses what directly follows its Reply. */
-static void probes_a_silent_peer_until_it_speaks(void **state)
+CASE(probes_a_silent_peer_until_it_speaks)
 {
 	uint64_t begin;
 
@@ -501,7 +501,7 @@ static void probes_a_silent_peer_until_it_speaks(void **state)
 
 /* The Initiator must send first. If it has sent nothing, the peer cannot have
  * missed anything. */
-static void probes_only_behind_what_it_sent(void **state)
+CASE(probes_only_behind_what_it_sent)
 {
 	for (int role = 0; role < 2; role++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -559,7 +559,7 @@ static const struct {
 };
 
 /* A program that spins on the last octets of a Write finds all others there. */
-static void the_last_octets_are_seen_last(void **state)
+CASE(the_last_octets_are_seen_last)
 {
 	for (size_t i = 0; i < sizeof(spins) / sizeof(*spins); i++) {
 		struct rnicpair_options opt = defaults;
@@ -607,7 +607,7 @@ static const struct {
 };
 
 /* Whatever else it is, the socket is not to be read any more. */
-static void a_fin_anywhere_is_noted_at_once(void **state)
+CASE(a_fin_anywhere_is_noted_at_once)
 {
 	static const uint8_t front[] = { 0, 22, 0xc1, 0x40, 0, 0, 0, 1, 0 };
 
@@ -635,27 +635,4 @@ static void a_fin_anywhere_is_noted_at_once(void **state)
 		assert_row(fins[i].name, is_noted);
 		rawpeer_close_both(&raw, &p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_page_counts_all),
-		cmocka_unit_test(posts_and_polls_count_what_they_lead),
-		cmocka_unit_test(a_fin_anywhere_is_noted_at_once),
-		cmocka_unit_test(devices_count_their_traffic),
-		cmocka_unit_test(any_cut_gives_the_same_result),
-		cmocka_unit_test(waiting_often_changes_nothing),
-		cmocka_unit_test(waiting_once_anywhere_changes_nothing),
-		cmocka_unit_test(failing_anywhere_completes_each_once),
-		PAIR_TEST(an_error_that_a_send_got_is_no_fin),
-		cmocka_unit_test(large_messages_are_placed_directly),
-		PAIR_TEST(idle_streams_hold_no_staging),
-		cmocka_unit_test(work_waits_for_a_peer_that_does_not_read),
-		cmocka_unit_test(probes_a_silent_peer_until_it_speaks),
-		cmocka_unit_test(probes_only_behind_what_it_sent),
-		cmocka_unit_test(the_last_octets_are_seen_last),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static const struct {
 	{ RTS, TERMINATE, true, -EINVAL, "()" },
 };
 
-static void a_change_depends_on_the_state(void **state)
+CASE(a_change_depends_on_the_state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		int rc;
@@ -193,7 +193,7 @@ static const struct {
 	{ "closing", CLOSING, true, REF, "()" },
 };
 
-static void only_the_named_stream_is_disconnected(void **state)
+CASE(only_the_named_stream_is_disconnected)
 {
 	for (size_t i = 0; i < ARRAY_LEN(disconnects); i++) {
 		qp_begin(disconnects[i].state, disconnects[i].has_stream);
@@ -218,7 +218,7 @@ static const struct {
 	{ RTS, LIFE, "()" },
 };
 
-static void only_the_life_that_waited_fails(void **state)
+CASE(only_the_life_that_waited_fails)
 {
 	for (size_t i = 0; i < ARRAY_LEN(not_coming); i++) {
 		qp_begin(not_coming[i].state, false);
@@ -239,7 +239,7 @@ static const struct {
 	{ IDLE, 0, true, "()" },
 };
 
-static void only_posted_work_fails(void **state)
+CASE(only_posted_work_fails)
 {
 	for (size_t i = 0; i < ARRAY_LEN(given_up); i++) {
 		bool has_left;
@@ -265,7 +265,7 @@ static const struct {
 	{ false, true, 7, 5, 0 },
 };
 
-static void lost_rights_are_told(void **state)
+CASE(lost_rights_are_told)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rights); i++) {
 		qp_begin(RTS, rights[i].has_stream);
@@ -291,7 +291,7 @@ static const struct {
 	{ false, false, 4, 4 },
 };
 
-static void a_query_tells_what_was_set(void **state)
+CASE(a_query_tells_what_was_set)
 {
 	for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
 		struct rnic_qp_attr attr;
@@ -330,7 +330,7 @@ static const struct {
 	{ true, 2, "t(SR)(b)(b)(bdeghw)" },
 };
 
-static void nothing_finds_a_queue_pair_that_has_left(void **state)
+CASE(nothing_finds_a_queue_pair_that_has_left)
 {
 	for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
 		qp_begin(RTS, leaves[i].has_stream);
@@ -339,19 +339,4 @@ static void nothing_finds_a_queue_pair_that_has_left(void **state)
 		assert_string_equal(steps_log, leaves[i].log);
 		assert_true(qp.is_retired);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_change_depends_on_the_state),
-		cmocka_unit_test(only_the_named_stream_is_disconnected),
-		cmocka_unit_test(only_the_life_that_waited_fails),
-		cmocka_unit_test(only_posted_work_fails),
-		cmocka_unit_test(lost_rights_are_told),
-		cmocka_unit_test(a_query_tells_what_was_set),
-		cmocka_unit_test(nothing_finds_a_queue_pair_that_has_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,7 +220,7 @@ static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 			(!stream->nudge_ns || stream->nudge_cnt > looks)));
 }
 
-static void only_a_reader_that_would_hang_is_woken(void **state)
+CASE(only_a_reader_that_would_hang_is_woken)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct usiw_comp_event ev;
@@ -244,7 +244,7 @@ static void only_a_reader_that_would_hang_is_woken(void **state)
 
 /* The credit may arrive before the program arms its CQ: the program has polled
  * already, and was then not scheduled. */
-static void a_cq_that_is_armed_late_is_woken_as_well(void **state)
+CASE(a_cq_that_is_armed_late_is_woken_as_well)
 {
 	struct usiw_comp_event ev;
 	struct stage st;
@@ -281,7 +281,7 @@ static struct rnic_stream *stage_lead(struct stage *st)
 }
 
 /* Each credit has all looks: the program works on those before it. */
-static void each_credit_begins_anew(void **state)
+CASE(each_credit_begins_anew)
 {
 	struct rnic_stream *stream;
 	struct stage st;
@@ -305,7 +305,7 @@ static void each_credit_begins_anew(void **state)
 
 /* A program may be kept from arming for long, and must not be waited for for
  * ever. */
-static void looks_are_further_and_further_apart(void **state)
+CASE(looks_are_further_and_further_apart)
 {
 	struct rnic_stream *stream;
 	bool are_good = true;
@@ -337,16 +337,4 @@ static void looks_are_further_and_further_apart(void **state)
 	assert_int_equal(looks, 8);
 	assert_false(has_event(st.s, 0));
 	stage_close(&st);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_reader_that_would_hang_is_woken),
-		cmocka_unit_test(a_cq_that_is_armed_late_is_woken_as_well),
-		cmocka_unit_test(each_credit_begins_anew),
-		cmocka_unit_test(looks_are_further_and_further_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

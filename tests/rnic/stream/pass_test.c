@@ -227,7 +227,7 @@ static const struct {
 	{ "failed behind the end", BOTH, DUE, -EIO, 0, "rqL", EIO, -EIO },
 };
 
-static void a_pass_takes_the_steps_that_are_due(void **state)
+CASE(a_pass_takes_the_steps_that_are_due)
 {
 	for (size_t i = 0; i < ARRAY_LEN(passes); i++) {
 		steps_begin();
@@ -260,7 +260,7 @@ static const struct {
 	{ "it is read", EPOLLERR, 0, EIO, "re", 0, 1 },
 };
 
-static void an_unread_socket_tells_its_error(void **state)
+CASE(an_unread_socket_tells_its_error)
 {
 	for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
 		steps_begin();
@@ -289,7 +289,7 @@ static const struct {
 	{ "no QP", PENDING | NO_QP, -EPIPE, 2, "dtL" },
 };
 
-static void a_failed_send_is_followed_by_reads(void **state)
+CASE(a_failed_send_is_followed_by_reads)
 {
 	for (size_t i = 0; i < ARRAY_LEN(failed_sends); i++) {
 		steps_begin();
@@ -316,7 +316,7 @@ static const struct {
 	{ "the other end is gone", true, false, false, "wcre" },
 };
 
-static void a_look_finds_that_the_other_end_is_gone(void **state)
+CASE(a_look_finds_that_the_other_end_is_gone)
 {
 	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
 		steps_begin();
@@ -331,7 +331,7 @@ static void a_look_finds_that_the_other_end_is_gone(void **state)
 	}
 }
 
-static void other_passes_begin_with_their_cause(void **state)
+CASE(other_passes_begin_with_their_cause)
 {
 	steps_begin();
 	stream.local = &local;
@@ -345,7 +345,7 @@ static void other_passes_begin_with_their_cause(void **state)
 
 /* ---- what is posted ------------------------------------------------------ */
 
-static void a_post_is_sent_unless_tcp_is_full(void **state)
+CASE(a_post_is_sent_unless_tcp_is_full)
 {
 	steps_begin();
 	flags_set(MEETS);
@@ -358,7 +358,7 @@ static void a_post_is_sent_unless_tcp_is_full(void **state)
 }
 
 /* MPA-67: often while TCP learns the peer's window, then now and then. */
-static void mulpdu_follows_the_emss(void **state)
+CASE(mulpdu_follows_the_emss)
 {
 	uint32_t cnt = 0;
 
@@ -383,7 +383,7 @@ static void mulpdu_follows_the_emss(void **state)
 #define FIRST_NS 1000u
 #define SECOND_NS (FIRST_NS + 4 * 200 * NS_PER_MS)
 
-static void only_an_initiator_probes(void **state)
+CASE(only_an_initiator_probes)
 {
 	uint64_t before_ns = rnic_now_ns();
 
@@ -420,7 +420,7 @@ static const struct {
 	{ "nothing was sent", FIRST_NS, FIRST_NS, 0, RUN, false, 0, false, 0 },
 };
 
-static void a_probe_has_its_time_and_cause(void **state)
+CASE(a_probe_has_its_time_and_cause)
 {
 	for (size_t i = 0; i < ARRAY_LEN(probes); i++) {
 		bool is_due;
@@ -452,7 +452,7 @@ static const struct {
 	{ "no room", false, 0, -ENOBUFS, "ls" },
 };
 
-static void a_probe_is_an_empty_write(void **state)
+CASE(a_probe_is_an_empty_write)
 {
 	for (size_t i = 0; i < ARRAY_LEN(probe_sends); i++) {
 		steps_begin();
@@ -465,20 +465,4 @@ static void a_probe_is_an_empty_write(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pass_takes_the_steps_that_are_due),
-		cmocka_unit_test(an_unread_socket_tells_its_error),
-		cmocka_unit_test(a_failed_send_is_followed_by_reads),
-		cmocka_unit_test(a_look_finds_that_the_other_end_is_gone),
-		cmocka_unit_test(other_passes_begin_with_their_cause),
-		cmocka_unit_test(a_post_is_sent_unless_tcp_is_full),
-		cmocka_unit_test(mulpdu_follows_the_emss),
-		cmocka_unit_test(only_an_initiator_probes),
-		cmocka_unit_test(a_probe_has_its_time_and_cause),
-		cmocka_unit_test(a_probe_is_an_empty_write),
-	};
-
-	return cmocka_run_group_tests(tests, steps_setup, steps_teardown);
-}
+ALL_CASES_WITH(steps_setup, steps_teardown);

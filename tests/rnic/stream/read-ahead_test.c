@@ -154,7 +154,7 @@ static const struct row {
 	{ "TCP", 1, 9, over_tcp, NO_LIMIT },
 };
 
-static void the_limit_is_what_receives_are_posted_for(void **state)
+CASE(the_limit_is_what_receives_are_posted_for)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct stage st;
@@ -169,7 +169,7 @@ static void the_limit_is_what_receives_are_posted_for(void **state)
 	}
 }
 
-static void polls_make_passes_while_octets_are_left(void **state)
+CASE(polls_make_passes_while_octets_are_left)
 {
 	struct stage st;
 
@@ -204,7 +204,7 @@ static const struct read_row {
 	{ "a part of one", 88, 176, 0, 176, 0 },
 };
 
-static void a_peer_is_ahead_whose_fpdus_come_in_numbers(void **state)
+CASE(a_peer_is_ahead_whose_fpdus_come_in_numbers)
 {
 	for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
 		struct rnic_stream stream = {
@@ -258,7 +258,7 @@ static void fall_behind(struct rnicpair *p)
 
 /* The answer lies behind Sends that have no receive, and the program does not
  * take the completions before them. */
-static void an_answer_behind_sends_is_read(void **state)
+PAIR_CASE(an_answer_behind_sends_is_read)
 {
 	struct rnicpair *p = *state;
 
@@ -268,7 +268,7 @@ static void an_answer_behind_sends_is_read(void **state)
 	assert_int_equal(rnicpair_take(&p->side[0], p->side[0].scq).wr_id, 7);
 }
 
-static void sends_that_were_left_come_in_order(void **state)
+PAIR_CASE(sends_that_were_left_come_in_order)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *s = &p->side[0];
@@ -291,17 +291,4 @@ static void sends_that_were_left_come_in_order(void **state)
 			rnic_cq_progress(s->rcq);
 	}
 	assert_true(rnicpair_is_quiet(p, s->rcq));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_limit_is_what_receives_are_posted_for),
-		cmocka_unit_test(polls_make_passes_while_octets_are_left),
-		cmocka_unit_test(a_peer_is_ahead_whose_fpdus_come_in_numbers),
-		PAIR_TEST(an_answer_behind_sends_is_read),
-		PAIR_TEST(sends_that_were_left_come_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,24 +166,24 @@ static void given_up_in_time(enum kind how)
 	rnicpair_close(&p);
 }
 
-static void a_silent_peer_times_out(void **state)
+CASE(a_silent_peer_times_out)
 {
 	given_up_in_time(SILENT);
 }
 
-static void an_unreachable_peer_exhausts_retries_too(void **state)
+CASE(an_unreachable_peer_exhausts_retries_too)
 {
 	given_up_in_time(NO_ROUTE);
 }
 
 /* Its window was closed when it was last heard. */
-static void so_does_one_that_answers_no_probe(void **state)
+CASE(so_does_one_that_answers_no_probe)
 {
 	given_up_in_time(CLOSED_SILENT);
 }
 
 /* The first look notes what three more have to find unchanged. */
-static void it_takes_four_looks(void **state)
+CASE(it_takes_four_looks)
 {
 	struct rnicpair p;
 	struct rnicpair_side *s = &p.side[0];
@@ -218,7 +218,7 @@ static const struct {
 	{ "no work for it", SILENT, LIMIT_MS, false, 0 },
 };
 
-static void others_are_waited_for(void **state)
+CASE(others_are_waited_for)
 {
 	struct rnicpair p[ARRAY_LEN(rows)];
 	struct usiw_cqe cqe;
@@ -246,7 +246,7 @@ static void others_are_waited_for(void **state)
 
 /* A Send is complete when TCP has it, and what the peer reads is no work of
  * this side: their octets are waited for as well. */
-static void octets_without_work_time_out_too(void **state)
+CASE(octets_without_work_time_out_too)
 {
 	for (int is_answer = 0; is_answer < 2; is_answer++) {
 		struct rnicpair p;
@@ -275,7 +275,7 @@ static void octets_without_work_time_out_too(void **state)
 }
 
 /* They have been acknowledged, or the peer takes none at present. */
-static void without_octets_there_is_no_further_look(void **state)
+CASE(without_octets_there_is_no_further_look)
 {
 	static const struct {
 		enum kind kind;
@@ -390,7 +390,7 @@ static void expect(struct rnicpair_side *s, struct rnic_cq *cq, uint64_t wr_id,
 	assert_int_equal(cqe.status, status);
 }
 
-static void work_fails_some_time_after_its_peer_went(void **state)
+CASE(work_fails_some_time_after_its_peer_went)
 {
 	for (int how = CLOSES; how <= BREAKS; how++) {
 		struct rnicpair p;
@@ -415,7 +415,7 @@ static void work_fails_some_time_after_its_peer_went(void **state)
 }
 
 /* 0: the program waits without a limit, and there is nobody to wait for. */
-static void without_a_time_it_fails_at_once(void **state)
+CASE(without_a_time_it_fails_at_once)
 {
 	for (int how = CLOSES; how <= BREAKS; how++) {
 		struct rnicpair p;
@@ -429,7 +429,7 @@ static void without_a_time_it_fails_at_once(void **state)
 }
 
 /* Both streams end meanwhile, receives stay, and the first work counts. */
-static void a_peer_that_has_gone_leaves_rts(void **state)
+CASE(a_peer_that_has_gone_leaves_rts)
 {
 	for (int how = CLOSES; how <= BREAKS; how++) {
 		struct usiw_cqe cqe;
@@ -533,7 +533,7 @@ static void way_broken_engine(struct rnicpair_side *s)
 	expect(s, s->rcq, 3, USIW_WC_WR_FLUSH_ERR);
 }
 
-static void work_without_a_peer_may_end_before(void **state)
+CASE(work_without_a_peer_may_end_before)
 {
 	static void (*const ways[])(struct rnicpair_side *s) = {
 		way_error,   way_closing, way_idle,
@@ -555,7 +555,7 @@ static void work_without_a_peer_may_end_before(void **state)
 }
 
 /* Its completion does not fit. */
-static void the_cq_may_overrun_when_the_time_is_over(void **state)
+CASE(the_cq_may_overrun_when_the_time_is_over)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0];
@@ -572,7 +572,7 @@ static void the_cq_may_overrun_when_the_time_is_over(void **state)
 }
 
 /* A child that uses the context does not touch the parent's work. */
-static void a_child_does_not_change_it(void **state)
+CASE(a_child_does_not_change_it)
 {
 	struct rnicpair p;
 	struct rnicpair_side *a = &p.side[0];
@@ -600,24 +600,9 @@ static int setup(void **state)
 	return 0;
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_silent_peer_times_out),
-		cmocka_unit_test(an_unreachable_peer_exhausts_retries_too),
-		cmocka_unit_test(so_does_one_that_answers_no_probe),
-		cmocka_unit_test(it_takes_four_looks),
-		cmocka_unit_test(others_are_waited_for),
-		cmocka_unit_test(octets_without_work_time_out_too),
-		cmocka_unit_test(without_octets_there_is_no_further_look),
-		cmocka_unit_test(work_fails_some_time_after_its_peer_went),
-		cmocka_unit_test(without_a_time_it_fails_at_once),
-		cmocka_unit_test(a_peer_that_has_gone_leaves_rts),
-		cmocka_unit_test(work_without_a_peer_may_end_before),
-		cmocka_unit_test(the_cq_may_overrun_when_the_time_is_over),
-		cmocka_unit_test(a_child_does_not_change_it),
-	};
-
 	setenv("USIW_DRAIN_MS", "100", 1);
-	return cmocka_run_group_tests(tests, setup, NULL);
 }
+
+ALL_CASES_WITH(setup, NULL);

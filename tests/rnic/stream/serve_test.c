@@ -110,7 +110,7 @@ static struct outcome serve_row(struct rnic_stream *stream,
 	return seen;
 }
 
-static void one_time_is_served_and_the_next_is_set(void **state)
+PAIR_CASE(one_time_is_served_and_the_next_is_set)
 {
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = p->side[1].ctx->engine;
@@ -152,7 +152,7 @@ static bool drain(struct rnic_stream *stream, enum rnic_stream_phase phase)
 }
 
 /* One that ends already keeps its limit. */
-static void the_end_begins_once(void **state)
+PAIR_CASE(the_end_begins_once)
 {
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = p->side[1].ctx->engine;
@@ -162,14 +162,4 @@ static void the_end_begins_once(void **state)
 			   with_lead(engine, drain(p->side[1].qp->stream,
 						   drain_rows[i].phase)) ==
 				   drain_rows[i].begins);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(one_time_is_served_and_the_next_is_set),
-		PAIR_TEST(the_end_begins_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void wait_for(int fd, short events)
 	assert_int_equal(poll(&pfd, 1, RNICPAIR_LIMIT_MS), 1);
 }
 
-static void counts_what_tcp_takes(void **state)
+CASE(counts_what_tcp_takes)
 {
 	char text[] = "octets", got[sizeof(text)] = "";
 	struct iovec iov = { .iov_base = text, .iov_len = sizeof(text) };
@@ -65,7 +65,7 @@ static void counts_what_tcp_takes(void **state)
 	ends_close(&e);
 }
 
-static void reads_available_octets(void **state)
+CASE(reads_available_octets)
 {
 	char got[8] = "";
 	struct iovec iov = { .iov_base = got, .iov_len = sizeof(got) };
@@ -123,7 +123,7 @@ static void peer_acts(struct ends *e, enum peer_act act)
 		peer_ends(e, act == PEER_RESETS);
 }
 
-static void discards_by_the_table(void **state)
+CASE(discards_by_the_table)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(discards); i++) {
@@ -156,7 +156,7 @@ static ssize_t endless_recv(int fd, void *mem, size_t len, int flags)
 }
 
 /* The next stream has its turn, however much the peer has sent. */
-static void discards_so_much_in_a_row(void **state)
+CASE(discards_so_much_in_a_row)
 {
 	const struct rnic_tcp_ops *real = rnic_tcp();
 	struct rnic_tcp_ops ops = *real;
@@ -175,7 +175,7 @@ static void discards_so_much_in_a_row(void **state)
 	ends_close(&e);
 }
 
-static void returns_tcp_info(void **state)
+CASE(returns_tcp_info)
 {
 	struct tcp_info info;
 	struct ends e;
@@ -240,7 +240,7 @@ static const struct {
 };
 
 /* What came by TCP is first, and what comes there later is no part of it. */
-static void reads_the_rest_of_tcp_before_the_ring(void **state)
+CASE(reads_the_rest_of_tcp_before_the_ring)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
@@ -276,7 +276,7 @@ static void reads_the_rest_of_tcp_before_the_ring(void **state)
 }
 
 /* The ring began where the stream has read further: the peer is hostile. */
-static void refuses_a_ring_that_begins_too_early(void **state)
+CASE(refuses_a_ring_that_begins_too_early)
 {
 	char got[32];
 	struct iovec iov = { got, sizeof(got) };
@@ -306,7 +306,7 @@ static const struct {
 };
 
 /* The peer has begun and has gone back to TCP before the first look. */
-static void follows_a_peer_that_has_left_already(void **state)
+CASE(follows_a_peer_that_has_left_already)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
@@ -344,7 +344,7 @@ static ssize_t begin_recv(int fd, void *buf, size_t len, int flags)
 }
 
 /* ... not even if the ring begins at that moment. */
-static void an_unwritable_sink_is_no_error_of_the_socket(void **state)
+CASE(an_unwritable_sink_is_no_error_of_the_socket)
 {
 	struct iovec bad = { NULL, 8 };
 	char got[32];
@@ -413,7 +413,7 @@ static ssize_t late_recv(int fd, void *buf, size_t len, int flags)
 	return late.real->recv(fd, buf, len, flags);
 }
 
-static void reads_the_ring_before_the_end(void **state)
+CASE(reads_the_ring_before_the_end)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
 
@@ -461,7 +461,7 @@ static ssize_t told_recv(int fd, void *buf, size_t len, int flags)
 }
 
 /* recv() tells an error once, and the socket may seem to be well then. */
-static void an_error_behind_the_ring_stays(void **state)
+CASE(an_error_behind_the_ring_stays)
 {
 	const struct rnic_tcp_ops *real = rnic_tcp();
 	struct rnic_tcp_ops ops = *real;
@@ -487,22 +487,7 @@ static void an_error_behind_the_ring_stays(void **state)
 	offer_end(&e, peer);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_what_tcp_takes),
-		cmocka_unit_test(reads_available_octets),
-		cmocka_unit_test(discards_by_the_table),
-		cmocka_unit_test(discards_so_much_in_a_row),
-		cmocka_unit_test(returns_tcp_info),
-		cmocka_unit_test(reads_the_rest_of_tcp_before_the_ring),
-		cmocka_unit_test(refuses_a_ring_that_begins_too_early),
-		cmocka_unit_test(follows_a_peer_that_has_left_already),
-		cmocka_unit_test(an_unwritable_sink_is_no_error_of_the_socket),
-		cmocka_unit_test(reads_the_ring_before_the_end),
-		cmocka_unit_test(an_error_behind_the_ring_stays),
-	};
-
 	setenv("USIW_LOCAL", "auto", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static const struct row {
 	{ "placed, a part of the CRC", false, 60000, 2 + 14 + 60000 + 2 },
 };
 
-static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
+CASE(the_rest_of_an_fpdu_is_waited_for_so_long)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -87,7 +87,7 @@ static void the_rest_of_an_fpdu_is_waited_for_so_long(void **state)
 }
 
 /* The time limit is for the whole FPDU, however slowly its octets arrive. */
-static void slow_octets_do_not_extend_the_limit(void **state)
+CASE(slow_octets_do_not_extend_the_limit)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint64_t end_ms;
@@ -123,7 +123,7 @@ static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 }
 
 /* Nothing of an FPDU is there, at any number of checks. */
-static void silence_between_fpdus_does_not_time_out(void **state)
+CASE(silence_between_fpdus_does_not_time_out)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_side *s;
@@ -140,7 +140,7 @@ static void silence_between_fpdus_does_not_time_out(void **state)
 }
 
 /* Each check finds another FPDU, but always an incomplete one. */
-static void a_stream_with_progress_does_not_time_out(void **state)
+CASE(a_stream_with_progress_does_not_time_out)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	uint64_t end_ms = until_ms() + RNICPAIR_LIMIT_MS;
@@ -194,7 +194,7 @@ static struct looks look(struct rnic_stream *stream)
 }
 
 /* A process that was stopped finds all its times over at once. */
-static void it_takes_four_looks_at_one_fpdu(void **state)
+CASE(it_takes_four_looks_at_one_fpdu)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_side *s;
@@ -213,7 +213,7 @@ static void it_takes_four_looks_at_one_fpdu(void **state)
 }
 
 /* A Send without a receive and without space to hold it is left in TCP. */
-static void unread_octets_do_not_time_out(void **state)
+CASE(unread_octets_do_not_time_out)
 {
 	static const uint8_t octets[60000];
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -242,18 +242,8 @@ static void unread_octets_do_not_time_out(void **state)
 	rawpeer_close_both(&raw, &p);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rest_of_an_fpdu_is_waited_for_so_long),
-		cmocka_unit_test(slow_octets_do_not_extend_the_limit),
-		cmocka_unit_test(silence_between_fpdus_does_not_time_out),
-		cmocka_unit_test(a_stream_with_progress_does_not_time_out),
-		cmocka_unit_test(it_takes_four_looks_at_one_fpdu),
-		cmocka_unit_test(unread_octets_do_not_time_out),
-	};
-
 	setenv("USIW_STALL_MS", "400", 1);
 	setenv("USIW_RNR_MS", "20000", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

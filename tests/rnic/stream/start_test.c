@@ -58,7 +58,7 @@ static int step(struct rnic_stream *stream, struct smpa_event *ev)
 	return rc;
 }
 
-static void takes_the_socket_over(void **state)
+CASE(takes_the_socket_over)
 {
 	struct rnic_stream *stream;
 	socklen_t len = sizeof(int);
@@ -76,7 +76,7 @@ static void takes_the_socket_over(void **state)
 	rnic_fd_close(fd[1]);
 }
 
-static void leaves_the_socket_when_it_fails(void **state)
+CASE(leaves_the_socket_when_it_fails)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
 	struct rnic_stream *stream = NULL;
@@ -156,7 +156,8 @@ static int options_follow_the_row(void)
 	return 0;
 }
 
-static void options_follow_the_settings(void **state)
+/* First: this process has not read the settings. */
+FIRST_CASE(options_follow_the_settings)
 {
 	for (size_t i = 0; i < ARRAY_LEN(option_rows); i++) {
 		option_row = &option_rows[i];
@@ -169,7 +170,7 @@ static void options_follow_the_settings(void **state)
 /* ---- memory ---- */
 
 /* Neither of a stream that was made, nor of one that could not be. */
-static void leaves_no_memory_behind(void **state)
+CASE(leaves_no_memory_behind)
 {
 	static const uint8_t revs[] = { 2, 3 };
 
@@ -200,7 +201,7 @@ static void leaves_no_memory_behind(void **state)
 /* ---- the exchange ---- */
 
 /* Private Data of every length, in pieces of every size. */
-static void exchanges_private_data(void **state)
+CASE(exchanges_private_data)
 {
 	static const size_t lens[] = { 0, 1, 3, 4, 100, 256, 508 };
 	static const size_t cuts[] = { 0, 1, 7, 19, 20, 21 };
@@ -252,7 +253,7 @@ static void exchanges_private_data(void **state)
 	}
 }
 
-static void tells_a_refusal_with_its_data(void **state)
+CASE(tells_a_refusal_with_its_data)
 {
 	struct rnic_stream *a, *b;
 	struct smpa_event ev;
@@ -293,7 +294,7 @@ static const struct peer_row peer_rows[] = {
 	{ "resets", "", 0, true, -ECONNRESET, SMPA_EV_NONE },
 };
 
-static void survives_unexpected_peers(void **state)
+CASE(survives_unexpected_peers)
 {
 	for (size_t i = 0; i < ARRAY_LEN(peer_rows); i++)
 		for (int role = 0; role < 2; role++) {
@@ -334,7 +335,7 @@ static void survives_unexpected_peers(void **state)
 }
 
 /* Nothing after the Request is read: it belongs to RDMA mode. */
-static void reads_nothing_beyond_the_frame(void **state)
+CASE(reads_nothing_beyond_the_frame)
 {
 	struct rnic_stream *a, *b;
 	struct smpa_event ev;
@@ -382,7 +383,7 @@ static const struct heard_row {
 };
 
 /* The octets stay there, for RDMA mode. */
-static void hears_what_follows_the_frame(void **state)
+CASE(hears_what_follows_the_frame)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
 
@@ -420,22 +421,4 @@ static void hears_what_follows_the_frame(void **state)
 		if (!row->is_closed)
 			rnic_fd_close(fd[1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* First: this process has not read the settings. */
-		cmocka_unit_test(options_follow_the_settings),
-		cmocka_unit_test(leaves_no_memory_behind),
-		cmocka_unit_test(hears_what_follows_the_frame),
-		cmocka_unit_test(takes_the_socket_over),
-		cmocka_unit_test(leaves_the_socket_when_it_fails),
-		cmocka_unit_test(exchanges_private_data),
-		cmocka_unit_test(tells_a_refusal_with_its_data),
-		cmocka_unit_test(survives_unexpected_peers),
-		cmocka_unit_test(reads_nothing_beyond_the_frame),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
