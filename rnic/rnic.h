@@ -49,8 +49,8 @@ enum rnic_fd_kind {
 	RNIC_FD_DEAD,	  /* inherited over fork: every use fails with ENODEV */
 	/* struct rnic_chan; read() yields records */
 	RNIC_FD_CHAN = UTIL_FD_FILE,
-	RNIC_FD_UVERBS, /* of kernel-abi/uverbs.c */
-	RNIC_FD_UCM,	/* of kernel-abi/ucm.c */
+	RNIC_FD_UVERBS, /* of kernel-abi/commands/uverbs.c */
+	RNIC_FD_UCM,	/* of kernel-abi/commands/ucm.c */
 };
 
 /* The table; never NULL after the first successful call. NULL: ENOMEM. */
@@ -629,7 +629,7 @@ RNIC_EXPORT void rnic_qp_retire(struct rnic_qp *qp);
 /* Destroys a retired QP; retires it first if necessary. */
 RNIC_EXPORT int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events);
 
-/* ---- connection manager (used by kernel-abi/ucm.c) --------------------- */
+/* ---- connection manager (used by kernel-abi/) --------------------------- */
 
 /* Numerically equal to enum rdma_cm_event_type. */
 enum rnic_cm_event_type {

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "../../kernel-abi/nldev.h"
-#include "../../rnic/rnic.h"
+#include "kernel-abi/netlink/nldev.h"
+#include "rnic/rnic.h"
 
 #define PORTID 77
 

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../kernel-abi/nldev.h"
-#include "../../rnic/rnic.h"
+#include "kernel-abi/netlink/nldev.h"
+#include "rnic/rnic.h"
 
 #define FD_MAX 1024
 

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../rnic/rnic.h"
-#include "../../util/fdtab.h"
+#include "rnic/rnic.h"
+#include "util/fdtab.h"
 
 #define FAKE_DEVICE_CNT 2
 

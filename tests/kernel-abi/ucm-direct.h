@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "../../kernel-abi/rnic-dl.h"
-#include "../../kernel-abi/ucm-file.h"
-#include "../../kernel-abi/ucm-path.h"
-#include "../../kernel-abi/ucm.h"
+#include "kernel-abi/base/rnic-dl.h"
+#include "kernel-abi/commands/ucm-file.h"
+#include "kernel-abi/commands/ucm-path.h"
+#include "kernel-abi/commands/ucm.h"
 
 #define DIRECT_CALL(call) .call = rnic_##call,
 

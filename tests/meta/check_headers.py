@@ -59,7 +59,7 @@ def own_dirs(root, path):
         dirs.append("libsiw-mpa/include")
     if layer in ("providers/usiw", "kernel-abi"):
         dirs.append("rnic")
-    return [f"-I{os.path.join(root, d)}" for d in dict.fromkeys(dirs)]
+    return [f"-I{os.path.join(root, d)}" for d in dict.fromkeys(dirs + [""])]
 
 
 def main():

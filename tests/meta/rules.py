@@ -73,7 +73,7 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"]+)[>\"]", re.M)
 def resolve(files, path, name):
     """The tree's file to which #include "name" in path leads, or None."""
     layer = tree.layer_of(path)
-    places = [os.path.dirname(path), layer, layer + "/include"]
+    places = [os.path.dirname(path), layer, "", layer + "/include"]
     places += [r for r in ("abi", "util", "libsiw-mpa/include", "rnic",
                            "providers/usiw", "kernel-abi")]
     for place in places:
@@ -713,7 +713,7 @@ UNCALLED = {
 PRODUCT_FUNCTION = re.compile(r"(rnic|cm|oob|loop|kabi|usiw|util|sdp)_\w+")
 # Lists that make names of functions: file, its entries, prefix of the names.
 NAME_LISTS = (
-    ("kernel-abi/rnic-dl.h", r"\bX\((\w+)\)", "rnic_"),
+    ("kernel-abi/base/rnic-dl.h", r"\bX\((\w+)\)", "rnic_"),
     ("providers/usiw/verbs-ops.def", r"^OP\(\d+, DO, [\w\s*]+, (\w+)", "usiw_"),
 )
 # A definition or a declaration begins in column 0. So does a stub: a macro

@@ -229,7 +229,7 @@ CASES = [
     ("uncalled", {"sdp/verbs/wait/progress.c": "int naps(void)\n{\n}\n"},
      CALLED),
     ("uncalled", {"rnic/a.c": RNIC_A}, {
-        "rnic/a.c": RNIC_A, "kernel-abi/rnic-dl.h": "#define C(X) \\\n\tX(a)"}),
+        "rnic/a.c": RNIC_A, "kernel-abi/base/rnic-dl.h": "#define C(X) \\\n\tX(a)"}),
     ("uncalled", {"rnic/a.c": RNIC_A, "tests/a.c": "\trnic_a();\n"}, {
         "rnic/a.c": RNIC_A, "kernel-abi/a.c": "STUB(int, f, rnic_a())\n"}),
 ]

@@ -25,7 +25,7 @@ static void file_ignore(struct util_file *file)
 	(void)file;
 }
 
-/* Registers the channel as kernel-abi/ucm.c does: returns a number for the
+/* Registers the channel as kernel-abi/ does: returns a number for the
  * application. */
 static int chan_number(struct rnic_cm_chan *chan)
 {
