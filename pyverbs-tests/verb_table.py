@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The table of README.md: for each verb, what usiw, siw and rxe support.
+"""The table of doc/verbs.md: for each verb, what usiw, siw and rxe support.
 
   verb_table.py [--write]
 
@@ -13,10 +13,11 @@ import fnmatch
 import json
 import os
 import sys
+import textwrap
 
 import inside
 
-PAGE = os.path.join(inside.HERE, "..", "README.md")
+PAGE = os.path.join(inside.HERE, "..", "doc", "verbs.md")
 BEGIN = "<!-- made by pyverbs-tests/verb_table.py from test results -->\n"
 END = "<!-- end of what verb_table.py makes -->\n"
 # Row (the name that tests pass to rig.shows), siw, rxe, and the tests of
@@ -85,12 +86,12 @@ ROWS = (
      ["*test_xrc_*", "*test_qp_ex_xrc_*", "*test_tm_*", "*test_create_raw_*",
       "*spec_flow_traffic", "*test_rss_traffic"]),
 )
-NOTE = """
-usiw's column is what the tests of `make pyverbs` show: rdma-core's own suite
-and those of `pyverbs-tests/`. The columns of siw and rxe are facts from reading
-source: rdma-core 44 and Linux 6.1, so what the kernel module could do and its
-provider does not offer is "no"; "?" is what was not read.
-"""
+NOTE = "\n" + textwrap.fill(
+    "usiw's column is what the tests of `make pyverbs` show: rdma-core's own "
+    "suite and those of `pyverbs-tests/`. The columns of siw and rxe are facts "
+    "from reading source: rdma-core 44 and Linux 6.1, so what the kernel "
+    "module could do and its provider does not offer is \"no\"; \"?\" is what "
+    "was not read.", 118, break_on_hyphens=False) + "\n"
 
 
 def load():
@@ -145,11 +146,11 @@ def main():
             stream.write(head + BEGIN + made + END + tail)
         return 0
     if there != made:
-        print("README.md does not say what the tests show; "
+        print("doc/verbs.md does not say what the tests show; "
               "pyverbs-tests/verb_table.py --write makes it do so.  "
               f"It should be:\n{made}")
         return 1
-    print(f"README.md agrees with the tests: {len(ROWS)} rows")
+    print(f"doc/verbs.md agrees with the tests: {len(ROWS)} rows")
     return 0
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """machines_test.py CMAKE: the supported machines are the same in all places.
 
-CMake refuses a machine of 32 bits with a sentence that README.md and usiw(7)
-also have. Every package of debian/control is for the machines of README's
-table and no others.
+CMake refuses a machine of 32 bits with a sentence that doc/install.md and
+usiw(7) also have. Every package of debian/control is for the machines of the
+table in doc/install.md and no others.
 """
 import os
 import re
@@ -43,19 +43,19 @@ def main():
     if not code or not found:
         print(f"FAILED: 32 bits are not refused: {said}")
         return 1
-    for path in (("README.md",), ("man", "usiw.7")):
+    for path in (("doc", "install.md"), ("man", "usiw.7")):
         if found.group(0) not in words(read(*path)):
             faults.append(f"{'/'.join(path)} does not say: {found.group(0)}")
-    table = set(re.findall(r"^\| ([a-z0-9]+) \| Debian \d+", read("README.md"),
-                           re.M))
+    table = set(re.findall(r"^\| ([a-z0-9]+) \| Debian \d+",
+                           read("doc", "install.md"), re.M))
     if not {"amd64", "arm64"} <= table:
-        faults.append(f"README.md has a table of machines of {table}")
+        faults.append(f"doc/install.md has a table of machines of {table}")
     lines = re.findall(r"^Architecture: (.*)$", read("debian", "control"),
                        re.M)
     for line in lines:
         if line != "all" and set(line.split()) != table:
-            faults.append(f"debian/control: Architecture: {line}; README.md's "
-                          f"table: {' '.join(sorted(table))}")
+            faults.append(f"debian/control: Architecture: {line}; table of "
+                          f"doc/install.md: {' '.join(sorted(table))}")
     if not lines:
         faults.append("debian/control names no machine")
     for fault in faults:

@@ -9,7 +9,7 @@ SUITE is a Debian suite. Its rdma-core is fetched, built in USIW_RELEASES_DIR
 sid. DIRECTORY contains an unpacked source of rdma-core. The libibverbs and
 librdmacm of each release replace the installed ones. Runs ibv_devinfo,
 ibv_rc_pingpong, rping, every verb of the table called wrongly, and ibv_wr_*,
-and prints the table of README.md at the end. What cannot be fetched is
+and prints the table of doc/verbs.md at the end. What cannot be fetched is
 skipped.
 """
 import glob
