@@ -26,13 +26,14 @@
  * in microseconds: of half a round trip for sends and for writes to a receiver
  * that spins on memory, of a whole one for reads and atomics.
  */
-#include "verbs.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "verbs_client.h"
+#include "verbs_server.h"
 
 #define DEPTH_MAX 128u
 #define OUTSTANDING_MAX (16u << 20) /* octets */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The measuring side of bench-verbs: streams of one operation by several
- * threads, or a ping-pong with other traffic. See verbs.h.
+ * threads, or a ping-pong with other traffic. See verbs_link.h.
  */
-#include "verbs.h"
+#include "verbs_client.h"
 
 #include <netdb.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Groups of queue pairs, the same on both sides.  See verbs.h. */
-#include "verbs.h"
+/* Groups of queue pairs, the same on both sides. */
+#include "verbs_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>

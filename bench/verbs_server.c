@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The answering side of bench-verbs: accepts connections until the last one has
- * ended. See verbs.h.
+ * ended. See verbs_link.h.
  */
-#include "verbs.h"
+#include "verbs_server.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

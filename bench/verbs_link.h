@@ -8,8 +8,8 @@
  * context. The server makes the same groups, as the client's private data
  * demands.
  */
-#ifndef BENCH_VERBS_H
-#define BENCH_VERBS_H
+#ifndef BENCH_VERBS_LINK_H
+#define BENCH_VERBS_LINK_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -128,8 +128,5 @@ struct rdma_conn_param bench_conn_param(struct rdma_cm_id *id, const void *data,
 /* The next event of a channel; it must be of this type. */
 struct rdma_cm_event *bench_cm_expect(struct rdma_event_channel *channel,
 				      enum rdma_cm_event_type type);
-
-void bench_serve(const struct bench_options *opt);
-void bench_connect(const struct bench_options *opt);
 
 #endif
