@@ -2,6 +2,7 @@
 /* The fd table of the process, and the forked child's first steps. */
 #include "fd.h"
 
+#include "fd-high.h"
 #include "fdtab.h"
 #include "lock.h"
 #include "log.h"
@@ -97,19 +98,6 @@ uint32_t rnic_fork_gen(void)
 	return atomic_load_explicit(&fork_gen, memory_order_relaxed);
 }
 
-/* From which number on ours are; with few descriptors, the upper half. */
-#define FD_LOWEST 512
-
-static int fd_lowest(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur / 2 >= FD_LOWEST)
-		return FD_LOWEST;
-	return (int)(limit.rlim_cur / 2);
-}
-
 /* Once: what fails for it may be tried again and again. */
 static void fd_complain(void)
 {
@@ -128,7 +116,7 @@ static void fd_complain(void)
 int rnic_fd_own(int fd)
 {
 	struct util_fdtab *tab;
-	int lowest, moved, ret, err = errno;
+	int ret, err = errno;
 
 	if (fd < 0) {
 		if (err == EMFILE)
@@ -136,14 +124,7 @@ int rnic_fd_own(int fd)
 		return -err;
 	}
 	tab = rnic_fdtab();
-	lowest = fd_lowest();
-	moved = -1;
-	if (fd < lowest)
-		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
-	if (moved >= 0) { /* else none is free up there: it stays */
-		fd_close_raw(fd);
-		fd = moved;
-	}
+	fd = util_fd_high_move(fd, NULL, NULL);
 	ret = tab ? util_fdtab_add(tab, fd, RNIC_FD_INTERNAL, NULL) : -ENOMEM;
 	if (ret == 0)
 		return fd;

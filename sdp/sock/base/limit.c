@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "fd-high.h"
 #include "lock.h"
-#include "table.h"
 
 /* Descriptors that a start needs, including a device that it opens. */
 #define MARGIN 32u
@@ -35,9 +35,8 @@ static bool is_used_up(int fd, int lowest, rlim_t limit)
  * from below, and of the library's, which begin higher. */
 static bool is_near(int fd, rlim_t limit)
 {
-	int own = limit > SDP_PRIVATE_LOWEST + MARGIN
-			  ? SDP_PRIVATE_LOWEST
-			  : SDP_PRIVATE_LOWEST_SMALL;
+	int own = limit > UTIL_FD_HIGH + MARGIN ? UTIL_FD_HIGH
+						: UTIL_FD_HIGH_SMALL;
 
 	return is_used_up(fd, 0, limit) || is_used_up(fd, own, limit);
 }

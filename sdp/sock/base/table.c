@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "fd-high.h"
 #include "thread.h"
 #include "real.h"
 
@@ -279,14 +280,10 @@ void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg)
 
 int sdp_private_add(int fd)
 {
-	static const int lowest[] = { SDP_PRIVATE_LOWEST,
-				      SDP_PRIVATE_LOWEST_SMALL, 0 };
-	int moved = -1, ret;
+	int moved = util_fd_high_dup(fd, NULL), ret;
 
-	for (size_t i = 0; i < 3 && moved < 0; i++)
-		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest[i]);
 	if (moved < 0)
-		return -errno;
+		return moved;
 	ret = util_fdtab_add(table(), moved, SDP_FD_PRIVATE, NULL);
 	if (ret < 0) {
 		util_sys_close(moved);

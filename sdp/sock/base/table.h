@@ -351,11 +351,6 @@ void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock));
 /* SDP has started on at least one socket. */
 extern _Atomic bool sdp_begun;
 
-/* The library's descriptors: above those that programs rely on. The same value
- * as for the RNIC's own. With a small limit they begin lower. */
-#define SDP_PRIVATE_LOWEST 512
-#define SDP_PRIVATE_LOWEST_SMALL 16
-
 /* Moves a descriptor of the library out of the program's range: CLOEXEC, and
  * high if the limit allows. Return: its number; -errno, and @fd is
  * unchanged. */
