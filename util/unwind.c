@@ -2,6 +2,7 @@
 /* See unwind.h. */
 #include "unwind.h"
 
+#include "defer.h"
 #include "thread.h"
 
 /* From the LSB.  The macros of the current header cover cancellation only. */
@@ -13,6 +14,7 @@ extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer,
 /* Otherwise a second handler could leave in the middle of @fn. */
 static void unwind_run(void *arg)
 {
+	util_defer_left();
 	UTIL_SIGNALS_OFF();
 	const struct util_unwind *unwind = arg;
 

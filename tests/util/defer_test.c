@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The program's handlers run outside the library, and see what the kernel
+ * gives. */
+#include "test.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "defer.h"
+
+static volatile int ran, value, depth_seen;
+static sigjmp_buf back;
+
+static void plain(int sig)
+{
+	(void)sig;
+	ran++;
+	depth_seen = (int)util_defer_me.depth;
+}
+
+static void with_info(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	plain(sig);
+	value = info->si_value.sival_int;
+}
+
+static void jump(int sig)
+{
+	plain(sig);
+	siglongjmp(back, 1);
+}
+
+static bool is_blocked(int sig)
+{
+	sigset_t mask;
+
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+	return sigismember(&mask, sig);
+}
+
+static void install(int sig, void (*handler)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, sig, &action, NULL), 0);
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	ran = value = depth_seen = 0;
+	util_defer_me.depth = 0;
+	return 0;
+}
+
+static void waits_until_the_end(void **state)
+{
+	static const int flags[] = { 0, SA_NODEFER, SA_RESTART };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		ran = 0;
+		install(SIGUSR1, plain, flags[i]);
+		raise(SIGUSR1);
+		assert_int_equal(ran, 1);
+		util_defer_begin();
+		util_defer_begin();
+		raise(SIGUSR1);
+		raise(SIGUSR1); /* kept once, as the kernel does */
+		assert_int_equal(ran, 1);
+		assert_false(is_blocked(SIGUSR1));
+		util_defer_end();
+		assert_int_equal(ran, 1);
+		util_defer_end();
+		assert_int_equal(ran, 2);
+		assert_int_equal(depth_seen, 0);
+		assert_false(is_blocked(SIGUSR1));
+	}
+}
+
+static void keeps_what_came_with_it(void **state)
+{
+	struct sigaction action = { .sa_sigaction = with_info,
+				    .sa_flags = SA_SIGINFO };
+
+	(void)state;
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGRTMIN, &action, NULL),
+		0);
+	util_defer_begin();
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(sigqueue(getpid(), SIGRTMIN,
+					  (union sigval){ .sival_int = i }),
+				 0);
+	assert_int_equal(ran, 0);
+	util_defer_end();
+	assert_int_equal(ran, 3);
+	assert_int_equal(value, 3);
+}
+
+/* Then it runs at once. */
+static void has_a_limit(void **state)
+{
+	struct sigaction action = { .sa_sigaction = with_info,
+				    .sa_flags = SA_SIGINFO };
+
+	(void)state;
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGRTMIN, &action, NULL),
+		0);
+	util_defer_begin();
+	for (int i = 1; i <= UTIL_DEFER_MAX + 2; i++)
+		assert_int_equal(sigqueue(getpid(), SIGRTMIN,
+					  (union sigval){ .sival_int = i }),
+				 0);
+	assert_int_equal(ran, 2);
+	util_defer_end();
+	assert_int_equal(ran, UTIL_DEFER_MAX + 2);
+	assert_int_equal(value, UTIL_DEFER_MAX);
+}
+
+static void is_seen_by_a_sleep(void **state)
+{
+	bool is_open;
+
+	(void)state;
+	install(SIGUSR1, plain, 0);
+	util_defer_begin();
+	raise(SIGUSR1);
+	errno = 0;
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, -1), false), -1);
+	assert_int_equal(errno, EINTR);
+	assert_int_equal(ran, 1);
+	raise(SIGUSR1);
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), true), 0);
+	assert_int_equal(ran, 2);
+	/* While it sleeps the handler runs at once. */
+	assert_false(util_defer_open(&is_open));
+	raise(SIGUSR1);
+	assert_int_equal(ran, 3);
+	util_defer_close(is_open);
+	/* A nested call is not interrupted. */
+	util_defer_begin();
+	raise(SIGUSR1);
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), false), 0);
+	assert_int_equal(ran, 3);
+	util_defer_end();
+	util_defer_end();
+	assert_int_equal(ran, 4);
+}
+
+static void may_leave_by_a_jump(void **state)
+{
+	(void)state;
+	install(SIGUSR1, jump, SA_NODEFER);
+	for (volatile int i = 1; i <= 2; i++) {
+		util_defer_begin();
+		raise(SIGUSR1);
+		if (sigsetjmp(back, 1) == 0) {
+			util_defer_end();
+			assert_true(false);
+		}
+		assert_int_equal(ran, i);
+		assert_int_equal(util_defer_me.depth, 0);
+	}
+}
+
+static void runs_once_if_asked(void **state)
+{
+	struct sigaction old;
+
+	(void)state;
+	install(SIGUSR1, plain, (int)SA_RESETHAND);
+	util_defer_begin();
+	raise(SIGUSR1);
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGUSR1, NULL, &old), 0);
+	assert_true(old.sa_handler == plain);
+	assert_true(old.sa_flags & (int)SA_RESETHAND);
+	util_defer_end();
+	assert_int_equal(ran, 1);
+	assert_int_equal(sigaction(SIGUSR1, NULL, &old), 0);
+	assert_true(old.sa_handler == SIG_DFL);
+}
+
+static void shows_what_the_program_installed(void **state)
+{
+	struct sigaction action = { .sa_sigaction = with_info,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction old;
+
+	(void)state;
+	install(SIGUSR1, plain, 0);
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGUSR1, &action, &old),
+		0);
+	assert_true(old.sa_handler == plain);
+	assert_false(old.sa_flags & SA_SIGINFO);
+	/* libc installs it, then the library. */
+	assert_true(util_defer_installed(sigaction, true, SIGUSR1,
+					 signal(SIGUSR1, plain)) ==
+		    (util_sighandler)(void *)with_info);
+	util_defer_begin();
+	raise(SIGUSR1);
+	assert_int_equal(ran, 0);
+	util_defer_end();
+	assert_int_equal(ran, 1);
+	assert_true(signal(SIGUSR1, SIG_IGN) != SIG_ERR);
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGUSR1, NULL, &old), 0);
+	assert_true(old.sa_handler == SIG_IGN);
+}
+
+/* A fault would come again and again, and the child of a vfork() must not
+ * change its parent's handlers. */
+static void leaves_others_alone(void **state)
+{
+	struct sigaction action = { .sa_handler = plain }, now;
+
+	(void)state;
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, SIGFPE, &action, NULL),
+		0);
+	assert_int_equal(
+		util_defer_sigaction(sigaction, false, SIGUSR2, &action, NULL),
+		0);
+	assert_int_equal(sigaction(SIGFPE, NULL, &now), 0);
+	assert_true(now.sa_handler == plain);
+	assert_int_equal(sigaction(SIGUSR2, NULL, &now), 0);
+	assert_true(now.sa_handler == plain);
+	assert_int_equal(
+		util_defer_sigaction(sigaction, true, 1000, &action, NULL), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(waits_until_the_end, reset),
+		cmocka_unit_test_setup(keeps_what_came_with_it, reset),
+		cmocka_unit_test_setup(has_a_limit, reset),
+		cmocka_unit_test_setup(is_seen_by_a_sleep, reset),
+		cmocka_unit_test_setup(may_leave_by_a_jump, reset),
+		cmocka_unit_test_setup(runs_once_if_asked, reset),
+		cmocka_unit_test_setup(shows_what_the_program_installed, reset),
+		cmocka_unit_test_setup(leaves_others_alone, reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
