@@ -7,44 +7,52 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "defer.h"
 #include "sock/base/real.h"
 #include "sock/share/share.h"
 #include "stubs.h"
 
+static void share_exec(void)
+{
+	UTIL_DEFER();
+
+	sdp_share_exec();
+}
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->execve(path, argv, envp);
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->execv(path, argv);
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->execvp(file, argv);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->execvpe(file, argv, envp);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->fexecve(fd, argv, envp);
 }
 
 EXPORT int execveat(int dir_fd, const char *path, char *const argv[],
 		    char *const envp[], int flags)
 {
-	sdp_share_exec();
+	share_exec();
 	return sdp_real()->execveat(dir_fd, path, argv, envp, flags);
 }
 

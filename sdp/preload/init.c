@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "defer.h"
 #include "log.h"
 #include "sock/share/adopt.h"
 #include "sock/show/epoll.h"
@@ -35,6 +36,7 @@ static void fork_prepare(void)
 	if (is_prepared)
 		return;
 	is_prepared = true;
+	util_defer_begin();
 	sdp_share_fork_prepare();
 	sdp_watch_fork_prepare();
 	sdp_verbs_fork_prepare();
@@ -48,6 +50,7 @@ static void fork_parent(void)
 	sdp_verbs_fork_parent();
 	sdp_watch_fork_parent();
 	sdp_share_fork_parent();
+	util_defer_end();
 }
 
 /*
@@ -58,19 +61,24 @@ static void fork_parent(void)
  */
 static void early_prepare(void)
 {
-	if (!is_prepared)
-		sdp_watch_fork_prepare();
+	if (is_prepared)
+		return;
+	util_defer_begin();
+	sdp_watch_fork_prepare();
 }
 
 static void early_parent(void)
 {
-	if (!is_prepared)
-		sdp_watch_fork_parent();
+	if (is_prepared)
+		return;
+	sdp_watch_fork_parent();
+	util_defer_end();
 }
 
 static void fork_child(void)
 {
 	is_prepared = false;
+	util_defer_fork_child();
 	sdp_table_fork_child();
 	sdp_watch_fork_child();
 	sdp_sleeper_fork_child();
@@ -82,6 +90,7 @@ static void fork_child(void)
 	sdp_enter_fork_child();
 	sdp_share_fork_child();
 	sdp_verbs_after_fork();
+	util_defer_end();
 }
 
 static void inherited_take(void)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "defer.h"
 #include "../util/unwind.h"
 #include "../util/user.h"
 #include "sock/share/adopt.h"
@@ -34,33 +35,43 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* The end of a stub: drops the reference. */
+/* The socket of a call, with a reference until call_end(); NULL: not in the
+ * table. */
+static struct sdp_sock *call_begin(int fd)
+{
+	struct sdp_sock *sock;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return NULL;
+	util_defer_begin();
+	sock = sdp_sock_get(fd);
+	if (!sock)
+		util_defer_end();
+	return sock;
+}
+
 static long call_end(struct sdp_sock *sock, long ret)
 {
 	sdp_ending_look();
 	sdp_sock_put(sock);
+	util_defer_end();
 	return ret;
 }
 
-/* A short call that is about a descriptor: what the socket is does not change
- * meanwhile. */
-struct brief {
-	struct sdp_sock *sock; /* NULL: not in the table */
-	bool is_held;
-};
-
-static void brief_begin(struct brief *brief, int fd)
+void sdp_stub_begin(struct sdp_stub_brief *brief, int fd)
 {
-	brief->sock = sdp_sock_get(fd);
+	brief->sock = call_begin(fd);
 	brief->is_held = brief->sock && sdp_enter_hold(brief->sock);
 }
 
-static int brief_end(const struct brief *brief, int ret)
+int sdp_stub_end(const struct sdp_stub_brief *brief, int ret)
 {
 	if (brief->is_held)
 		sdp_enter_left(brief->sock);
-	if (brief->sock)
+	if (brief->sock) {
 		sdp_sock_put(brief->sock);
+		util_defer_end();
+	}
 	return ret;
 }
 
@@ -98,7 +109,7 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 		return NULL;
 	io->saved_errno = errno;
 	io->depth = sdp_point_enter();
-	io->sock = sdp_sock_get(fd);
+	io->sock = call_begin(fd);
 	if (!io->sock) {
 		sdp_point_leave();
 		return NULL;
@@ -113,6 +124,7 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 		util_unwind_pop(&io->unwind);
 		sdp_sock_put(io->sock);
 	}
+	util_defer_end();
 	sdp_point_leave();
 	return NULL;
 }
@@ -125,9 +137,11 @@ static ssize_t io_done(struct io *io, int fd, bool is_send, int flags,
 
 	if (!io->is_counted)
 		return ret;
+	util_defer_begin();
 	util_unwind_pop(&io->unwind);
 	sdp_enter_out(io->sock, fd, is_send, has_moved ? (size_t)ret : 0);
 	sdp_sock_put(io->sock);
+	util_defer_end();
 	return ret;
 }
 
@@ -137,6 +151,7 @@ static long io_end(struct io *io, long ret)
 	util_unwind_pop(&io->unwind);
 	sdp_sock_put(io->sock);
 	ret = util_result(ret, io->saved_errno);
+	util_defer_end();
 	sdp_point_leave();
 	return ret;
 }
@@ -236,6 +251,13 @@ STUB_IO(preadv2,
 	offset == -1 ? sdp_message_readv(sock, fd, iov, cnt, flags) : -ESPIPE,
 	(fd, iov, cnt, offset, flags))
 
+static void message_adopt(struct msghdr *msg)
+{
+	UTIL_DEFER();
+
+	sdp_adopt_message(msg);
+}
+
 EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct io io;
@@ -249,7 +271,7 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	ret = io_done(&io, fd, false, flags,
 		      sdp_real()->recvmsg(fd, msg, flags));
 	if (ret >= 0 && msg->msg_controllen > 0)
-		sdp_adopt_message(msg);
+		message_adopt(msg);
 	return ret;
 }
 
@@ -278,7 +300,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 	(void)io_done(&io, fd, false, flags, messages_len(msgs, ret));
 	for (int i = 0; i < ret; i++)
 		if (msgs[i].msg_hdr.msg_controllen > 0)
-			sdp_adopt_message(&msgs[i].msg_hdr);
+			message_adopt(&msgs[i].msg_hdr);
 	return ret;
 }
 
@@ -303,6 +325,8 @@ STUB_IO(pwritev2,
 /* Prepares the sockets that a message passes on. */
 static void message_share(const struct msghdr *msg)
 {
+	UTIL_DEFER();
+
 	/* relaxed: this thread sees what it started itself */
 	if ((sdp_enter_is_on() ||
 	     atomic_load_explicit(&sdp_begun, memory_order_relaxed)) &&
@@ -400,8 +424,11 @@ int sdp_stub_socket(int domain, int type, int protocol, const void *caller)
 	fd = sdp_real()->socket(is_sdp ? AF_INET : domain, type, protocol);
 	if (fd >= 0 && (type & 0xf) == SOCK_STREAM &&
 	    (domain == AF_INET || domain == AF_INET6 ||
-	     domain == SDP_AF_INET_SDP))
+	     domain == SDP_AF_INET_SDP)) {
+		util_defer_begin();
 		sdp_fd_socket(fd, domain, type, caller);
+		util_defer_end();
+	}
 	return fd;
 }
 
@@ -413,7 +440,7 @@ EXPORT int socket(int domain, int type, int protocol)
 
 EXPORT int listen(int fd, int backlog)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sdp_sock *sock = call_begin(fd);
 
 	if (!sock)
 		return sdp_real()->listen(fd, backlog);
@@ -452,7 +479,7 @@ static long connect_call(struct sdp_sock *sock, int fd,
 
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sdp_sock *sock = call_begin(fd);
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
@@ -461,7 +488,7 @@ EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sdp_sock *sock = call_begin(fd);
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
@@ -484,6 +511,7 @@ EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 	struct sockaddr_in buf;
 
 	if (sdp_fd_kind(fd) == SDP_FD_SOCK) {
+		UTIL_DEFER();
 		addr = addr_plain(addr, len, &buf);
 		sdp_fd_suit(fd, addr, len);
 	}
@@ -492,7 +520,7 @@ EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 
 EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sdp_sock *sock = call_begin(fd);
 	struct sockaddr_in buf;
 
 	if (!sock)
@@ -504,7 +532,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 
 EXPORT int shutdown(int fd, int how)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	struct sdp_sock *sock = call_begin(fd);
 
 	if (!sock)
 		return sdp_real()->shutdown(fd, how);
@@ -528,15 +556,15 @@ static bool has_names(const struct sdp_sock *sock)
 #define STUB_NAME(name, is_peer)                                               \
 	EXPORT int name(int fd, struct sockaddr *addr, socklen_t *len)         \
 	{                                                                      \
-		struct brief brief;                                            \
+		struct sdp_stub_brief brief;                                   \
 		int ret;                                                       \
-		brief_begin(&brief, fd);                                       \
+		sdp_stub_begin(&brief, fd);                                    \
 		if (brief.sock && has_names(brief.sock))                       \
 			ret = (int)UTIL_RESULT(sdp_name_get(                   \
 				brief.sock, fd, is_peer, addr, len));          \
 		else                                                           \
 			ret = sdp_real()->name(fd, addr, len);                 \
-		return brief_end(&brief, ret);                                 \
+		return sdp_stub_end(&brief, ret);                              \
 	}
 
 STUB_NAME(getsockname, false)
@@ -572,11 +600,11 @@ static int option_set(struct sdp_sock *sock, int fd, int level, int name,
 EXPORT int setsockopt(int fd, int level, int name, const void *value,
 		      socklen_t len)
 {
-	struct brief brief;
+	struct sdp_stub_brief brief;
 
-	brief_begin(&brief, fd);
-	return brief_end(&brief,
-			 option_set(brief.sock, fd, level, name, value, len));
+	sdp_stub_begin(&brief, fd);
+	return sdp_stub_end(
+		&brief, option_set(brief.sock, fd, level, name, value, len));
 }
 
 static int option_get(struct sdp_sock *sock, int fd, int level, int name,
@@ -599,11 +627,11 @@ static int option_get(struct sdp_sock *sock, int fd, int level, int name,
 
 EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
-	struct brief brief;
+	struct sdp_stub_brief brief;
 
-	brief_begin(&brief, fd);
-	return brief_end(&brief,
-			 option_get(brief.sock, fd, level, name, value, len));
+	sdp_stub_begin(&brief, fd);
+	return sdp_stub_end(
+		&brief, option_get(brief.sock, fd, level, name, value, len));
 }
 
 static void ioctl_done(int fd, unsigned long request, const int *arg)
@@ -626,7 +654,7 @@ static void ioctl_done(int fd, unsigned long request, const int *arg)
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	struct brief brief;
+	struct sdp_stub_brief brief;
 	void *arg;
 	va_list ap;
 	int ret;
@@ -634,17 +662,19 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (request == FIONREAD || request == SIOCATMARK)
+	if (request == FIONREAD || request == SIOCATMARK) {
+		UTIL_DEFER();
 		sdp_stream_look(fd);
-	brief_begin(&brief, fd);
+	}
+	sdp_stub_begin(&brief, fd);
 	ret = is_shadow(brief.sock) ? sdp_option_ioctl(brief.sock, request, arg)
 				    : -ENOTTY;
 	if (ret != -ENOTTY)
-		return brief_end(&brief, (int)UTIL_RESULT(ret));
+		return sdp_stub_end(&brief, (int)UTIL_RESULT(ret));
 	ret = sdp_real()->ioctl(fd, request, arg);
 	if (ret == 0 && arg)
 		ioctl_done(fd, request, arg);
-	return brief_end(&brief, ret);
+	return sdp_stub_end(&brief, ret);
 }
 
 EXPORT int sockatmark(int fd)
@@ -660,16 +690,21 @@ EXPORT int close(int fd)
 {
 	if (sdp_fd_kind(fd) == SDP_FD_NONE)
 		return sdp_real()->close(fd);
+	UTIL_DEFER();
 	return (int)UTIL_RESULT(sdp_fd_close(fd));
 }
 
 EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {
+	UTIL_DEFER();
+
 	return (int)UTIL_RESULT(sdp_fd_close_range(first, last, flags));
 }
 
 EXPORT void closefrom(int lowest)
 {
+	UTIL_DEFER();
+
 	sdp_fd_close_from(lowest < 0 ? 0 : (unsigned int)lowest);
 }
 
@@ -686,6 +721,7 @@ EXPORT int dup(int fd)
 {
 	if (sdp_fd_kind(fd) == SDP_FD_NONE)
 		return sdp_real()->dup(fd);
+	UTIL_DEFER();
 	return dup_end(sdp_fd_dup(fd, 0, false));
 }
 
@@ -694,6 +730,7 @@ EXPORT int dup2(int fd, int new_fd)
 	if (fd == new_fd || (sdp_fd_kind(fd) == SDP_FD_NONE &&
 			     sdp_fd_kind(new_fd) == SDP_FD_NONE))
 		return sdp_real()->dup2(fd, new_fd);
+	UTIL_DEFER();
 	return dup_end(sdp_fd_dup3(fd, new_fd, 0));
 }
 
@@ -702,6 +739,7 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 	if (sdp_fd_kind(fd) == SDP_FD_NONE &&
 	    sdp_fd_kind(new_fd) == SDP_FD_NONE)
 		return sdp_real()->dup3(fd, new_fd, flags);
+	UTIL_DEFER();
 	return dup_end(sdp_fd_dup3(fd, new_fd, flags));
 }
 
@@ -727,7 +765,7 @@ static void fcntl_done(int fd, int cmd, void *arg)
 #define STUB_FCNTL(name)                                                       \
 	EXPORT int name(int fd, int cmd, ...)                                  \
 	{                                                                      \
-		struct brief brief;                                            \
+		struct sdp_stub_brief brief;                                   \
 		void *arg;                                                     \
 		va_list ap;                                                    \
 		int ret;                                                       \
@@ -738,157 +776,16 @@ static void fcntl_done(int fd, int cmd, void *arg)
 		 * that it has itself. */                                      \
 		if (sdp_fd_kind(fd) == SDP_FD_NONE || sdp_inside())            \
 			return sdp_real()->name(fd, cmd, arg);                 \
+		UTIL_DEFER();                                                  \
 		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)                  \
 			return dup_end(sdp_fd_dup(fd, (int)(intptr_t)arg,      \
 						  cmd == F_DUPFD_CLOEXEC));    \
-		brief_begin(&brief, fd);                                       \
+		sdp_stub_begin(&brief, fd);                                    \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
 		if (ret == 0)                                                  \
 			fcntl_done(fd, cmd, arg);                              \
-		return brief_end(&brief, ret);                                 \
+		return sdp_stub_end(&brief, ret);                              \
 	}
 
 STUB_FCNTL(fcntl)
 STUB_FCNTL(fcntl64)
-
-/* ---- readiness ---- */
-
-static const struct timespec *ms_time(int ms, struct timespec *buf)
-{
-	if (ms < 0)
-		return NULL;
-	buf->tv_sec = ms / 1000;
-	buf->tv_nsec = ms % 1000 * 1000000l;
-	return buf;
-}
-
-#define STUB_POLL(name, params, fits, time, mask, args)                        \
-	EXPORT int name params                                                 \
-	{                                                                      \
-		struct timespec buf;                                           \
-		(void)buf;                                                     \
-		if (!(fits))                                                   \
-			__chk_fail();                                          \
-		if (!sdp_poll_is_near(pfd, cnt))                               \
-			return sdp_real()->name args;                          \
-		return (int)UTIL_RESULT(sdp_wait_poll(pfd, cnt, time, mask));  \
-	}
-
-STUB_POLL(poll, (struct pollfd * pfd, nfds_t cnt, int timeout), true,
-	  ms_time(timeout, &buf), NULL, (pfd, cnt, timeout))
-STUB_POLL(__poll_chk,
-	  (struct pollfd * pfd, nfds_t cnt, int timeout, size_t size),
-	  cnt <= size / sizeof(*pfd), ms_time(timeout, &buf), NULL,
-	  (pfd, cnt, timeout, size))
-STUB_POLL(ppoll,
-	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
-	   const sigset_t *mask),
-	  true, timeout, mask, (pfd, cnt, timeout, mask))
-STUB_POLL(__ppoll_chk,
-	  (struct pollfd * pfd, nfds_t cnt, const struct timespec *timeout,
-	   const sigset_t *mask, size_t size),
-	  cnt <= size / sizeof(*pfd), timeout, mask,
-	  (pfd, cnt, timeout, mask, size))
-
-/* Linux writes back the remaining time. */
-static void time_less(struct timeval *time, uint64_t spent_ns)
-{
-	uint64_t us =
-		(uint64_t)time->tv_sec * 1000000u + (uint64_t)time->tv_usec;
-
-	us = us > spent_ns / 1000u ? us - spent_ns / 1000u : 0;
-	time->tv_sec = (time_t)(us / 1000000u);
-	time->tv_usec = (suseconds_t)(us % 1000000u);
-}
-
-EXPORT int select(int cnt, fd_set *in, fd_set *out, fd_set *except,
-		  struct timeval *timeout)
-{
-	struct timespec time;
-	uint64_t begin;
-	int ret;
-
-	if (!sdp_select_is_near(cnt, in, out, except) ||
-	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
-		return sdp_real()->select(cnt, in, out, except, timeout);
-	if (timeout) {
-		time.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
-		time.tv_nsec = timeout->tv_usec % 1000000 * 1000;
-	}
-	begin = timeout ? sdp_now_ns() : 0;
-	ret = sdp_wait_select(cnt, in, out, except, timeout ? &time : NULL,
-			      NULL);
-	if (timeout)
-		time_less(timeout, sdp_now_ns() - begin);
-	return (int)UTIL_RESULT(ret);
-}
-
-EXPORT int pselect(int cnt, fd_set *in, fd_set *out, fd_set *except,
-		   const struct timespec *timeout, const sigset_t *mask)
-{
-	if (!sdp_select_is_near(cnt, in, out, except))
-		return sdp_real()->pselect(cnt, in, out, except, timeout, mask);
-	return (int)UTIL_RESULT(
-		sdp_wait_select(cnt, in, out, except, timeout, mask));
-}
-
-EXPORT int epoll_create(int size)
-{
-	int fd = sdp_real()->epoll_create(size);
-
-	if (fd >= 0 && !sdp_inside() &&
-	    !sdp_caller_is_rnic(__builtin_return_address(0)))
-		sdp_epoll_add(fd);
-	return fd;
-}
-
-int sdp_stub_epoll(int flags, const void *caller)
-{
-	int fd = sdp_real()->epoll_create1(flags);
-
-	if (fd >= 0 && !sdp_inside() && !sdp_caller_is_rnic(caller))
-		sdp_epoll_add(fd);
-	return fd;
-}
-
-EXPORT int epoll_create1(int flags)
-{
-	return sdp_stub_epoll(flags, __builtin_return_address(0));
-}
-
-EXPORT int epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev)
-{
-	struct brief brief;
-
-	/* The kernel watches an epoll set inside another one. */
-	if (sdp_fd_kind(fd) == SDP_FD_EPOLL)
-		sdp_ready_give(fd);
-	brief_begin(&brief, fd);
-	if (!brief.sock)
-		return sdp_real()->epoll_ctl(set_fd, op, fd, ev);
-	sdp_ending_look();
-	return brief_end(&brief, (int)UTIL_RESULT(sdp_epoll_ctl(
-					 set_fd, op, fd, ev, brief.sock)));
-}
-
-#define STUB_EPOLL(name, params, time, mask, args)                             \
-	EXPORT int name params                                                 \
-	{                                                                      \
-		struct timespec buf;                                           \
-		(void)buf;                                                     \
-		if (sdp_fd_kind(fd) != SDP_FD_EPOLL)                           \
-			return sdp_real()->name args;                          \
-		return (int)UTIL_RESULT(                                       \
-			sdp_wait_epoll(fd, ev, max, time, mask));              \
-	}
-
-STUB_EPOLL(epoll_wait, (int fd, struct epoll_event *ev, int max, int timeout),
-	   ms_time(timeout, &buf), NULL, (fd, ev, max, timeout))
-STUB_EPOLL(epoll_pwait,
-	   (int fd, struct epoll_event *ev, int max, int timeout,
-	    const sigset_t *mask),
-	   ms_time(timeout, &buf), mask, (fd, ev, max, timeout, mask))
-STUB_EPOLL(epoll_pwait2,
-	   (int fd, struct epoll_event *ev, int max,
-	    const struct timespec *timeout, const sigset_t *mask),
-	   timeout, mask, (fd, ev, max, timeout, mask))

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "defer.h"
 #include "sock/io/fd.h"
 #include "sock/share/exit.h"
 #include "sock/base/real.h"
@@ -37,14 +38,18 @@ EXPORT int pthread_cancel(pthread_t thread)
 {
 	int ret = sdp_real()->pthread_cancel(thread);
 
+	util_defer_begin();
 	if (ret == 0)
 		sdp_point_cancel(thread);
+	util_defer_end();
 	return ret;
 }
 
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
+	util_defer_begin();
 	sdp_share_stdio(fd);
+	util_defer_end();
 	return sdp_real()->fdopen(fd, mode);
 }
 
@@ -54,7 +59,9 @@ EXPORT int fclose(FILE *stream)
 {
 	int err = errno;
 
+	util_defer_begin();
 	sdp_fd_forget(fileno(stream));
+	util_defer_end();
 	errno = err;
 	return sdp_real()->fclose(stream);
 }
@@ -124,15 +131,22 @@ __dprintf_chk(int fd, int flag, const char *format, ...)
 	return ret;
 }
 
+static void share_spawn(void)
+{
+	UTIL_DEFER();
+
+	sdp_share_spawn();
+}
+
 EXPORT int system(const char *command)
 {
-	sdp_share_spawn();
+	share_spawn();
 	return sdp_real()->system(command);
 }
 
 EXPORT FILE *popen(const char *command, const char *mode)
 {
-	sdp_share_spawn();
+	share_spawn();
 	return sdp_real()->popen(command, mode);
 }
 
@@ -142,7 +156,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 			const posix_spawnattr_t *attr, char *const argv[],     \
 			char *const envp[])                                    \
 	{                                                                      \
-		sdp_share_spawn();                                             \
+		share_spawn();                                                 \
 		return sdp_real()->name(pid, path, actions, attr, argv, envp); \
 	}
 

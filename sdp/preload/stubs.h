@@ -3,7 +3,21 @@
 #ifndef SDP_PRELOAD_STUBS_H
 #define SDP_PRELOAD_STUBS_H
 
+#include <stdbool.h>
+
 #define EXPORT __attribute__((visibility("default")))
+
+struct sdp_sock;
+
+/* A short call that is about a descriptor: what the socket is does not change
+ * meanwhile. */
+struct sdp_stub_brief {
+	struct sdp_sock *sock; /* NULL: not in the table */
+	bool is_held;
+};
+
+void sdp_stub_begin(struct sdp_stub_brief *brief, int fd);
+int sdp_stub_end(const struct sdp_stub_brief *brief, int ret); /* @ret */
 
 /* socket() and epoll_create1() for the code at @caller. */
 int sdp_stub_socket(int domain, int type, int protocol, const void *caller);

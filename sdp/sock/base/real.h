@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,6 +37,8 @@ int __ppoll_chk(struct pollfd *pfd, nfds_t cnt, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
 int __vdprintf_chk(int fd, int flag, const char *format, va_list ap);
 int __dprintf_chk(int fd, int flag, const char *format, ...);
+void (*bsd_signal(int sig, void (*handler)(int)))(int);
+void (*__sysv_signal(int sig, void (*handler)(int)))(int);
 
 /* One group of functions per line. */
 /* clang-format off */
@@ -56,6 +59,8 @@ int __dprintf_chk(int fd, int flag, const char *format, ...);
 	X(vdprintf) X(__vdprintf_chk) X(fdopen) X(fclose) X(popen) X(system)                                            \
 	X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat)     \
 	X(posix_spawn) X(posix_spawnp)                                     \
+	X(sigaction) X(signal) X(bsd_signal) X(ssignal)                    \
+	X(sysv_signal) X(__sysv_signal)                                    \
 	X(_exit) X(syscall) X(pthread_cancel)
 /* clang-format on */
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "keep-errno.h"
 #include "lock.h"
 #include "log.h"
@@ -751,7 +752,7 @@ static void announce(struct sdp_sock *sock, int fd)
 static void try_now(struct sdp_sock *sock, int fd)
 {
 	/* A handler that does not return here would leave it half done. */
-	UTIL_SIGNALS_OFF();
+	UTIL_UNINTERRUPTED();
 	bool old = sdp_inside_enter();
 
 	util_lock(&sock->lock);
@@ -819,7 +820,7 @@ void sdp_enter_end(struct sdp_sock *sock)
 void sdp_enter_never(struct sdp_sock *sock)
 {
 	UTIL_KEEP_ERRNO();
-	UTIL_SIGNALS_OFF(); /* as in try_now() */
+	UTIL_UNINTERRUPTED(); /* as in try_now() */
 
 	if (atomic_load_explicit(&sock->enter.role, memory_order_relaxed) ==
 	    SDP_ENTER_NEVER)

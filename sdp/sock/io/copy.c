@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "unwind.h"
 #include "user.h"
 #include "sock/base/real.h"
@@ -104,7 +105,9 @@ static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 	struct pollfd pfd = { .fd = pipe_fd, .events = events };
 	int ret;
 
-	ret = sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1);
+	ret = UTIL_DEFER_SLEEP(
+		sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1),
+		false);
 	if (ret < 0)
 		return -errno;
 	/* Checked before anything is taken from the socket. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "user.h"
 #include "sock/listen/acceptor.h"
 #include "sock/enter/enter.h"
@@ -148,7 +149,9 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING) {
 		ret = sdp_listen_accept(sock, addr, len, flags, &came);
 	} else {
-		ret = sdp_real()->accept4(fd, addr, len, flags);
+		ret = UTIL_DEFER_SLEEP(
+			sdp_real()->accept4(fd, addr, len, flags),
+			sdp_signals_restart());
 		ret = ret < 0 ? -errno : ret;
 	}
 	if (ret < 0)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "unwind.h"
 #include "sock/base/count.h"
 #include "sock/base/events.h"
@@ -84,7 +85,8 @@ static int pending_wait(struct sdp_sock *sock, int fd,
 	if (sdp_sock_state(sock) == state) {
 		sdp_point_leave();
 		do {
-			ret = sdp_real()->poll(sleep.pfd, 2, ms);
+			ret = UTIL_DEFER_SLEEP(
+				sdp_real()->poll(sleep.pfd, 2, ms), false);
 		} while (ret < 0 && errno == EINTR && ms < 0 &&
 			 sdp_signals_restart());
 		ret = ret < 0 ? -errno : ret;
@@ -205,8 +207,9 @@ static ssize_t tcp_send(const struct sdp_sock *sock, const struct iovec *iov,
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
 			      .msg_iovlen = cnt };
-	ssize_t ret =
-		sdp_real()->sendmsg(sock->tcp_fd, &msg, flags | MSG_NOSIGNAL);
+	ssize_t ret = UTIL_DEFER_SLEEP(
+		sdp_real()->sendmsg(sock->tcp_fd, &msg, flags | MSG_NOSIGNAL),
+		sdp_signals_restart());
 
 	return ret < 0 ? -errno : ret;
 }
@@ -380,7 +383,8 @@ static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
 			      .msg_iovlen = cnt };
-	ssize_t ret = sdp_real()->recvmsg(fd, &msg, flags);
+	ssize_t ret = UTIL_DEFER_SLEEP(sdp_real()->recvmsg(fd, &msg, flags),
+				       sdp_signals_restart());
 
 	return ret < 0 ? -errno : ret;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "defer.h"
 #include "unwind.h"
 #include "user.h"
 #include "sock/enter/enter.h"
@@ -324,10 +325,14 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 	sleep_begin(&sleep);
 	if (sleep.dev_cnt >= 0 && !set_is_stale(set) && !set_has_ready(set)) {
 		*ret_is_slept = true;
-		ret = sdp_real()->ppoll(
-			set->kernel,
-			set->cnt + set->twin_cnt + (nfds_t)sleep.dev_cnt + 1,
-			sleep_time(&sleep.sleeper, deadline, &left), mask);
+		ret = UTIL_DEFER_SLEEP(
+			sdp_real()->ppoll(
+				set->kernel,
+				set->cnt + set->twin_cnt +
+					(nfds_t)sleep.dev_cnt + 1,
+				sleep_time(&sleep.sleeper, deadline, &left),
+				mask),
+			false);
 		ret = ret < 0 ? -errno : ret;
 	}
 	util_unwind_pop(&unwind);
@@ -718,10 +723,12 @@ static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 	sdp_epoll_sleep_begin(call->set, &call->sleeper);
 	if (call->dev_cnt >= 0 && !sdp_epoll_has_ready(call->set)) {
 		call->is_slept = true;
-		ret = sdp_real()->ppoll(
-			call->pfd, 2 + (nfds_t)call->dev_cnt,
-			sleep_time(&call->sleeper, deadline, &left),
-			call->mask);
+		ret = UTIL_DEFER_SLEEP(
+			sdp_real()->ppoll(
+				call->pfd, 2 + (nfds_t)call->dev_cnt,
+				sleep_time(&call->sleeper, deadline, &left),
+				call->mask),
+			false);
 		ret = ret < 0 ? -errno : 0;
 	}
 	util_unwind_pop(&unwind);
@@ -809,10 +816,13 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 				  memory_order_seq_cst);
 	util_unwind_push(&unwind, kernel_wait_end, call->set);
 	if (!atomic_load_explicit(&sdp_begun, memory_order_seq_cst)) {
-		ret = sdp_real()->epoll_pwait(
-			call->fd, call->ev, call->max,
-			time_left(deadline, &left) ? whole_ms(&left) : -1,
-			call->mask);
+		ret = UTIL_DEFER_SLEEP(
+			sdp_real()->epoll_pwait(call->fd, call->ev, call->max,
+						time_left(deadline, &left)
+							? whole_ms(&left)
+							: -1,
+						call->mask),
+			false);
 		ret = ret < 0 ? -errno : ret;
 	}
 	util_unwind_pop(&unwind);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "log.h"
 #include "acceptor.h"
 #include "sock/show/epoll.h"
@@ -272,7 +273,7 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 	int ms = sdp_option_time_ms(sock, fd, SO_RCVTIMEO), ret;
 
 	do {
-		ret = sdp_real()->poll(pfd, 2, ms);
+		ret = UTIL_DEFER_SLEEP(sdp_real()->poll(pfd, 2, ms), false);
 	} while (ret < 0 && errno == EINTR && ms < 0 && sdp_signals_restart());
 	if (ret < 0)
 		return -errno;

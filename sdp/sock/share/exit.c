@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "defer.h"
 #include "thread.h"
 #include "end.h"
 #include "relay.h"
@@ -96,6 +97,9 @@ void sdp_exit_run(bool has_stdio)
 		sdp_ending_look();
 		return;
 	}
+	/* Sockets have ended for a handler, while with TCP they are there to
+	 * the end of the process. */
+	util_defer_for_good();
 	deadline = sdp_now_ns() + EXIT_NS;
 	sdp_table_each_sock(relay_look);
 	if (has_relay && has_stdio)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "thread.h"
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
@@ -168,7 +169,7 @@ static void number_end(struct sdp_sock *sock)
 void sdp_share_ask(struct sdp_sock *sock)
 {
 	/* The thread sleeps with the lock held. */
-	UTIL_SIGNALS_OFF();
+	UTIL_UNINTERRUPTED();
 	bool is_answered = false;
 	int err = errno;
 

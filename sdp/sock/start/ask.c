@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "log.h"
 #include "thread.h"
 #include "connect.h"
@@ -300,7 +301,7 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 
 void sdp_ask_cancel(struct sdp_sock *sock)
 {
-	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
+	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
 	uint64_t one = 1;
 
 	util_lock(&sock->lock);
@@ -312,7 +313,7 @@ void sdp_ask_cancel(struct sdp_sock *sock)
 
 void sdp_ask_settle(struct sdp_sock *sock)
 {
-	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
+	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
 
 	if (!sdp_start_asked(sock, sdp_now_ns() + SETTLE_NS))
 		sdp_ask_cancel(sock);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "log.h"
 #include "thread.h"
 #include "unwind.h"
@@ -21,6 +22,7 @@
 #include "sock/base/option.h"
 #include "sock/base/policy.h"
 #include "sock/base/real.h"
+#include "sock/base/signals.h"
 #include "stat/sdp-stat.h"
 #include "sock/base/tcp-state.h"
 #include "verbs/sdp-link.h"
@@ -32,7 +34,10 @@
 /* A cancellation point, like connect(). */
 static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	return sdp_real()->connect(fd, addr, len) < 0 ? -errno : 0;
+	int ret = UTIL_DEFER_SLEEP(sdp_real()->connect(fd, addr, len),
+				   sdp_signals_restart());
+
+	return ret < 0 ? -errno : 0;
 }
 
 enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
@@ -118,7 +123,7 @@ void sdp_connect_look(struct sdp_sock *sock, int fd)
  * could interrupt it. */
 static void settle(struct sdp_sock *sock, int fd)
 {
-	UTIL_SIGNALS_OFF();
+	UTIL_UNINTERRUPTED();
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
 	util_lock(&sock->lock);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "defer.h"
 #include "env.h"
 #include "log.h"
 #include "thread.h"
@@ -672,7 +673,7 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 {
 	/* A signal handler that does not return here would leave it half
 	 * done. */
-	UTIL_SIGNALS_OFF();
+	UTIL_UNINTERRUPTED();
 	int err = errno;
 	bool old = sdp_inside_enter(), has_hello = false, is_soon;
 
@@ -721,10 +722,12 @@ static int step_wait(struct sdp_sock *sock, const _Atomic bool *until,
 			return 0;
 		/* Without a time limit the kernel restarts it, as the program's
 		 * sigaction() requests. */
-		ret = syscall(SYS_futex, &sock->start.step,
-			      FUTEX_WAIT_BITSET_PRIVATE, step,
-			      deadline == SDP_NEVER ? NULL : &limit, NULL,
-			      FUTEX_BITSET_MATCH_ANY);
+		ret = UTIL_DEFER_SLEEP(
+			syscall(SYS_futex, &sock->start.step,
+				FUTEX_WAIT_BITSET_PRIVATE, step,
+				deadline == SDP_NEVER ? NULL : &limit, NULL,
+				FUTEX_BITSET_MATCH_ANY),
+			sdp_signals_restart());
 		sdp_ending_look();
 		if (ret < 0 && errno == EINTR)
 			return -EINTR;
@@ -793,7 +796,7 @@ static void link_break(struct sdp_sock *sock)
 
 int sdp_start_undo(struct sdp_sock *sock)
 {
-	UTIL_SIGNALS_OFF(); /* as in sdp_connect_settle() */
+	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
 	int tcp_fd, ret = 0;
 
 	/* The thread of the start sees that the socket is closed, and does

@@ -26,6 +26,7 @@
 
 #include "cancel.h"
 #include "cm-chan.h"
+#include "defer.h"
 #include "log.h"
 #include "verbs/link/notice.h"
 #include "poll.h"
@@ -161,48 +162,18 @@ static void fd_drain(int fd)
 	(void)!util_sys_read(fd, &cnt, sizeof(cnt));
 }
 
-/* Size of a signal set in the kernel. */
-#define KERNEL_SIGSET ((size_t)_NSIG / 8)
-
-/* ppoll() with an absolute deadline, and with the signals of @mask blocked
- * meanwhile (NULL: unchanged). Not a cancellation point. */
-static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline,
-		      const sigset_t *mask)
+/* ppoll() with an absolute deadline. Not a cancellation point. */
+static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
 {
 	uint64_t now = sdp_now_ns();
 	uint64_t left = deadline > now ? deadline - now : 0;
 	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000u),
 			       .tv_nsec = (long)(left % 1000000000u) };
 
-	return (int)syscall(SYS_ppoll, pfd, cnt,
-			    deadline == SDP_NEVER ? NULL : &ts, mask,
-			    KERNEL_SIGSET);
-}
-
-/*
- * A call that sleeps more than once runs in between. A signal handler that ran
- * in such a moment would not interrupt the call. So signals are blocked from
- * the first sleep on, and delivered only while the thread sleeps on
- * descriptors, where ppoll() reports them.
- */
-struct held {
-	bool is_held;
-	sigset_t old; /* the thread's original mask */
-};
-
-static void signals_hold(struct held *held)
-{
-	if (held->is_held)
-		return;
-	util_signals_block(&held->old);
-	held->is_held = true;
-}
-
-static void signals_release(struct held *held)
-{
-	if (held->is_held)
-		util_signals_restore(&held->old);
-	held->is_held = false;
+	return (int)UTIL_DEFER_SLEEP(syscall(SYS_ppoll, pfd, cnt,
+					     deadline == SDP_NEVER ? NULL : &ts,
+					     NULL, (size_t)0),
+				     false);
 }
 
 static void serve_events(struct sdp_dev *dev, unsigned int which)
@@ -293,8 +264,7 @@ static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
 }
 
 static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
-			const uint32_t *seen, uint64_t deadline,
-			struct held *held)
+			const uint32_t *seen, uint64_t deadline)
 {
 	struct sdp_dev *dev = w->link->dev;
 	struct pollfd pfd[FDS_PER_DEV + 2];
@@ -309,7 +279,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	pfd[cnt++] = (struct pollfd){ .fd = dev->wake_fd, .events = POLLIN };
 	pfd[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(), /* -1: none */
 				      .events = POLLIN };
-	if (poll_until(pfd, cnt, deadline, &held->old) < 0)
+	if (poll_until(pfd, cnt, deadline) < 0)
 		ret = -errno;
 	sdp_notice_stay();
 	atomic_store_explicit(&w->is_awake, 1, memory_order_relaxed);
@@ -335,9 +305,11 @@ static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 	if (!fall_asleep(w, what, seen))
 		return 0;
 	/* The caller checks for the deadline. */
-	if (syscall(SYS_futex, &w->is_awake, FUTEX_WAIT_BITSET_PRIVATE, 0,
-		    deadline == SDP_NEVER ? NULL : &ts, NULL,
-		    FUTEX_BITSET_MATCH_ANY) < 0 &&
+	if (UTIL_DEFER_SLEEP(syscall(SYS_futex, &w->is_awake,
+				     FUTEX_WAIT_BITSET_PRIVATE, 0,
+				     deadline == SDP_NEVER ? NULL : &ts, NULL,
+				     FUTEX_BITSET_MATCH_ANY),
+			     false) < 0 &&
 	    errno == EINTR)
 		ret = -EINTR;
 	return ret;
@@ -358,18 +330,15 @@ static void wait_left(void *arg)
 
 /* Return: 0; -EINTR. */
 static int sleep_once(struct sdp_waiter *w, unsigned int what,
-		      const uint32_t *seen, uint64_t deadline,
-		      struct held *held)
+		      const uint32_t *seen, uint64_t deadline)
 {
 	struct util_unwind unwind;
 	int ret;
 
 	util_unwind_push(&unwind, wait_left, w);
 	if (sleeper_add(w->link->dev, w, false)) {
-		signals_hold(held);
-		ret = sleep_on_fds(w, what, seen, deadline, held);
+		ret = sleep_on_fds(w, what, seen, deadline);
 	} else {
-		signals_release(held);
 		ret = sleep_in_futex(w, what, seen, deadline);
 	}
 	sdp_notice_stay();
@@ -383,7 +352,6 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 {
 	struct sdp_dev *dev = link->dev;
 	bool is_heir = false; /* woken to take the place on the descriptors */
-	struct held held = { .is_held = false };
 	int ret = 0;
 
 	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
@@ -396,7 +364,7 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 			ret = -EINTR;
 		if (ret)
 			break;
-		ret = sleep_once(&w, what, seen, deadline, &held);
+		ret = sleep_once(&w, what, seen, deadline);
 		is_heir = w.is_heir;
 		if (is_over(link, what, seen)) {
 			now = sdp_now_ns();
@@ -406,7 +374,6 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 	}
 	if (is_heir)
 		hand_over(dev);
-	signals_release(&held);
 	if (is_over(link, what, seen))
 		return (int)(link_state(link) & what);
 	return ret;
@@ -561,7 +528,7 @@ static void sleep_until(struct pollfd *pfd, unsigned int cnt, uint64_t until)
 				     no deadline is missed */
 	if (first < until)
 		until = first;
-	if (poll_until(pfd, cnt, until, NULL) > 0 && pfd[0].revents)
+	if (poll_until(pfd, cnt, until) > 0 && pfd[0].revents)
 		sdp_notice_fd_drain();
 	sdp_notice_plan(0);
 	atomic_fetch_add_explicit(&wakeup_cnt, 1, memory_order_relaxed);
@@ -677,7 +644,7 @@ void sdp_progress_nap(uint64_t until)
 	unsigned int cnt = event_fds(pfd);
 
 	poll_all();
-	(void)poll_until(pfd, cnt, until, NULL);
+	(void)poll_until(pfd, cnt, until);
 	event_serve(pfd, cnt);
 }
 

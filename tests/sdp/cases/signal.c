@@ -319,6 +319,45 @@ static void sends_in_handler(void)
 	show_recv("recv", handler_pair.server, 20, 0);
 }
 
+/* The handler's call comes at any instruction of the program's. */
+static volatile int handler_trips;
+
+static void trip_in_handler(int number)
+{
+	int error = errno;
+	char octet;
+
+	(void)number;
+	if (send(handler_pair.client, "h", 1, 0) != 1 ||
+	    recv(handler_pair.server, &octet, 1, 0) != 1)
+		_exit(9);
+	handler_trips++;
+	errno = error;
+}
+
+static void trips_in_handler(void)
+{
+	struct sigaction action = { .sa_handler = trip_in_handler,
+				    .sa_flags = SA_RESTART };
+	struct itimerval often = { .it_value.tv_usec = 500,
+				   .it_interval.tv_usec = 500 };
+	struct pair pair = pair_used();
+	int right = 0, cnt = 0;
+	char octets[3];
+
+	handler_pair = pair_used();
+	NEED(sigaction(SIGALRM, &action, NULL) == 0);
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	while (handler_trips < 300) {
+		cnt++;
+		right += send(pair.client, "abc", 3, 0) == 3 &&
+			 recv(pair.server, octets, 3, MSG_WAITALL) == 3;
+	}
+	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	say("300 trips in a handler amid others: %d", cnt > 0 && right == cnt);
+}
+
 static void many_child(int fd)
 {
 	send_pattern(fd, 4 << 20, 0);
@@ -360,6 +399,7 @@ const struct sock_case signal_cases[] = {
 	{ "signal.on-main-thread", on_main_thread },
 	{ "signal.by-descriptor", by_descriptor },
 	{ "signal.sends-in-handler", sends_in_handler },
+	{ "signal.trips-in-handler", trips_in_handler },
 	{ "signal.many", many },
 	{ NULL, NULL },
 };

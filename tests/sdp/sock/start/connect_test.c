@@ -16,6 +16,7 @@
 
 #include "env.h"
 #include "sock/base/count-tcp.h"
+#include "sock/base/signals.h"
 #include "sock/start/connect.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
@@ -44,6 +45,11 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
 {
 	assert_int_equal(dst->sa_family, AF_INET);
 	return policy;
+}
+
+bool sdp_signals_restart(void)
+{
+	return true;
 }
 
 enum sdp_way sdp_policy_way(void)

@@ -23,6 +23,7 @@
 
 #include "sock/start/connect.h"
 #include "sock/base/count.h"
+#include "sock/base/signals.h"
 #include "sock/show/epoll.h"
 #include "sock/base/events.h"
 #include "sock/base/limit.h"
@@ -52,6 +53,11 @@ static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
 static size_t link_urgent; /* octets up to the last urgent one; 0: none */
 static bool link_is_full;
+
+bool sdp_signals_restart(void)
+{
+	return true;
+}
 
 const char *sdp_reason_str(enum sdp_reason reason)
 {
