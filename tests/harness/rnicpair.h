@@ -77,11 +77,6 @@ void rnicpair_close(struct rnicpair *p);
 int rnicpair_setup(void **state);
 int rnicpair_setup_idle(void **state);
 int rnicpair_teardown(void **state);
-#define PAIR_TEST(test)                                                        \
-	cmocka_unit_test_setup_teardown(test, rnicpair_setup, rnicpair_teardown)
-#define IDLE_PAIR_TEST(test)                                                   \
-	cmocka_unit_test_setup_teardown(test, rnicpair_setup_idle,             \
-					rnicpair_teardown)
 #define PAIR_CASE(name) CASE_WITH(name, rnicpair_setup, rnicpair_teardown)
 #define IDLE_PAIR_CASE(name)                                                   \
 	CASE_WITH(name, rnicpair_setup_idle, rnicpair_teardown)

@@ -219,7 +219,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static void up_and_down_are_told_to_each_context_once(void **state)
+#define FILE_CASE(name) CASE_WITH(name, setup, NULL)
+
+FILE_CASE(up_and_down_are_told_to_each_context_once)
 {
 	struct rnic_context *a = open_device("usiw_eth0");
 	struct rnic_context *b = open_device("usiw_eth0");
@@ -242,7 +244,7 @@ static void up_and_down_are_told_to_each_context_once(void **state)
 	rnic_context_close(lo);
 }
 
-static void order_is_kept_unread(void **state)
+FILE_CASE(order_is_kept_unread)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
@@ -260,7 +262,7 @@ static void order_is_kept_unread(void **state)
 	rnic_context_close(ctx);
 }
 
-static void addresses_are_told(void **state)
+FILE_CASE(addresses_are_told)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
@@ -278,7 +280,7 @@ static void addresses_are_told(void **state)
 	rnic_context_close(ctx);
 }
 
-static void an_interface_that_goes_is_down_without_address(void **state)
+FILE_CASE(an_interface_that_goes_is_down_without_address)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
@@ -287,7 +289,7 @@ static void an_interface_that_goes_is_down_without_address(void **state)
 	rnic_context_close(ctx);
 }
 
-static void what_is_over_is_told(void **state)
+FILE_CASE(what_is_over_is_told)
 {
 	const struct rnic_netif_change flap[] = {
 		{ .ifindex = ETH, .what = RNIC_NETIF_DOWN },
@@ -326,7 +328,7 @@ static void what_is_over_is_told(void **state)
 }
 
 /* Another number, the same name: the device has its interface again. */
-static void an_interface_made_anew_is_up_again(void **state)
+FILE_CASE(an_interface_made_anew_is_up_again)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
@@ -346,7 +348,7 @@ static void an_interface_made_anew_is_up_again(void **state)
 	netifs[1].ifindex = addrs[1].ifindex = ETH;
 }
 
-static void what_was_before_is_not_told(void **state)
+FILE_CASE(what_was_before_is_not_told)
 {
 	struct rnic_context *early = open_device("usiw_eth0"), *late;
 
@@ -361,7 +363,7 @@ static void what_was_before_is_not_told(void **state)
 
 /* A change of another interface causes no query of the kernel. After an overrun
  * all interfaces are queried. */
-static void only_own_interfaces_are_looked_at(void **state)
+FILE_CASE(only_own_interfaces_are_looked_at)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	uint32_t before = looks();
@@ -376,7 +378,7 @@ static void only_own_interfaces_are_looked_at(void **state)
 	rnic_context_close(ctx);
 }
 
-static void a_kernel_that_does_not_answer_is_asked_again(void **state)
+FILE_CASE(a_kernel_that_does_not_answer_is_asked_again)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	uint32_t before = looks();
@@ -396,7 +398,7 @@ static void a_kernel_that_does_not_answer_is_asked_again(void **state)
 }
 
 /* The context opens nevertheless, and the next one may get a socket. */
-static void without_a_socket_there_are_no_events(void **state)
+FILE_CASE(without_a_socket_there_are_no_events)
 {
 	struct rnic_context *unwatched, *ctx;
 
@@ -413,7 +415,7 @@ static void without_a_socket_there_are_no_events(void **state)
 }
 
 /* A broken socket is closed instead of being read for ever. */
-static void a_broken_socket_is_given_up(void **state)
+FILE_CASE(a_broken_socket_is_given_up)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 
@@ -429,7 +431,7 @@ static void a_broken_socket_is_given_up(void **state)
 	rnic_context_close(ctx);
 }
 
-static void the_socket_goes_with_the_last_context(void **state)
+FILE_CASE(the_socket_goes_with_the_last_context)
 {
 	struct rnic_context *a = open_device("usiw_eth0");
 	struct rnic_context *b = open_device("usiw_lo");
@@ -441,7 +443,7 @@ static void the_socket_goes_with_the_last_context(void **state)
 	assert_false(is_open(fd));
 }
 
-static void a_child_has_neither_socket_nor_events(void **state)
+FILE_CASE(a_child_has_neither_socket_nor_events)
 {
 	struct rnic_context *ctx = open_device("usiw_eth0");
 	int status;
@@ -468,26 +470,4 @@ static void a_child_has_neither_socket_nor_events(void **state)
 	expect(ctx, USIW_EVENT_PORT_ERR);
 	expect_nothing(ctx);
 	rnic_context_close(ctx);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup(f, setup)
-	const struct CMUnitTest tests[] = {
-		TEST(up_and_down_are_told_to_each_context_once),
-		TEST(order_is_kept_unread),
-		TEST(addresses_are_told),
-		TEST(an_interface_that_goes_is_down_without_address),
-		TEST(what_is_over_is_told),
-		TEST(an_interface_made_anew_is_up_again),
-		TEST(what_was_before_is_not_told),
-		TEST(only_own_interfaces_are_looked_at),
-		TEST(a_kernel_that_does_not_answer_is_asked_again),
-		TEST(without_a_socket_there_are_no_events),
-		TEST(a_broken_socket_is_given_up),
-		TEST(the_socket_goes_with_the_last_context),
-		TEST(a_child_has_neither_socket_nor_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -444,23 +444,27 @@ static void disconnect_instead_of_establish(void **state)
 	cm_pair_close(&p);
 }
 
+#define ACTIVE(name)                                                           \
+	cmocka_unit_test_setup_teardown(name, cm_active_setup,                 \
+					cm_active_teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closed_port_is_refused),
 		cmocka_unit_test(listener_that_comes_soon_is_found),
 		cmocka_unit_test(destroying_ends_the_wait_for_a_listener),
-		CM_ACTIVE_TEST(no_reply_to_revision_2_means_one_try_with_1),
+		ACTIVE(no_reply_to_revision_2_means_one_try_with_1),
 		cmocka_unit_test(only_silence_is_tried_again),
 		cmocka_unit_test(an_unreachable_peer_is_reported_at_once),
-		CM_ACTIVE_TEST(peer_of_revision_1_is_found_by_the_retry),
+		ACTIVE(peer_of_revision_1_is_found_by_the_retry),
 		cmocka_unit_test(depths_of_the_reply_are_passed_up),
-		CM_ACTIVE_TEST(too_large_an_ord_is_terminated),
+		ACTIVE(too_large_an_ord_is_terminated),
 		cmocka_unit_test(garbage_for_a_reply_is_an_error),
-		CM_ACTIVE_TEST(silent_peer_is_unreachable_in_time),
+		ACTIVE(silent_peer_is_unreachable_in_time),
 		cmocka_unit_test(a_reply_has_six_times_as_long_as_a_connection),
-		CM_ACTIVE_TEST(destroying_aborts_a_connect),
-		CM_ACTIVE_TEST(disconnect_aborts_a_connect),
+		ACTIVE(destroying_aborts_a_connect),
+		ACTIVE(disconnect_aborts_a_connect),
 		cmocka_unit_test(connect_checks_the_qp),
 		cmocka_unit_test(response_is_waited_for_when_wanted),
 		cmocka_unit_test(peer_that_leaves_after_its_response),

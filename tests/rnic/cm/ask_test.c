@@ -24,7 +24,7 @@ static int beside_listen(uint16_t port)
 
 /* Another program listens beside the port: for another port, with MPA, or
  * without an answer. */
-static void unexpected_peer_beside_the_port_is_passed_by(void **state)
+CASE(unexpected_peer_beside_the_port_is_passed_by)
 {
 	static const char *const words[] = {
 		"usiw rdma_cm at\n\xff\xff\0\0\0\0\0\0", "220 mail\r\n"
@@ -52,7 +52,7 @@ static void unexpected_peer_beside_the_port_is_passed_by(void **state)
 }
 
 /* It sends nothing until the time limit. */
-static void silence_beside_the_port_ends(void **state)
+CASE(silence_beside_the_port_ends)
 {
 	struct cm_side listener, active;
 	struct rnic_cm_event ev;
@@ -71,7 +71,7 @@ static void silence_beside_the_port_ends(void **state)
 
 /* The result for a port is stored for a while: the second connection leaves the
  * unexpected peer's queue unchanged. */
-static void the_answer_is_remembered(void **state)
+CASE(the_answer_is_remembered)
 {
 	struct cm_side listener, active[2];
 	struct rnic_cm_event ev;
@@ -107,15 +107,8 @@ static void the_answer_is_remembered(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unexpected_peer_beside_the_port_is_passed_by),
-		cmocka_unit_test(silence_beside_the_port_ends),
-		cmocka_unit_test(the_answer_is_remembered),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
  * T-50, MPA-142: rdma_cm has one octet for the length of Private Data. Longer
  * data is cut (C-23), and nothing beyond the event's field is written.
  */
-static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
+CASE(private_data_is_cut_to_what_rdma_cm_can_hold)
 {
 	static const size_t lens[] = { 0, 1, 255, 256, 512 };
 	uint8_t frame[532];
@@ -45,7 +45,7 @@ static void private_data_is_cut_to_what_rdma_cm_can_hold(void **state)
 }
 
 /* MPA-117, T-47: 513 octets are too many, and are not waited for. */
-static void private_data_beyond_512_closes(void **state)
+CASE(private_data_beyond_512_closes)
 {
 	uint8_t frame[20], buf[32];
 	struct cm_side s;
@@ -63,7 +63,7 @@ static void private_data_beyond_512_closes(void **state)
 }
 
 /* T-61, MPA-139, MPA-144: many peers connect and send nothing. */
-static void silent_peers_are_few_and_leave(void **state)
+CASE(silent_peers_are_few_and_leave)
 {
 	static int fd[PEERS];
 	struct rnic_cm_event ev;
@@ -96,13 +96,8 @@ static void silent_peers_are_few_and_leave(void **state)
 	cm_side_close(&s);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(private_data_is_cut_to_what_rdma_cm_can_hold),
-		cmocka_unit_test(private_data_beyond_512_closes),
-		cmocka_unit_test(silent_peers_are_few_and_leave),
-	};
 	struct rlimit files;
 
 	getrlimit(RLIMIT_NOFILE, &files);
@@ -112,5 +107,4 @@ int main(void)
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_HALF_OPEN_MAX", "16", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

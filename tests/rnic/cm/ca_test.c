@@ -37,8 +37,7 @@ static int setup_answered(void **state)
 	return 0;
 }
 
-#define ANSWERED_TEST(test)                                                    \
-	cmocka_unit_test_setup_teardown(test, setup_answered, cm_pair_teardown)
+#define ANSWERED_CASE(name) CASE_WITH(name, setup_answered, cm_pair_teardown)
 
 static void query(const struct cm_side *s, uint32_t id,
 		  struct rnic_cm_info *ret_info)
@@ -47,7 +46,7 @@ static void query(const struct cm_side *s, uint32_t id,
 	assert_int_equal(ret_info->persona, RNIC_PERSONA_CA);
 }
 
-static void established_comes_with_the_last_step(void **state)
+ANSWERED_CASE(established_comes_with_the_last_step)
 {
 	struct rnic_cm_event ev;
 	struct rnic_cm_info info;
@@ -77,7 +76,7 @@ static void established_comes_with_the_last_step(void **state)
 }
 
 /* What a program reads before it moves its QP. */
-static void the_peer_has_a_number_from_its_start_frame_on(void **state)
+CM_PAIR_CASE(the_peer_has_a_number_from_its_start_frame_on)
 {
 	struct rnic_cm_info info;
 	struct cm_pair *p = *state;
@@ -94,7 +93,7 @@ static void the_peer_has_a_number_from_its_start_frame_on(void **state)
 			 -EINVAL);
 }
 
-static void peer_that_leaves_before_the_last_step(void **state)
+ANSWERED_CASE(peer_that_leaves_before_the_last_step)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -108,7 +107,7 @@ static void peer_that_leaves_before_the_last_step(void **state)
 }
 
 /* It has accepted: the connection is established, and ends then. */
-static void passive_side_that_leaves_before_the_last_step(void **state)
+ANSWERED_CASE(passive_side_that_leaves_before_the_last_step)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -120,7 +119,7 @@ static void passive_side_that_leaves_before_the_last_step(void **state)
 	cm_expect(p->active.chan, RNIC_CM_DISCONNECTED, 0, &ev);
 }
 
-static void either_side_may_disconnect_before_the_last_step(void **state)
+CASE(either_side_may_disconnect_before_the_last_step)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair p;
@@ -141,7 +140,7 @@ static void either_side_may_disconnect_before_the_last_step(void **state)
 	cm_pair_close(&p);
 }
 
-static void reasons_are_those_of_infiniband(void **state)
+CASE(reasons_are_those_of_infiniband)
 {
 	struct cm_side active, late;
 	struct rnic_cm_event ev;
@@ -164,7 +163,7 @@ static void reasons_are_those_of_infiniband(void **state)
 }
 
 /* When the stream arrives, the named QP has been reset. */
-static void a_qp_that_was_reset_gets_no_old_stream(void **state)
+CASE(a_qp_that_was_reset_gets_no_old_stream)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair p;
@@ -186,7 +185,7 @@ static void a_qp_that_was_reset_gets_no_old_stream(void **state)
 	cm_pair_close(&p);
 }
 
-static void the_last_step_checks_the_qp(void **state)
+ANSWERED_CASE(the_last_step_checks_the_qp)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -198,7 +197,7 @@ static void the_last_step_checks_the_qp(void **state)
 }
 
 /* A peer of revision 1 sends no RTR to wait for. */
-static void without_rtr_established_comes_at_once(void **state)
+CASE(without_rtr_established_comes_at_once)
 {
 	struct cm_side listener;
 	struct rnic_cm_event ev;
@@ -218,7 +217,7 @@ static void without_rtr_established_comes_at_once(void **state)
 
 /* Each application says how often its peer's Sends are retried, so the QP of
  * that application holds them. */
-static void rnr_retry_count_is_for_the_peers_sends(void **state)
+CASE(rnr_retry_count_is_for_the_peers_sends)
 {
 	static const struct {
 		uint8_t active, passive;
@@ -251,7 +250,7 @@ static void rnr_retry_count_is_for_the_peers_sends(void **state)
 }
 
 /* Programs drop their last reference with that event. */
-static void timewait_ends_behind_disconnected(void **state)
+ANSWERED_CASE(timewait_ends_behind_disconnected)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -277,7 +276,7 @@ static void timewait_ends_behind_disconnected(void **state)
 }
 
 /* A destroyed identity gets no further event. */
-static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
+ANSWERED_CASE(no_timewait_exit_for_an_identity_that_is_gone)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -295,7 +294,7 @@ static void no_timewait_exit_for_an_identity_that_is_gone(void **state)
 }
 
 /* A connection that was never established has no timewait. */
-static void no_timewait_exit_after_a_rejection(void **state)
+CM_PAIR_CASE(no_timewait_exit_after_a_rejection)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -309,7 +308,7 @@ static void no_timewait_exit_after_a_rejection(void **state)
 }
 
 /* For example the connecting application is stopped: the wait is limited. */
-static void an_answer_is_awaited_for_a_while(void **state)
+ANSWERED_CASE(an_answer_is_awaited_for_a_while)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -336,7 +335,7 @@ static bool thread_is_asleep(void)
 }
 
 /* A helper may set a time limit, and the thread must wake for it. */
-static void a_helper_tells_the_thread_of_deadlines(void **state)
+ANSWERED_CASE(a_helper_tells_the_thread_of_deadlines)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -349,30 +348,10 @@ static void a_helper_tells_the_thread_of_deadlines(void **state)
 	cm_expect(p->listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		ANSWERED_TEST(established_comes_with_the_last_step),
-		CM_PAIR_TEST(the_peer_has_a_number_from_its_start_frame_on),
-		ANSWERED_TEST(peer_that_leaves_before_the_last_step),
-		ANSWERED_TEST(passive_side_that_leaves_before_the_last_step),
-		cmocka_unit_test(
-			either_side_may_disconnect_before_the_last_step),
-		cmocka_unit_test(reasons_are_those_of_infiniband),
-		cmocka_unit_test(a_qp_that_was_reset_gets_no_old_stream),
-		ANSWERED_TEST(the_last_step_checks_the_qp),
-		cmocka_unit_test(without_rtr_established_comes_at_once),
-		cmocka_unit_test(rnr_retry_count_is_for_the_peers_sends),
-		ANSWERED_TEST(timewait_ends_behind_disconnected),
-		ANSWERED_TEST(no_timewait_exit_for_an_identity_that_is_gone),
-		CM_PAIR_TEST(no_timewait_exit_after_a_rejection),
-		ANSWERED_TEST(an_answer_is_awaited_for_a_while),
-		ANSWERED_TEST(a_helper_tells_the_thread_of_deadlines),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_PERSONA", "ca", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_RNR_MS", RNR_STR, 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

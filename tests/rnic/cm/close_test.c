@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 /* Closing with unread input sends RST, and the Reply might be lost. */
-static void reply_survives_unread_input(void **state)
+CASE(reply_survives_unread_input)
 {
 	static const uint8_t early[4096];
 	uint8_t reply[64];
@@ -44,7 +44,7 @@ static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
 
 /* The FIN follows the peer's, or is sent after a time, but not directly after
  * the Reply. */
-static void fin_waits_for_the_peer(void **state)
+CASE(fin_waits_for_the_peer)
 {
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
 		struct cm_side s;
@@ -63,7 +63,7 @@ static void fin_waits_for_the_peer(void **state)
 	}
 }
 
-static void peer_that_never_closes_is_dropped_in_time(void **state)
+CASE(peer_that_never_closes_is_dropped_in_time)
 {
 	uint8_t reply[64];
 	struct cm_side s;
@@ -97,8 +97,9 @@ static void rejecting_process(int port_fd)
 	_exit(0);
 }
 
-/* At exit the Reply is sent, and the peer has time to read it. */
-static void exit_waits_for_the_peer(void **state)
+/* At exit the Reply is sent, and the peer has time to read it. Runs first,
+ * because it forks, which must happen before there are threads. */
+FIRST_CASE(exit_waits_for_the_peer)
 {
 	for (int is_polite = 0; is_polite < 2; is_polite++) {
 		uint64_t begin_ns;
@@ -125,19 +126,9 @@ static void exit_waits_for_the_peer(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		/* Runs first, because it forks, which must happen before there
-		 * are threads. */
-		cmocka_unit_test(exit_waits_for_the_peer),
-		cmocka_unit_test(reply_survives_unread_input),
-		cmocka_unit_test(fin_waits_for_the_peer),
-		cmocka_unit_test(peer_that_never_closes_is_dropped_in_time),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,18 +40,18 @@ static void connects_and_disconnects(int family)
 	cm_pair_close(&p);
 }
 
-static void connects_and_disconnects_ipv4(void **state)
+CASE(connects_and_disconnects_ipv4)
 {
 	connects_and_disconnects(AF_INET);
 }
 
-static void connects_and_disconnects_ipv6(void **state)
+CASE(connects_and_disconnects_ipv6)
 {
 	connects_and_disconnects(AF_INET6);
 }
 
 /* A kernel's iWARP manager ignores it. */
-static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
+CASE(rnr_retry_count_means_nothing_to_an_rnic)
 {
 	uint64_t rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
 	struct cm_pair p;
@@ -65,7 +65,7 @@ static void rnr_retry_count_means_nothing_to_an_rnic(void **state)
 	cm_pair_close(&p);
 }
 
-static void passive_side_disconnects(void **state)
+CM_PAIR_CASE(passive_side_disconnects)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -113,7 +113,7 @@ static void pair_leave_behind_message(struct cm_pair *p)
 
 /* Programs destroy the QP at DISCONNECTED, and lose what they have not
  * polled. */
-static void disconnected_waits_for_the_last_message(void **state)
+CASE(disconnected_waits_for_the_last_message)
 {
 	const struct usiw_ring *ring;
 	const struct usiw_cqe *cqe;
@@ -143,7 +143,7 @@ static void disconnected_waits_for_the_last_message(void **state)
 	assert_false(is_early);
 }
 
-static void disconnected_comes_without_a_poll(void **state)
+CASE(disconnected_comes_without_a_poll)
 {
 	struct rnic_cm_event ev;
 	uint32_t cnt, events;
@@ -171,7 +171,7 @@ static void disconnected_comes_without_a_poll(void **state)
 
 /* The identity may be destroyed before its QP: then the event never comes, and
  * the connection is closed in order, as by a kernel. */
-static void destroying_the_identity_ends_its_connection(void **state)
+CASE(destroying_the_identity_ends_its_connection)
 {
 	struct rnic_cm_event ev;
 	uint32_t cnt;
@@ -195,7 +195,7 @@ static void destroying_the_identity_ends_its_connection(void **state)
 }
 
 /* The number of its former QP may belong to another QP with another stream. */
-static void a_qp_of_another_identity_stays(void **state)
+CM_PAIR_CASE(a_qp_of_another_identity_stays)
 {
 	struct rnic_qp *qp;
 	struct cm_pair *p = *state;
@@ -208,7 +208,7 @@ static void a_qp_of_another_identity_stays(void **state)
 	rnic_qp_put(qp);
 }
 
-static void calls_out_of_order_are_refused(void **state)
+CASE(calls_out_of_order_are_refused)
 {
 	struct sockaddr_storage ss = cm_loopback(AF_INET, 1);
 	struct rnic_cm_conn_param param = { .qp_num = 0 };
@@ -236,22 +236,9 @@ static void calls_out_of_order_are_refused(void **state)
 	cm_side_close(&t);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects_and_disconnects_ipv4),
-		cmocka_unit_test(connects_and_disconnects_ipv6),
-		cmocka_unit_test(rnr_retry_count_means_nothing_to_an_rnic),
-		CM_PAIR_TEST(passive_side_disconnects),
-		cmocka_unit_test(disconnected_waits_for_the_last_message),
-		cmocka_unit_test(disconnected_comes_without_a_poll),
-		cmocka_unit_test(destroying_the_identity_ends_its_connection),
-		CM_PAIR_TEST(a_qp_of_another_identity_stays),
-		cmocka_unit_test(calls_out_of_order_are_refused),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

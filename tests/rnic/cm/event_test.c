@@ -8,7 +8,7 @@
 #include "until.h"
 
 #include <pthread.h>
-static void destroy_takes_queued_events_along(void **state)
+CASE(destroy_takes_queued_events_along)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct rnic_cm_event ev;
@@ -35,7 +35,7 @@ static void destroy_takes_queued_events_along(void **state)
 	cm_side_close(&s);
 }
 
-static void migrate_moves_id_and_events(void **state)
+CASE(migrate_moves_id_and_events)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct rnic_cm_event ev;
@@ -92,7 +92,7 @@ static void *reader_main(void *arg)
 }
 
 /* Events that a destroy removes meanwhile are not returned. */
-static void a_waiting_reader_gets_the_next_event(void **state)
+CASE(a_waiting_reader_gets_the_next_event)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct reader r = { .ret = 1 };
@@ -121,7 +121,7 @@ static void a_waiting_reader_gets_the_next_event(void **state)
 	cm_side_close(&s);
 }
 
-static void a_waiting_reader_can_be_cancelled(void **state)
+CASE(a_waiting_reader_can_be_cancelled)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct reader r = { .ret = 1 };
@@ -147,7 +147,7 @@ static void a_waiting_reader_can_be_cancelled(void **state)
 }
 
 /* As the preload library does when the last number is closed. */
-static void a_reader_gets_no_event_of_a_closed_channel(void **state)
+CASE(a_reader_gets_no_event_of_a_closed_channel)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct reader r = { .ret = 1 };
@@ -169,7 +169,7 @@ static void a_reader_gets_no_event_of_a_closed_channel(void **state)
 }
 
 /* Each hands the close on to the next, so that none keeps a reference. */
-static void all_readers_leave_a_closed_channel(void **state)
+CASE(all_readers_leave_a_closed_channel)
 {
 	struct reader r[2] = { { .ret = 1 }, { .ret = 1 } };
 	pthread_t thread[2];
@@ -190,19 +190,9 @@ static void all_readers_leave_a_closed_channel(void **state)
 	rnic_cm_chan_free(s.chan);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(destroy_takes_queued_events_along),
-		cmocka_unit_test(migrate_moves_id_and_events),
-		cmocka_unit_test(a_waiting_reader_gets_the_next_event),
-		cmocka_unit_test(a_waiting_reader_can_be_cancelled),
-		cmocka_unit_test(a_reader_gets_no_event_of_a_closed_channel),
-		cmocka_unit_test(all_readers_leave_a_closed_channel),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

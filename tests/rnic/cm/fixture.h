@@ -280,8 +280,7 @@ static inline int cm_pair_teardown(void **state)
 	return 0;
 }
 
-#define CM_PAIR_TEST(test)                                                     \
-	cmocka_unit_test_setup_teardown(test, cm_pair_setup, cm_pair_teardown)
+#define CM_PAIR_CASE(name) CASE_WITH(name, cm_pair_setup, cm_pair_teardown)
 
 /* ---- unexpected peers ---- */
 
@@ -426,8 +425,7 @@ static inline int cm_active_teardown(void **state)
 	return 0;
 }
 
-#define CM_ACTIVE_TEST(test)                                                   \
-	cmocka_unit_test_setup_teardown(test, cm_active_setup,                 \
-					cm_active_teardown)
+#define CM_ACTIVE_CASE(name)                                                   \
+	CASE_WITH(name, cm_active_setup, cm_active_teardown)
 
 #endif

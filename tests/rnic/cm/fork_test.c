@@ -126,7 +126,8 @@ static void daemon_run(bool has_num, int fork_cnt)
 	close(via[0]);
 }
 
-static void a_daemon_goes_on_listening(void **state)
+/* Runs first: this process has no thread yet. */
+FIRST_CASE(a_daemon_goes_on_listening)
 {
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
@@ -135,7 +136,7 @@ static void a_daemon_goes_on_listening(void **state)
 }
 
 /* daemon(3) forks once, others twice. Nothing uses the channel in between. */
-static void a_daemon_is_woken_before_its_first_call(void **state)
+CASE(a_daemon_is_woken_before_its_first_call)
 {
 #ifdef __SANITIZE_THREAD__
 	skip_because("no threads after a fork under TSan");
@@ -162,7 +163,7 @@ static pid_t child_new(int via[2])
 	return pid;
 }
 
-static void a_destroyed_listener_frees_its_port(void **state)
+CASE(a_destroyed_listener_frees_its_port)
 {
 	struct sockaddr_storage ss;
 	struct cm_side s, again;
@@ -183,7 +184,7 @@ static void a_destroyed_listener_frees_its_port(void **state)
 	cm_side_close(&s);
 }
 
-static void a_child_that_closes_removes_nothing(void **state)
+CASE(a_child_that_closes_removes_nothing)
 {
 	struct rnic_cm_event ev;
 	struct cm_side s, peer;
@@ -215,7 +216,7 @@ static void a_child_that_closes_removes_nothing(void **state)
 
 /* Connections belong to the parent. Bound identities are bound again if
  * possible. */
-static void a_child_has_no_connections(void **state)
+CM_PAIR_CASE(a_child_has_no_connections)
 {
 	struct rnic_cm_info info;
 	struct cm_side bound;
@@ -247,18 +248,4 @@ static void a_child_has_no_connections(void **state)
 	assert_int_equal(rnic_cm_query(p->active.chan, p->active.id, &info), 0);
 	assert_int_equal(info.state, RNIC_CM_S_ESTABLISHED);
 	cm_side_close(&bound);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* Runs first: this process has no thread yet. */
-		cmocka_unit_test(a_daemon_goes_on_listening),
-		cmocka_unit_test(a_daemon_is_woken_before_its_first_call),
-		cmocka_unit_test(a_destroyed_listener_frees_its_port),
-		cmocka_unit_test(a_child_that_closes_removes_nothing),
-		CM_PAIR_TEST(a_child_has_no_connections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

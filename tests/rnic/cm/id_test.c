@@ -4,7 +4,7 @@
 
 #include "lists.h"
 
-static void two_live_listeners_never_share_a_port(void **state)
+CASE(two_live_listeners_never_share_a_port)
 {
 	struct sockaddr_storage ss;
 	struct cm_side s, t;
@@ -38,7 +38,7 @@ static void two_live_listeners_never_share_a_port(void **state)
 }
 
 /* Connections that this side closed first are in TIME_WAIT on the port. */
-static void port_in_time_wait_may_be_bound_again(void **state)
+CASE(port_in_time_wait_may_be_bound_again)
 {
 	struct sockaddr_storage ss;
 	struct rnic_cm_event ev;
@@ -64,15 +64,9 @@ static void port_in_time_wait_may_be_bound_again(void **state)
 	cm_side_close(&s);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_live_listeners_never_share_a_port),
-		cmocka_unit_test(port_in_time_wait_may_be_bound_again),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

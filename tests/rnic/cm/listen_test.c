@@ -24,7 +24,7 @@ static uint16_t listen_any6(struct cm_side *s, bool is_afonly)
 	return cm_port(&info.local);
 }
 
-static void half_open_connections_are_bounded(void **state)
+CASE(half_open_connections_are_bounded)
 {
 	enum { CROWD = 200 };
 	int fd[CROWD];
@@ -49,7 +49,7 @@ static void half_open_connections_are_bounded(void **state)
 }
 
 /* Many connections that send nothing, and then a peer that sends a Request. */
-static void silent_connections_keep_no_peer_away(void **state)
+CASE(silent_connections_keep_no_peer_away)
 {
 	enum { CROWD = 5 * HALF_OPEN_MAX };
 	struct rnic_cm_event ev;
@@ -69,7 +69,7 @@ static void silent_connections_keep_no_peer_away(void **state)
 	cm_side_close(&s);
 }
 
-static void backlog_bounds_unfetched_requests(void **state)
+CASE(backlog_bounds_unfetched_requests)
 {
 	struct rnic_cm_event ev;
 	uint8_t reply[64];
@@ -98,7 +98,7 @@ static void backlog_bounds_unfetched_requests(void **state)
 	cm_side_close(&s);
 }
 
-static void any6_takes_ipv4_unless_told_otherwise(void **state)
+CASE(any6_takes_ipv4_unless_told_otherwise)
 {
 	struct sockaddr_storage ss;
 	struct rnic_cm_event ev;
@@ -128,18 +128,10 @@ static void any6_takes_ipv4_unless_told_otherwise(void **state)
 	cm_side_close(&s);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(half_open_connections_are_bounded),
-		cmocka_unit_test(silent_connections_keep_no_peer_away),
-		cmocka_unit_test(backlog_bounds_unfetched_requests),
-		cmocka_unit_test(any6_takes_ipv4_unless_told_otherwise),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_HALF_OPEN_MAX", "8", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * every device. */
 #include "fixture.h"
 
-static void loopback_is_bound_without_a_device(void **state)
+CASE(loopback_is_bound_without_a_device)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 
@@ -20,7 +20,7 @@ static void loopback_is_bound_without_a_device(void **state)
 }
 
 /* No usiw device could serve it. */
-static void a_loopback_connection_is_dropped(void **state)
+CASE(a_loopback_connection_is_dropped)
 {
 	struct cm_side s;
 	uint8_t octet;
@@ -33,14 +33,8 @@ static void a_loopback_connection_is_dropped(void **state)
 	cm_side_close(&s);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loopback_is_bound_without_a_device),
-		cmocka_unit_test(a_loopback_connection_is_dropped),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_INTERFACES", "none-such", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

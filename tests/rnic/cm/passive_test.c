@@ -5,7 +5,7 @@
 #include "cm/passive.h"
 #include "loop/loop.h"
 
-static void rejects_with_private_data(void **state)
+CM_PAIR_CASE(rejects_with_private_data)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -23,7 +23,7 @@ static void rejects_with_private_data(void **state)
 	assert_int_equal(rnic_qp_state(p->active_qp.qp), RNIC_QPS_IDLE);
 }
 
-static void destroying_a_request_rejects_it(void **state)
+CM_PAIR_CASE(destroying_a_request_rejects_it)
 {
 	struct rnic_cm_event ev;
 	struct cm_pair *p = *state;
@@ -33,7 +33,7 @@ static void destroying_a_request_rejects_it(void **state)
 	cm_expect(p->active.chan, RNIC_CM_REJECTED, -ECONNREFUSED, &ev);
 }
 
-static void destroying_a_listener_takes_unfetched_requests(void **state)
+CASE(destroying_a_listener_takes_unfetched_requests)
 {
 	struct cm_side listener, active;
 	struct rnic_cm_event ev;
@@ -81,7 +81,7 @@ static int accept_behind(struct cm_side *s, uint32_t child,
 	return ret;
 }
 
-static void peer_that_left_makes_accept_fail(void **state)
+CASE(peer_that_left_makes_accept_fail)
 {
 	static void (*const ways[])(int fd) = { leave_in_order, cm_slam };
 	struct cm_side listener;
@@ -101,7 +101,7 @@ static void peer_that_left_makes_accept_fail(void **state)
 	cm_qp_close(&q);
 }
 
-static void accept_checks_the_qp(void **state)
+CM_PAIR_CASE(accept_checks_the_qp)
 {
 	struct rnic_cm_conn_param param;
 	struct cm_pair *p = *state;
@@ -115,19 +115,9 @@ static void accept_checks_the_qp(void **state)
 			 -EINVAL);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		CM_PAIR_TEST(rejects_with_private_data),
-		CM_PAIR_TEST(destroying_a_request_rejects_it),
-		cmocka_unit_test(
-			destroying_a_listener_takes_unfetched_requests),
-		cmocka_unit_test(peer_that_left_makes_accept_fail),
-		CM_PAIR_TEST(accept_checks_the_qp),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void listen_on(struct cm_side *s)
 	assert_int_equal(rnic_cm_listen(s->chan, s->id, 0), 0);
 }
 
-static void plain_socket_first(void **state)
+CASE(plain_socket_first)
 {
 	struct cm_side listener, other;
 	uint16_t port;
@@ -117,7 +117,7 @@ static void plain_socket_first(void **state)
 	close(plain);
 }
 
-static void plain_socket_after_listen(void **state)
+CASE(plain_socket_after_listen)
 {
 	struct rnic_cm_event ev;
 	struct cm_side listener;
@@ -148,7 +148,7 @@ static void plain_socket_after_listen(void **state)
 	close(plain);
 }
 
-static void plain_socket_between_bind_and_listen(void **state)
+CASE(plain_socket_between_bind_and_listen)
 {
 	struct cm_side listener;
 	uint16_t port = free_port();
@@ -166,7 +166,7 @@ static void plain_socket_between_bind_and_listen(void **state)
 
 /* Both are bound before either listens: SO_REUSEADDR of one allows that, and
  * SO_REUSEADDR of both allows it to listen. */
-static void plain_socket_listens_first(void **state)
+CASE(plain_socket_listens_first)
 {
 	for (int is_shared = 0; is_shared < 2; is_shared++) {
 		struct cm_side listener;
@@ -195,7 +195,7 @@ static void plain_socket_listens_first(void **state)
 }
 
 /* Not a plain socket of this program: the port is in use. */
-static void port_of_another_identity_is_in_use(void **state)
+CASE(port_of_another_identity_is_in_use)
 {
 	struct cm_side listener, other;
 	uint16_t port = cm_listen(&listener, AF_INET, 0);
@@ -205,7 +205,7 @@ static void port_of_another_identity_is_in_use(void **state)
 	cm_side_close(&listener);
 }
 
-static void there_is_a_port_beside_each_port(void **state)
+CASE(there_is_a_port_beside_each_port)
 {
 	for (uint32_t port = 1; port < 65536; port++) {
 		uint16_t beside =
@@ -215,18 +215,8 @@ static void there_is_a_port_beside_each_port(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_socket_first),
-		cmocka_unit_test(plain_socket_after_listen),
-		cmocka_unit_test(plain_socket_between_bind_and_listen),
-		cmocka_unit_test(plain_socket_listens_first),
-		cmocka_unit_test(port_of_another_identity_is_in_use),
-		cmocka_unit_test(there_is_a_port_beside_each_port),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* Address resolution, with and without success. */
 #include "fixture.h"
 
-static void unknown_network_gives_addr_error(void **state)
+CASE(unknown_network_gives_addr_error)
 {
 	struct sockaddr_in6 nowhere = { .sin6_family = AF_INET6 };
 	struct rnic_cm_event ev;
@@ -22,7 +22,7 @@ static void unknown_network_gives_addr_error(void **state)
 	cm_side_close(&s);
 }
 
-static void foreign_source_address_is_refused_at_once(void **state)
+CASE(foreign_source_address_is_refused_at_once)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
 	struct sockaddr_in src = { .sin_family = AF_INET };
@@ -40,7 +40,7 @@ static void foreign_source_address_is_refused_at_once(void **state)
 }
 
 /* The port of a connection in the making, whose socket would share it. */
-static void a_source_port_in_use_is_refused(void **state)
+CASE(a_source_port_in_use_is_refused)
 {
 	struct sockaddr_storage src = cm_loopback(AF_INET, 0), dst;
 	struct rnic_cm_conn_param param;
@@ -77,7 +77,7 @@ static void a_source_port_in_use_is_refused(void **state)
 	close(fd);
 }
 
-static void any_destination_means_this_machine(void **state)
+CASE(any_destination_means_this_machine)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	struct rnic_cm_event ev;
@@ -96,17 +96,9 @@ static void any_destination_means_this_machine(void **state)
 	cm_side_close(&s);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unknown_network_gives_addr_error),
-		cmocka_unit_test(a_source_port_in_use_is_refused),
-		cmocka_unit_test(foreign_source_address_is_refused_at_once),
-		cmocka_unit_test(any_destination_means_this_machine),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const uint8_t d00_f5[52] = {
 };
 
 /* MPA-184, -185: V-20, V-21 of doc/spec/mpa.md. */
-static void accepts_an_rdmac_initiator(void **state)
+CASE(accepts_an_rdmac_initiator)
 {
 	struct cm_side listener;
 	struct rnic_cm_event ev;
@@ -41,7 +41,7 @@ static void accepts_an_rdmac_initiator(void **state)
 }
 
 /* MPA-186, MPA-106 */
-static void connects_to_an_rdmac_responder(void **state)
+CM_ACTIVE_CASE(connects_to_an_rdmac_responder)
 {
 	struct rnic_cm_event ev;
 	struct cm_active *a = *state;
@@ -70,7 +70,7 @@ static const uint8_t marked_write[28] = { 0x00, 0x00, 0x00, 0x00, 0x00, 0x12,
 
 /* MPA-35, -39, -46, and the Responder's request for markers in this
  * direction. */
-static void puts_and_takes_markers(void **state)
+CASE(puts_and_takes_markers)
 {
 	static const uint8_t reply[24] =
 		"MPA ID Rep Frame\xd0\x02\x00\x04\x80\x04\x80\x03";
@@ -95,17 +95,10 @@ static void puts_and_takes_markers(void **state)
 	cm_active_close(&a);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepts_an_rdmac_initiator),
-		CM_ACTIVE_TEST(connects_to_an_rdmac_responder),
-		cmocka_unit_test(puts_and_takes_markers),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_MPA_REV0", "permissive", 1);
 	setenv("USIW_MARKERS", "on", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

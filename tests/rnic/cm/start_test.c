@@ -14,7 +14,7 @@ static uint64_t now_ms(void)
 	return rnic_now_ns() / NS_PER_MS;
 }
 
-static void garbage_is_closed(void **state)
+CASE(garbage_is_closed)
 {
 	struct cm_side s;
 	uint8_t buf[64];
@@ -31,7 +31,7 @@ static void garbage_is_closed(void **state)
 
 /* T-45, T-57: each prefix of a Request, then nothing: closed after the time
  * limit, not before it. A complete Request waits for the application. */
-static void half_a_request_times_out(void **state)
+CASE(half_a_request_times_out)
 {
 	static const size_t cuts[] = { 0, 1, 15, 16, 17, 19 };
 	const size_t cnt = sizeof(cuts) / sizeof(cuts[0]);
@@ -57,7 +57,7 @@ static void half_a_request_times_out(void **state)
 	cm_side_close(&s);
 }
 
-static void rst_at_each_octet_leaves_nothing(void **state)
+CASE(rst_at_each_octet_leaves_nothing)
 {
 	struct rnic_cm_event ev;
 	struct cm_side s;
@@ -87,7 +87,7 @@ static void rst_at_each_octet_leaves_nothing(void **state)
 }
 
 /* Each side's own value, from when it is connected. */
-static void ack_timeout_is_the_queue_pairs(void **state)
+CM_PAIR_CASE(ack_timeout_is_the_queue_pairs)
 {
 	struct rnic_qp_attr attr;
 	struct cm_pair *p = *state;
@@ -121,7 +121,7 @@ static uint64_t retry_ns_of(const struct cm_qp *q)
 }
 
 /* 8 tries of 4.096 us * 2^value, and at least one second. */
-static void ack_timeout_is_the_time_of_a_silent_peer(void **state)
+CASE(ack_timeout_is_the_time_of_a_silent_peer)
 {
 	static const struct {
 		uint8_t timeout;
@@ -146,19 +146,10 @@ static void ack_timeout_is_the_time_of_a_silent_peer(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(garbage_is_closed),
-		cmocka_unit_test(half_a_request_times_out),
-		cmocka_unit_test(rst_at_each_octet_leaves_nothing),
-		CM_PAIR_TEST(ack_timeout_is_the_queue_pairs),
-		cmocka_unit_test(ack_timeout_is_the_time_of_a_silent_peer),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_RETRY_MS", "1234", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static struct rnic_device_set *set_of(const char *interfaces)
 	return set;
 }
 
-static void takes_lo_and_interfaces_up_with_address(void **state)
+CASE(takes_lo_and_interfaces_up_with_address)
 {
 	struct rnic_device_set *set = set_of(NULL);
 
@@ -81,7 +81,7 @@ static void takes_lo_and_interfaces_up_with_address(void **state)
 	rnic_device_set_free(set);
 }
 
-static void takes_lo_without_address(void **state)
+CASE(takes_lo_without_address)
 {
 	const struct rnic_netif_table empty = { .netif_cnt = 1,
 						.netifs = nets };
@@ -98,7 +98,7 @@ static void takes_lo_without_address(void **state)
 	rnic_device_set_free(set);
 }
 
-static void replaces_odd_characters_and_keeps_names_unique(void **state)
+CASE(replaces_odd_characters_and_keeps_names_unique)
 {
 	struct rnic_device_set *set = set_of(NULL);
 
@@ -107,7 +107,7 @@ static void replaces_odd_characters_and_keeps_names_unique(void **state)
 	rnic_device_set_free(set);
 }
 
-static void keeps_only_the_interfaces_of_the_setting(void **state)
+CASE(keeps_only_the_interfaces_of_the_setting)
 {
 	struct rnic_device_set *set = set_of("nonsuch, eth0 ,eth");
 
@@ -119,7 +119,7 @@ static void keeps_only_the_interfaces_of_the_setting(void **state)
 	rnic_device_set_free(set);
 }
 
-static void gives_unique_guids_that_are_not_zero(void **state)
+CASE(gives_unique_guids_that_are_not_zero)
 {
 	static const uint8_t eui64[] = { 0, 1, 2, 0xff, 0xfe, 3, 4, 5 };
 	struct rnic_device_set *set = set_of(NULL);
@@ -135,7 +135,7 @@ static void gives_unique_guids_that_are_not_zero(void **state)
 	rnic_device_set_free(set);
 }
 
-static void orders_gids_ipv4_global_link_local(void **state)
+CASE(orders_gids_ipv4_global_link_local)
 {
 	static const uint8_t want[3][16] = {
 		{ [10] = 0xff, 0xff, 192, 0, 2, 7 },
@@ -155,7 +155,7 @@ static void orders_gids_ipv4_global_link_local(void **state)
 	rnic_device_set_free(set);
 }
 
-static void reports_a_vanished_interface_as_down(void **state)
+CASE(reports_a_vanished_interface_as_down)
 {
 	const struct rnic_netif_table empty = { 0 };
 	struct rnic_device_set *set = set_of(NULL);
@@ -187,7 +187,7 @@ static struct rnic_device_attr attr_of(const struct rnic_device *dev,
 }
 
 /* By number, whatever its name; otherwise a new one with the same name. */
-static void follows_an_interface_renamed_or_made_anew(void **state)
+CASE(follows_an_interface_renamed_or_made_anew)
 {
 	struct rnic_device_set *set = set_of(NULL);
 	struct rnic_netif renamed = nets[1], anew = nets[1], other = nets[1];
@@ -212,7 +212,7 @@ static void follows_an_interface_renamed_or_made_anew(void **state)
 	rnic_device_set_free(set);
 }
 
-static void caps_the_gid_table(void **state)
+CASE(caps_the_gid_table)
 {
 	struct rnic_netif_addr many[RNIC_GID_MAX + 9];
 	const struct rnic_netif_table crowd = {
@@ -256,7 +256,7 @@ static struct rnic_device *by_text(int family, const char *text)
 	return rnic_device_by_addr(&addr.sa);
 }
 
-static void finds_loopback_by_every_spelling(void **state)
+CASE(finds_loopback_by_every_spelling)
 {
 	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
 
@@ -271,7 +271,7 @@ static void finds_loopback_by_every_spelling(void **state)
 	assert_null(rnic_device_by_guid(0));
 }
 
-static void finds_each_device_by_what_query_says(void **state)
+CASE(finds_each_device_by_what_query_says)
 {
 	struct rnic_device *const *list;
 	struct rnic_device *const *again;
@@ -296,7 +296,7 @@ static void finds_each_device_by_what_query_says(void **state)
 	}
 }
 
-static void states_limits_that_programs_accept(void **state)
+CASE(states_limits_that_programs_accept)
 {
 	const struct rnic_limits *limits = rnic_limits();
 
@@ -307,7 +307,7 @@ static void states_limits_that_programs_accept(void **state)
 	assert_true(limits->max_mr_size >= 4096);
 }
 
-static void a_forked_child_counts_from_zero(void **state)
+CASE(a_forked_child_counts_from_zero)
 {
 	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
 	struct rnic_device_stats stats;
@@ -322,26 +322,4 @@ static void a_forked_child_counts_from_zero(void **state)
 	rnic_device_stats(lo, &stats);
 	assert_int_equal(stats.tx_fpdu, 0);
 	assert_int_equal(stats.rx_staged, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_lo_and_interfaces_up_with_address),
-		cmocka_unit_test(takes_lo_without_address),
-		cmocka_unit_test(
-			replaces_odd_characters_and_keeps_names_unique),
-		cmocka_unit_test(keeps_only_the_interfaces_of_the_setting),
-		cmocka_unit_test(gives_unique_guids_that_are_not_zero),
-		cmocka_unit_test(orders_gids_ipv4_global_link_local),
-		cmocka_unit_test(reports_a_vanished_interface_as_down),
-		cmocka_unit_test(follows_an_interface_renamed_or_made_anew),
-		cmocka_unit_test(caps_the_gid_table),
-		cmocka_unit_test(finds_loopback_by_every_spelling),
-		cmocka_unit_test(finds_each_device_by_what_query_says),
-		cmocka_unit_test(states_limits_that_programs_accept),
-		cmocka_unit_test(a_forked_child_counts_from_zero),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

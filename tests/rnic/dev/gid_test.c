@@ -88,7 +88,7 @@ static const struct {
 	{ "the same twice", { { "11a", "1a" }, { "a1", "1a" } } },
 };
 
-static void indices_stay(void **state)
+CASE(indices_stay)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		rnic_gid_table_init(&gids);
@@ -100,7 +100,7 @@ static void indices_stay(void **state)
 }
 
 /* Known addresses keep their place. The table has no place for the rest. */
-static void new_addresses_displace_no_known_one(void **state)
+CASE(new_addresses_displace_no_known_one)
 {
 	char crowd[RNIC_GID_MAX + 2] = { 0 };
 	const char *table;
@@ -116,14 +116,4 @@ static void new_addresses_displace_no_known_one(void **state)
 	assert_int_equal(table[0], 'z');
 	assert_null(strchr(table, '0' - (RNIC_GID_MAX - 1)));
 	assert_string_equal(update("z"), "z");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(indices_stay),
-		cmocka_unit_test(new_addresses_displace_no_known_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

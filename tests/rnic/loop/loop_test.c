@@ -58,7 +58,7 @@ static bool becomes_quiet(void)
 }
 
 /* Without descriptors the thread waits and recovers, without spinning. */
-static void works_without_free_descriptors(void **state)
+CASE(works_without_free_descriptors)
 {
 	struct rlimit old, tight;
 	struct rnic_cm_event ev;
@@ -92,7 +92,7 @@ static void works_without_free_descriptors(void **state)
 	cm_side_close(&s);
 }
 
-static void idle_thread_sleeps(void **state)
+CASE(idle_thread_sleeps)
 {
 	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
 	unsigned long before;
@@ -132,7 +132,7 @@ static void loop_set_ops(const struct rnic_loop_ops *ops)
 	util_unlock(&rnic_loop.lock);
 }
 
-static void each_round_calls_look(void **state)
+CASE(each_round_calls_look)
 {
 	const struct rnic_loop_ops *real = rnic_loop.ops;
 	struct rnic_loop_ops ops = *real;
@@ -170,7 +170,7 @@ static void epoll_break(void)
 }
 
 /* The last test, because this cannot be undone. */
-static void a_thread_that_cannot_wait_reports_it(void **state)
+CASE(a_thread_that_cannot_wait_reports_it)
 {
 	struct rnic_cm_conn_param param;
 	struct cm_pair standing, asked;
@@ -221,17 +221,9 @@ static void a_thread_that_cannot_wait_reports_it(void **state)
 	cm_pair_close(&standing);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(works_without_free_descriptors),
-		cmocka_unit_test(idle_thread_sleeps),
-		cmocka_unit_test(each_round_calls_look),
-		cmocka_unit_test(a_thread_that_cannot_wait_reports_it),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_START_MS", "400", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

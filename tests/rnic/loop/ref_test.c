@@ -25,7 +25,9 @@ static int unlock_manager(void **state)
 	return 0;
 }
 
-static void late_references_find_nothing(void **state)
+#define FILE_CASE(name) CASE_WITH(name, lock_manager, unlock_manager)
+
+FILE_CASE(late_references_find_nothing)
 {
 	struct rnic_ref_table *table = *state;
 	uint64_t first, second;
@@ -47,7 +49,7 @@ static void late_references_find_nothing(void **state)
 			 &b);
 }
 
-static void generation_never_is_zero(void **state)
+FILE_CASE(generation_never_is_zero)
 {
 	struct rnic_ref_table *table = *state;
 	uint64_t ref;
@@ -60,7 +62,7 @@ static void generation_never_is_zero(void **state)
 	assert_int_equal(ref >> 32, 1);
 }
 
-static void slots_stay_where_they_are(void **state)
+FILE_CASE(slots_stay_where_they_are)
 {
 	enum { CNT = 3 * RNIC_REF_PAGE };
 	static uint64_t ref[CNT];
@@ -80,7 +82,7 @@ static void slots_stay_where_they_are(void **state)
 }
 
 /* A walk visits each object once, over holes and pages, and may remove it. */
-static void walk_meets_each_object_once(void **state)
+FILE_CASE(walk_meets_each_object_once)
 {
 	enum { CNT = 2 * RNIC_REF_PAGE };
 	static uint64_t ref[CNT];
@@ -105,7 +107,7 @@ static void walk_meets_each_object_once(void **state)
 }
 
 /* The note is stored in the slot, so it must not outlive the reference. */
-static void removal_takes_the_note_along(void **state)
+FILE_CASE(removal_takes_the_note_along)
 {
 	struct rnic_ref_slot *slot;
 	uint64_t ref;
@@ -123,26 +125,4 @@ static void removal_takes_the_note_along(void **state)
 	rnic_loop_note(ref, -3);
 	rnic_loop_note(0, -3);
 	assert_true(TAILQ_EMPTY(&rnic_loop.inbox));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(late_references_find_nothing),
-		cmocka_unit_test(generation_never_is_zero),
-		cmocka_unit_test(slots_stay_where_they_are),
-		cmocka_unit_test(walk_meets_each_object_once),
-		cmocka_unit_test(removal_takes_the_note_along),
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
-		const struct CMUnitTest one[] = {
-			{ tests[i].name, tests[i].test_func, lock_manager,
-			  unlock_manager, NULL },
-		};
-
-		if (cmocka_run_group_tests_name(tests[i].name, one, NULL, NULL))
-			return 1;
-	}
-	return 0;
 }

@@ -66,7 +66,9 @@ static int end(void **state)
 	return 0;
 }
 
-static void expires_in_order_and_once(void **state)
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
+FILE_CASE(expires_in_order_and_once)
 {
 	assert_true(rnic_timers_next_ns() == UINT64_MAX);
 	for (int i = 0; i < 3; i++)
@@ -88,7 +90,7 @@ static void expires_in_order_and_once(void **state)
 	assert_true(rnic_timers_next_ns() == UINT64_MAX);
 }
 
-static void a_stopped_one_does_not_expire(void **state)
+FILE_CASE(a_stopped_one_does_not_expire)
 {
 	rnic_timer_start(&timer[0], LIST, 1000);
 	rnic_timer_start(&timer[1], LIST, 1000);
@@ -101,7 +103,7 @@ static void a_stopped_one_does_not_expire(void **state)
 }
 
 /* It goes to the end of its new list. */
-static void one_that_runs_starts_anew(void **state)
+FILE_CASE(one_that_runs_starts_anew)
 {
 	rnic_timer_start(&timer[0], OTHER, 1);
 	rnic_timer_start(&timer[1], LIST, 1000);
@@ -125,7 +127,7 @@ static void stop_next(int i)
 }
 
 /* One that is due again at once, and one that another stops. */
-static void expiry_may_start_and_stop(void **state)
+FILE_CASE(expiry_may_start_and_stop)
 {
 	rnic_timer_start(&timer[0], LIST, 0);
 	rnic_timer_start(&timer[1], LIST, 0);
@@ -141,7 +143,7 @@ static void expiry_may_start_and_stop(void **state)
 }
 
 /* The thread is woken for an earlier deadline, and for no other. */
-static void only_an_earlier_deadline_wakes(void **state)
+FILE_CASE(only_an_earlier_deadline_wakes)
 {
 	rnic_loop.wakes_ns = UINT64_MAX;
 	rnic_timer_start(&timer[0], LIST, 1000 * NS_PER_MS);
@@ -153,19 +155,4 @@ static void only_an_earlier_deadline_wakes(void **state)
 	rnic_loop.wakes_ns = 0; /* awake */
 	rnic_timer_start(&timer[3], OTHER, 0);
 	assert_true(rnic_loop.wakes_ns == 0);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(expires_in_order_and_once),
-		T(a_stopped_one_does_not_expire),
-		T(one_that_runs_starts_anew),
-		T(expiry_may_start_and_stop),
-		T(only_an_earlier_deadline_wakes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static const uint64_t masks[] = {
 };
 
 /* U-19 */
-static void does_what_the_rfc_says(void **state)
+CASE(does_what_the_rfc_says)
 {
 	uint64_t seed = 88172645463325252;
 
@@ -198,7 +198,7 @@ static int child_gone_meanwhile(void *arg)
 
 /* Runs before any other test: the parent has cmocka's handlers, and no
  * threads. */
-static void memory_that_is_gone_ends_the_stream_only(void **state)
+CASE(memory_that_is_gone_ends_the_stream_only)
 {
 	static int (*const children[])(void *) = { child_gone, child_gone,
 						   child_gone_at_work,
@@ -246,7 +246,7 @@ static uint64_t word_at(const uint8_t *mem)
 }
 
 /* Old values are returned in host order, however the buffer is cut. */
-static void returns_old_values(void **state)
+CASE(returns_old_values)
 {
 	static const struct {
 		uint8_t opcode, wc_opcode;
@@ -297,7 +297,7 @@ static void returns_old_values(void **state)
 
 /* RFC 7306 5.2.2, RDMAP-44: with Reads, Writes and Sends, in posting order.
  * Each sees what was done before it. A fence waits for atomics too. */
-static void keeps_order_among_other_work(void **state)
+CASE(keeps_order_among_other_work)
 {
 	struct rnicpair_options opt = defaults;
 	struct rnicpair_side *a, *b;
@@ -360,7 +360,7 @@ static void keeps_order_among_other_work(void **state)
 }
 
 /* RDMAP-51: a peer that does not answer receives ORD requests of both kinds. */
-static void counts_against_ord(void **state)
+CASE(counts_against_ord)
 {
 	static const uint8_t opcodes[] = { USIW_WR_READ, USIW_WR_FETCH_ADD,
 					   USIW_WR_CMP_SWP, USIW_WR_READ };
@@ -445,7 +445,7 @@ static void raw_atomic(struct rawpeer *raw, uint32_t id,
 }
 
 /* Masks, and identifiers that the requester chooses. */
-static void answers_masked_forms(void **state)
+IDLE_PAIR_CASE(answers_masked_forms)
 {
 	struct rnicpair_side *s;
 	uint64_t seed = 4711;
@@ -485,7 +485,7 @@ static void answers_masked_forms(void **state)
  * however little TCP accepts. A Read before an atomic returns the old content,
  * although its response is sent directly from the memory.
  */
-static void executes_in_turn_and_once(void **state)
+CASE(executes_in_turn_and_once)
 {
 	const struct rnic_atomic add = { .op = RNIC_FETCH_ADD, .add_swap = 1 };
 	const uint32_t read_len = 300000;
@@ -579,14 +579,14 @@ static void a_waiting_atomic_is_not_done(bool by_right)
 	rawpeer_close_both(&raw, &p);
 }
 
-static void a_waiting_atomic_fails_without_its_region_or_right(void **state)
+CASE(a_waiting_atomic_fails_without_its_region_or_right)
 {
 	a_waiting_atomic_is_not_done(false);
 	a_waiting_atomic_is_not_done(true);
 }
 
 /* Responses that do not match the oldest request. */
-static void answers_must_fit_the_request(void **state)
+CASE(answers_must_fit_the_request)
 {
 	static const struct {
 		const char *name;
@@ -642,7 +642,7 @@ static void answers_must_fit_the_request(void **state)
  * EXT-20: a program that does not know whether its peer supports atomics adds
  * zero and checks the result: the word, or the error of a peer without atomics.
  */
-static void adding_nothing_finds_out_whether_the_peer_can(void **state)
+CASE(adding_nothing_finds_out_whether_the_peer_can)
 {
 	for (int can = 0; can < 2; can++) {
 		struct rnicpair p;
@@ -791,7 +791,7 @@ static void crowd_close(struct crowd *c)
 }
 
 /* EXT-3: 16 QPs of four contexts, and the CPU, on the same two words. */
-static void no_addition_is_lost(void **state)
+CASE(no_addition_is_lost)
 {
 	const uint64_t want =
 		CROWD_PAIRS * CROWD_QPS * CROWD_OPS + 2 * CROWD_CPU;
@@ -815,24 +815,4 @@ static void no_addition_is_lost(void **state)
 	assert_true(__atomic_load_n(&crowd_word[1], __ATOMIC_SEQ_CST) == want);
 	for (int i = 0; i < CROWD_PAIRS; i++)
 		crowd_close(&crowd[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_that_is_gone_ends_the_stream_only),
-		cmocka_unit_test(does_what_the_rfc_says),
-		cmocka_unit_test(returns_old_values),
-		cmocka_unit_test(keeps_order_among_other_work),
-		cmocka_unit_test(counts_against_ord),
-		IDLE_PAIR_TEST(answers_masked_forms),
-		cmocka_unit_test(executes_in_turn_and_once),
-		cmocka_unit_test(
-			a_waiting_atomic_fails_without_its_region_or_right),
-		cmocka_unit_test(answers_must_fit_the_request),
-		cmocka_unit_test(adding_nothing_finds_out_whether_the_peer_can),
-		cmocka_unit_test(no_addition_is_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

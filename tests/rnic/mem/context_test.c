@@ -38,7 +38,7 @@ static unsigned fds_open(void)
 	return cnt;
 }
 
-static void leaves_no_descriptor_behind(void **state)
+CASE(leaves_no_descriptor_behind)
 {
 	struct rnic_device *dev = rnic_device_by_name("usiw_lo");
 	struct rnic_context *ctx;
@@ -64,7 +64,7 @@ static void leaves_no_descriptor_behind(void **state)
 }
 
 /* Queues that were not destroyed are ended, and the peer is told. */
-static void closing_ends_what_was_forgotten(void **state)
+CASE(closing_ends_what_was_forgotten)
 {
 	struct rnicpair p;
 	struct rawpeer raw;
@@ -173,7 +173,8 @@ static void run_and_exit(int via)
 	exit(0);
 }
 
-static void what_was_complete_arrives_after_exit(void **state)
+/* Cases that fork run first: this process has no thread yet. */
+FIRST_CASE(what_was_complete_arrives_after_exit)
 {
 	size_t got = 0;
 	ssize_t len;
@@ -216,7 +217,7 @@ static void run_and_exit_beside_the_lead(int via)
 	exit(0);
 }
 
-static void exit_does_not_wait_for_the_lead_for_ever(void **state)
+FIRST_CASE(exit_does_not_wait_for_the_lead_for_ever)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	int via, fd, status;
@@ -261,7 +262,7 @@ static void run_and_fork(int via)
 	_exit(0);
 }
 
-static void the_parents_death_reaches_the_peer(void **state)
+FIRST_CASE(the_parents_death_reaches_the_peer)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	pid_t pid, child;
@@ -286,18 +287,4 @@ static void the_parents_death_reaches_the_peer(void **state)
 	assert_int_equal(kill(child, 0), 0);
 	close(pfd.fd);
 	close(via);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* First those that fork: this process has no thread yet. */
-		cmocka_unit_test(what_was_complete_arrives_after_exit),
-		cmocka_unit_test(exit_does_not_wait_for_the_lead_for_ever),
-		cmocka_unit_test(the_parents_death_reaches_the_peer),
-		cmocka_unit_test(leaves_no_descriptor_behind),
-		cmocka_unit_test(closing_ends_what_was_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static struct rnic_dm *dm_new(size_t len)
 	return dm;
 }
 
-static void allocates_within_its_limits(void **state)
+CASE(allocates_within_its_limits)
 {
 	uint64_t max = rnic_limits()->max_dm_size;
 	const struct {
@@ -81,7 +81,7 @@ static void allocates_within_its_limits(void **state)
 	}
 }
 
-static void shares_what_there_is(void **state)
+CASE(shares_what_there_is)
 {
 	size_t half = rnic_limits()->max_dm_size / 2;
 	struct rnic_dm *a = dm_new(half), *b = dm_new(half), *c;
@@ -95,7 +95,7 @@ static void shares_what_there_is(void **state)
 	(void)dm_new(64); /* not freed: the context frees it */
 }
 
-static void copies_whole_words_inside(void **state)
+CASE(copies_whole_words_inside)
 {
 	static const struct {
 		uint64_t off;
@@ -139,7 +139,7 @@ static void copies_whole_words_inside(void **state)
 	assert_int_equal(rnic_dm_free(dm), 0);
 }
 
-static void registers_zero_based_only(void **state)
+CASE(registers_zero_based_only)
 {
 	const uint32_t zero = RNIC_ACCESS_ZERO_BASED;
 	static const struct {
@@ -202,7 +202,7 @@ static void registers_zero_based_only(void **state)
 }
 
 /* As a forked child does, which may not use the parent's memory. */
-static void a_child_has_memory_of_its_own(void **state)
+CASE(a_child_has_memory_of_its_own)
 {
 	struct rnic_dm *dm, *own;
 	uint32_t word = 7;
@@ -234,7 +234,7 @@ static void a_child_has_memory_of_its_own(void **state)
 	assert_int_equal(rnic_dm_free(dm), 0);
 }
 
-static void peers_reach_it(void **state)
+CASE(peers_reach_it)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_wr wr = {
@@ -274,16 +274,4 @@ static void peers_reach_it(void **state)
 	rnicpair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allocates_within_its_limits),
-		cmocka_unit_test(shares_what_there_is),
-		cmocka_unit_test(copies_whole_words_inside),
-		cmocka_unit_test(registers_zero_based_only),
-		cmocka_unit_test(a_child_has_memory_of_its_own),
-		cmocka_unit_test(peers_reach_it),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+ALL_CASES_WITH(setup, teardown);

@@ -324,27 +324,27 @@ static void ends_the_stream(enum role role)
 	}
 }
 
-static void write_to_what_is_gone(void **state)
+CASE(write_to_what_is_gone)
 {
 	ends_the_stream(WRITE_TO);
 }
 
-static void read_from_what_is_gone(void **state)
+CASE(read_from_what_is_gone)
 {
 	ends_the_stream(READ_FROM);
 }
 
-static void read_into_what_is_gone(void **state)
+CASE(read_into_what_is_gone)
 {
 	ends_the_stream(READ_INTO);
 }
 
-static void send_from_what_is_gone(void **state)
+CASE(send_from_what_is_gone)
 {
 	ends_the_stream(SEND_FROM);
 }
 
-static void send_into_what_is_gone(void **state)
+CASE(send_into_what_is_gone)
 {
 	ends_the_stream(SEND_INTO);
 }
@@ -380,7 +380,7 @@ static int child_midway(void *arg)
 	return 0;
 }
 
-static void read_from_what_goes_midway(void **state)
+CASE(read_from_what_goes_midway)
 {
 	struct gone_row row = { .role = READ_FROM, .len = 1500000 };
 	char err[2048];
@@ -396,18 +396,4 @@ static void read_from_what_goes_midway(void **state)
 					 ret, err);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(write_to_what_is_gone),
-		cmocka_unit_test(read_from_what_is_gone),
-		cmocka_unit_test(read_into_what_is_gone),
-		cmocka_unit_test(send_from_what_is_gone),
-		cmocka_unit_test(send_into_what_is_gone),
-		cmocka_unit_test(read_from_what_goes_midway),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

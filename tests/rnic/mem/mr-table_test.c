@@ -28,6 +28,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
 static uint32_t fresh_stag(void)
 {
 	struct rnic_mr mr = { .kind = RNIC_MR_REGION };
@@ -45,7 +47,7 @@ static int compare_u32(const void *left, const void *right)
 }
 
 /* U-22 */
-static void stags_cannot_be_guessed(void **state)
+FILE_CASE(stags_cannot_be_guessed)
 {
 	uint32_t index[1000], bits[32] = { 0 };
 	int rising = 0;
@@ -70,7 +72,7 @@ static void stags_cannot_be_guessed(void **state)
 		assert_int_not_equal(index[i], index[i - 1]);
 }
 
-static void two_tables_draw_differently(void **state)
+FILE_CASE(two_tables_draw_differently)
 {
 	uint32_t first = fresh_stag(), second;
 
@@ -81,7 +83,7 @@ static void two_tables_draw_differently(void **state)
 }
 
 /* 150000 draws of 2^24: some indices come twice, but never soon. */
-static void a_used_index_rests(void **state)
+FILE_CASE(a_used_index_rests)
 {
 	uint32_t *last_use = calloc(1u << 24, sizeof(*last_use));
 	uint32_t reuse_cnt = 0;
@@ -120,7 +122,7 @@ static size_t fair_size(size_t live_cnt)
 	return 8 * (live_cnt + RNIC_MR_REST_CNT) * sizeof(struct rnic_mr_slot);
 }
 
-static void memory_is_as_large_as_what_lives(void **state)
+FILE_CASE(memory_is_as_large_as_what_lives)
 {
 	static struct rnic_mr mr[LIVE_MAX];
 	size_t live_cnt;
@@ -173,7 +175,7 @@ static void assert_found_as_listed(const struct listed *list)
 
 /* Compared with a list, in random order: everything that moves is found
  * again. */
-static void finds_all_and_nothing_else(void **state)
+FILE_CASE(finds_all_and_nothing_else)
 {
 	static struct listed list;
 
@@ -211,7 +213,7 @@ static void *read_all_along(void *arg)
 	return NULL;
 }
 
-static void readers_find_what_is_there_while_it_grows(void **state)
+FILE_CASE(readers_find_what_is_there_while_it_grows)
 {
 	static struct rnic_mr mr[LIVE_MAX];
 	pthread_t reader;
@@ -231,7 +233,7 @@ static void readers_find_what_is_there_while_it_grows(void **state)
 }
 
 /* Regions and windows are counted separately. */
-static void finds_what_is_valid(void **state)
+FILE_CASE(finds_what_is_valid)
 {
 	struct rnic_mr region = { .kind = RNIC_MR_REGION };
 	struct rnic_mr window = { .kind = RNIC_MR_WINDOW };
@@ -261,7 +263,7 @@ static void finds_what_is_valid(void **state)
 	assert_null(rnic_mr_table_entry(&table, window.stag >> 8));
 }
 
-static void is_full_at_the_limit(void **state)
+FILE_CASE(is_full_at_the_limit)
 {
 	struct rnic_mr mr = { .kind = RNIC_MR_REGION };
 
@@ -273,22 +275,4 @@ static void is_full_at_the_limit(void **state)
 	assert_int_equal(rnic_mr_table_add(&table, &mr), -ENOMEM);
 	table.mr_cnt = 0;
 	table.mw_cnt = 0;
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(stags_cannot_be_guessed),
-		T(two_tables_draw_differently),
-		T(a_used_index_rests),
-		T(memory_is_as_large_as_what_lives),
-		T(finds_all_and_nothing_else),
-		T(readers_find_what_is_there_while_it_grows),
-		T(finds_what_is_valid),
-		T(is_full_at_the_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

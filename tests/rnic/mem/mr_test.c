@@ -91,11 +91,21 @@ static int setup(void **state)
 	return rnic_mr_table_init(&ctx.mrs);
 }
 
+static int setup_old(void **state)
+{
+	int ret = setup(state);
+
+	is_kernel_old = true;
+	return ret;
+}
+
 static int teardown(void **state)
 {
 	rnic_mr_table_fini(&ctx.mrs);
 	return 0;
 }
+
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
 
 static struct rnic_pd *pd_new(void)
 {
@@ -242,7 +252,7 @@ static size_t query_len(const struct region *r)
 	}
 }
 
-static void agrees_with_the_oracle(void **state)
+FILE_CASE(agrees_with_the_oracle)
 {
 	struct rnic_pd *pd[2] = { pd_new(), pd_new() };
 	uint8_t *mem = pages(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -290,7 +300,7 @@ static void agrees_with_the_oracle(void **state)
 }
 
 /* U-5 of doc/spec/ddp-rdmap.md */
-static void holds_bounds_at_octet_granularity(void **state)
+FILE_CASE(holds_bounds_at_octet_granularity)
 {
 	struct rnic_pd *pd = pd_new();
 	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
@@ -338,7 +348,7 @@ static int reg_error(void *addr, size_t len, uint64_t iova, uint32_t access)
 	return ret;
 }
 
-static void refuses_wrong_arguments(void **state)
+FILE_CASE(refuses_wrong_arguments)
 {
 	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
 	uint64_t at = (uintptr_t)mem;
@@ -358,12 +368,11 @@ static void refuses_wrong_arguments(void **state)
 	munmap(mem, PAGE);
 }
 
-static void refuses_what_is_not_mapped(void **state)
+FILE_CASE(refuses_what_is_not_mapped)
 {
 	uint8_t *mem = pages(3 * PAGE, PROT_READ | PROT_WRITE);
 	uint64_t at = (uintptr_t)mem;
 
-	is_kernel_old = *state != NULL;
 	munmap(mem + PAGE, PAGE);
 	assert_int_equal(reg_error(mem, PAGE, at, 1), 0);
 	assert_int_equal(reg_error(mem, PAGE + 1, at, 1), -EFAULT);
@@ -375,7 +384,12 @@ static void refuses_what_is_not_mapped(void **state)
 	munmap(mem + 2 * PAGE, PAGE);
 }
 
-static void refuses_to_write_what_is_read_only(void **state)
+CASE_WITH(refuses_what_is_not_mapped_on_old_kernels, setup_old, teardown)
+{
+	refuses_what_is_not_mapped(state);
+}
+
+FILE_CASE(refuses_to_write_what_is_read_only)
 {
 	uint8_t *ro = pages(PAGE, PROT_READ);
 	uint8_t *none = pages(PAGE, PROT_NONE);
@@ -389,7 +403,7 @@ static void refuses_to_write_what_is_read_only(void **state)
 	munmap(none, PAGE);
 }
 
-static void addresses_zero_based_regions_from_zero(void **state)
+FILE_CASE(addresses_zero_based_regions_from_zero)
 {
 	struct rnic_pd *pd = pd_new();
 	uint8_t *mem = pages(PAGE, PROT_READ | PROT_WRITE);
@@ -408,7 +422,7 @@ static void addresses_zero_based_regions_from_zero(void **state)
 	munmap(mem, PAGE);
 }
 
-static void a_domain_in_use_is_busy(void **state)
+FILE_CASE(a_domain_in_use_is_busy)
 {
 	struct rnic_pd *pd = pd_new();
 	struct rnic_mr *mr;
@@ -420,7 +434,7 @@ static void a_domain_in_use_is_busy(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-static void deregistration_hides_then_waits_then_frees(void **state)
+FILE_CASE(deregistration_hides_then_waits_then_frees)
 {
 	struct rnic_pd *pd = pd_new();
 	uint8_t octets[16];
@@ -434,7 +448,7 @@ static void deregistration_hides_then_waits_then_frees(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-static void invalidation_ends_every_use(void **state)
+FILE_CASE(invalidation_ends_every_use)
 {
 	struct rnic_pd *pd = pd_new(), *other = pd_new();
 	uint8_t octets[16];
@@ -498,7 +512,7 @@ static void assert_region(struct rnic_mr *mr, const struct rnic_pd *pd,
 
 /* Every flag alone, and all that can be combined; from 64 octets at 0x1000 with
  * write access. */
-static void registers_anew(void **state)
+FILE_CASE(registers_anew)
 {
 	static const struct {
 		uint32_t was, what;
@@ -559,7 +573,7 @@ static void registers_anew(void **state)
 	munmap(mem, PAGE);
 }
 
-static void refuses_to_register_anew(void **state)
+FILE_CASE(refuses_to_register_anew)
 {
 	struct rnic_context other = { .mrs = { .mr_cnt = 0 } };
 	struct rnic_pd *pd = pd_new(), *foreign;
@@ -620,7 +634,7 @@ static void refuses_to_register_anew(void **state)
 	munmap(ro, PAGE);
 }
 
-static void a_region_that_failed_to_change_is_as_it_was(void **state)
+FILE_CASE(a_region_that_failed_to_change_is_as_it_was)
 {
 	struct rnic_pd *pd = pd_new(), *other = pd_new();
 	uint8_t octets[64];
@@ -638,7 +652,7 @@ static void a_region_that_failed_to_change_is_as_it_was(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-static void moves_between_domains(void **state)
+FILE_CASE(moves_between_domains)
 {
 	struct rnic_pd *pd = pd_new(), *other = pd_new();
 	uint8_t octets[64];
@@ -658,7 +672,7 @@ static void moves_between_domains(void **state)
 	assert_int_equal(rnic_pd_free(other), 0);
 }
 
-static void an_invalidated_region_gets_another_key(void **state)
+FILE_CASE(an_invalidated_region_gets_another_key)
 {
 	struct rnic_pd *pd = pd_new();
 	uint8_t octets[64];
@@ -678,7 +692,7 @@ static void an_invalidated_region_gets_another_key(void **state)
 	assert_int_equal(rnic_pd_free(pd), 0);
 }
 
-static void a_region_with_windows_is_busy(void **state)
+FILE_CASE(a_region_with_windows_is_busy)
 {
 	struct rnic_pd *pd = pd_new();
 	uint8_t octets[64];
@@ -694,31 +708,4 @@ static void a_region_with_windows_is_busy(void **state)
 	mr->mw_cnt = 0;
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 	assert_int_equal(rnic_pd_free(pd), 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(agrees_with_the_oracle),
-		T(holds_bounds_at_octet_granularity),
-		T(refuses_wrong_arguments),
-		T(refuses_what_is_not_mapped),
-		{ "refuses_what_is_not_mapped_on_old_kernels",
-		  refuses_what_is_not_mapped, setup, teardown, &is_kernel_old },
-		T(refuses_to_write_what_is_read_only),
-		T(addresses_zero_based_regions_from_zero),
-		T(a_domain_in_use_is_busy),
-		T(deregistration_hides_then_waits_then_frees),
-		T(invalidation_ends_every_use),
-		T(registers_anew),
-		T(refuses_to_register_anew),
-		T(a_region_that_failed_to_change_is_as_it_was),
-		T(moves_between_domains),
-		T(an_invalidated_region_gets_another_key),
-		T(a_region_with_windows_is_busy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

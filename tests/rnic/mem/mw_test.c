@@ -259,7 +259,7 @@ static void post_bad_bind(struct world *w, const struct foreign *other,
 		  at(w, 0) + (uint64_t)row->off, row->len, row->access);
 }
 
-static void refuses_what_may_not_be_bound(void **state)
+CASE(refuses_what_may_not_be_bound)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bad_binds); i++) {
 		const struct bad_bind *row = &bad_binds[i];
@@ -290,7 +290,7 @@ static void refuses_what_may_not_be_bound(void **state)
 }
 
 /* Every kind of window against every access that its peer may try. */
-static void opens_what_it_covers_and_no_more(void **state)
+CASE(opens_what_it_covers_and_no_more)
 {
 	static const struct {
 		uint64_t off, len, access;
@@ -346,7 +346,7 @@ static void opens_what_it_covers_and_no_more(void **state)
 }
 
 /* A window gives its own side no access. */
-static void is_no_lkey(void **state)
+CASE(is_no_lkey)
 {
 	struct usiw_sge sge;
 	struct rnicpair_wr wr = {
@@ -370,7 +370,7 @@ static void is_no_lkey(void **state)
 /* A type 1 window belongs to its domain, a type 2 window to the QP that bound
  * it. */
 /* DDP-57, RDMAP-70: another stream can neither read nor place through it. */
-static void type_2_is_for_one_peer(void **state)
+CASE(type_2_is_for_one_peer)
 {
 	for (int i = 0; i < 4; i++) {
 		uint8_t opcode = i % 2 ? USIW_WR_WRITE : USIW_WR_READ;
@@ -409,7 +409,7 @@ static void type_2_is_for_one_peer(void **state)
 }
 
 /* Not even for a QP of the same device. */
-static void type_1_is_for_its_domain(void **state)
+CASE(type_1_is_for_its_domain)
 {
 	for (int i = 0; i < 2; i++) {
 		uint8_t opcode = i ? USIW_WR_WRITE : USIW_WR_READ;
@@ -446,7 +446,7 @@ static void type_1_is_for_its_domain(void **state)
 
 /* ---- closing ---- */
 
-static void rebinding_takes_type_1_away(void **state)
+CASE(rebinding_takes_type_1_away)
 {
 	uint32_t first, second;
 	struct world w;
@@ -502,7 +502,7 @@ static void close_window(struct world *w, enum rnic_mw_type type, uint32_t stag,
 
 /* In each case the peer has no access and the region is free. What can be bound
  * again is bound again. */
-static void is_closed_in_each_way(void **state)
+CASE(is_closed_in_each_way)
 {
 	static const struct {
 		enum rnic_mw_type type;
@@ -540,7 +540,7 @@ static void is_closed_in_each_way(void **state)
 }
 
 /* Keys that a QP may not invalidate: the QP fails. */
-static void refuses_to_invalidate(void **state)
+CASE(refuses_to_invalidate)
 {
 	enum { TYPE_1, NOBODYS, OLD_KEY, ANOTHER_QPS, BOUND_REGION, UNBOUND };
 	static const struct {
@@ -624,7 +624,7 @@ static void invalidation_fails(struct rnicpair *p, struct rnic_qp *from,
  * invalidate it for the peer of another, not even during that peer's Read, nor
  * for the application, whose lkey it is.
  */
-static void no_peer_takes_a_region_from_others(void **state)
+CASE(no_peer_takes_a_region_from_others)
 {
 	const uint32_t len = 3000000;
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
@@ -664,7 +664,7 @@ static void no_peer_takes_a_region_from_others(void **state)
 	rnicpair_close(&p);
 }
 
-static void local_invalidation_ends_a_region(void **state)
+CASE(local_invalidation_ends_a_region)
 {
 	struct world w;
 
@@ -682,7 +682,7 @@ static void local_invalidation_ends_a_region(void **state)
 
 /* LOCAL_INV waits for earlier sends from the region and, if it is fenced, for
  * earlier READs into it. */
-static void invalidation_keeps_its_turn(void **state)
+CASE(invalidation_keeps_its_turn)
 {
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	struct rnicpair_wr wr = { .flags = USIW_SQE_SIGNALED, .sge_cnt = 1 };
@@ -741,7 +741,7 @@ static void invalidation_keeps_its_turn(void **state)
 	rnicpair_close(&p);
 }
 
-static void a_queue_pair_takes_its_windows_along(void **state)
+CASE(a_queue_pair_takes_its_windows_along)
 {
 	for (int is_reset = 0; is_reset < 2; is_reset++) {
 		uint32_t events;
@@ -767,7 +767,7 @@ static void a_queue_pair_takes_its_windows_along(void **state)
 	}
 }
 
-static void windows_are_counted(void **state)
+CASE(windows_are_counted)
 {
 	struct rnic_mw *mw;
 	struct rnic_pd *pd;
@@ -784,25 +784,4 @@ static void windows_are_counted(void **state)
 	w.a->ctx->mrs.mw_cnt -= rnic_limits()->max_mw;
 	assert_int_equal(rnic_pd_free(pd), 0);
 	world_close(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_what_may_not_be_bound),
-		cmocka_unit_test(opens_what_it_covers_and_no_more),
-		cmocka_unit_test(is_no_lkey),
-		cmocka_unit_test(type_1_is_for_its_domain),
-		cmocka_unit_test(type_2_is_for_one_peer),
-		cmocka_unit_test(rebinding_takes_type_1_away),
-		cmocka_unit_test(is_closed_in_each_way),
-		cmocka_unit_test(refuses_to_invalidate),
-		cmocka_unit_test(no_peer_takes_a_region_from_others),
-		cmocka_unit_test(local_invalidation_ends_a_region),
-		cmocka_unit_test(invalidation_keeps_its_turn),
-		cmocka_unit_test(a_queue_pair_takes_its_windows_along),
-		cmocka_unit_test(windows_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static size_t resident(size_t first, size_t cnt)
 	return sum;
 }
 
-static void registers_without_a_look(void **state)
+CASE_WITH(registers_without_a_look, setup, teardown)
 {
 	static const struct {
 		const char *name;
@@ -92,7 +92,7 @@ static void registers_without_a_look(void **state)
 }
 
 /* The implicit region has every address except the last one. */
-static void checks_all_there_is(void **state)
+CASE_WITH(checks_all_there_is, setup, teardown)
 {
 	struct rnic_mr *mr;
 	void *ptr;
@@ -113,7 +113,7 @@ static void checks_all_there_is(void **state)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
 
-static void advice_brings_pages_in(void **state)
+CASE_WITH(advice_brings_pages_in, setup, teardown)
 {
 	struct rnic_mr *mr;
 	uint32_t stag;
@@ -148,7 +148,7 @@ static void advice_brings_pages_in(void **state)
 	assert_int_equal(rnic_mr_dereg(mr), 0);
 }
 
-static void advice_is_checked(void **state)
+CASE_WITH(advice_is_checked, setup, teardown)
 {
 	struct rnic_mr *mr, *null;
 	uint32_t stag;
@@ -175,7 +175,7 @@ static void advice_is_checked(void **state)
 
 /* A region may become on-demand, and pinned again if all memory is
  * accessible. */
-static void changes_by_registration_anew(void **state)
+CASE_WITH(changes_by_registration_anew, setup, teardown)
 {
 	struct rnic_mr_change want = { .what = RNIC_MR_CHANGE_TRANSLATION |
 					       RNIC_MR_CHANGE_ACCESS,
@@ -190,22 +190,4 @@ static void changes_by_registration_anew(void **state)
 	want.access = RW;
 	assert_int_equal(rnic_mr_rereg(mr, &want), -EFAULT);
 	assert_int_equal(rnic_mr_dereg(mr), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(registers_without_a_look, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(checks_all_there_is, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(advice_brings_pages_in, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(advice_is_checked, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(changes_by_registration_anew,
-						setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static const struct {
 	  { { 0 } } },
 };
 
-static void says_why_not(void **state)
+CASE(says_why_not)
 {
 	static const struct {
 		struct piece piece;
@@ -225,7 +225,7 @@ static void says_why_not(void **state)
 	}
 }
 
-static void places_of_octets(void **state)
+CASE(places_of_octets)
 {
 	struct rnic_engine *engine = pair.side[0].ctx->engine;
 
@@ -253,7 +253,7 @@ static void places_of_octets(void **state)
 	}
 }
 
-static void regions_that_a_list_names(void **state)
+CASE(regions_that_a_list_names)
 {
 	static const struct piece list[] = { { 0, 0, 8 }, { 1, 0, 0 } };
 	struct usiw_sge sge[2];
@@ -268,14 +268,9 @@ static void regions_that_a_list_names(void **state)
 	assert_false(rnic_sge_names(sge, 1, rnic_mr_stag(mr[1])));
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places_of_octets),
-		cmocka_unit_test(says_why_not),
-		cmocka_unit_test(regions_that_a_list_names),
-	};
-
 	setenv("USIW_LOG", "info", 1);
-	return cmocka_run_group_tests(tests, setup, teardown);
 }
+
+ALL_CASES_WITH(setup, teardown);

@@ -140,7 +140,7 @@ static void untouched_after(const struct take *take, int round)
 
 /* No octet changes after the call that took the region, a window, or a right,
  * has returned. */
-static void memory_is_untouched_once_it_is_taken(void **state)
+CASE(memory_is_untouched_once_it_is_taken)
 {
 	for (size_t i = 0; i < ARRAY_LEN(takes); i++)
 		for (int round = 0; round < 12; round++)
@@ -149,7 +149,7 @@ static void memory_is_untouched_once_it_is_taken(void **state)
 
 /* One of two regions over the same memory is deregistered. Work with the other
  * key is not affected. */
-static void deregistering_a_region_leaves_the_other(void **state)
+CASE(deregistering_a_region_leaves_the_other)
 {
 	for (int mode = 0; mode < 2; mode++) {
 		struct rnicpair_options opt = defaults;
@@ -182,14 +182,4 @@ static void deregistering_a_region_leaves_the_other(void **state)
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);
 		rawpeer_close_both(&raw, &p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_is_untouched_once_it_is_taken),
-		cmocka_unit_test(deregistering_a_region_leaves_the_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

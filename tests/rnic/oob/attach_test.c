@@ -180,6 +180,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
 static void expect_idle(const struct end *e)
 {
 	assert_int_equal(rnic_qp_state(e->qp), RNIC_QPS_IDLE);
@@ -211,7 +213,7 @@ static void expect_send(struct rnicpair *p, int from, uint32_t seed)
 /* ---- both ends attached ---- */
 
 /* T-59: Hello, answer, last message, start frames, messages. */
-static void streaming_octets_then_verbs(void **state)
+FILE_CASE(streaming_octets_then_verbs)
 {
 	struct rnicpair *p = *state;
 	struct end ini, rsp;
@@ -248,7 +250,7 @@ static void streaming_octets_then_verbs(void **state)
 }
 
 /* More than the socket buffers hold: the call waits until all of it is sent. */
-static void long_last_message_goes_first(void **state)
+FILE_CASE(long_last_message_goes_first)
 {
 	const size_t len = 6u << 20;
 	uint8_t *sent = malloc(len), *got = malloc(len);
@@ -276,7 +278,7 @@ static void long_last_message_goes_first(void **state)
 	free(got);
 }
 
-static void rejection_leaves_both_streaming(void **state)
+FILE_CASE(rejection_leaves_both_streaming)
 {
 	struct rnicpair *p = *state;
 	struct end ini, rsp;
@@ -311,7 +313,7 @@ static void rejection_leaves_both_streaming(void **state)
 }
 
 /* MPA-138: the keys differ, so this is detected. */
-static void two_initiators_are_eproto(void **state)
+FILE_CASE(two_initiators_are_eproto)
 {
 	struct rnicpair *p = *state;
 	struct end a, b;
@@ -333,7 +335,7 @@ static void two_initiators_are_eproto(void **state)
 /* ---- scripted peers ---- */
 
 /* Reply and FPDU in one segment: the FPDU is read once, by the QP. */
-static void octets_behind_the_reply_are_the_qps(void **state)
+FILE_CASE(octets_behind_the_reply_are_the_qps)
 {
 	/* a Send of four octets on MSN 1 */
 	uint8_t octets[FRAME_LEN + 28] = REPLY
@@ -373,7 +375,7 @@ static void octets_behind_the_reply_are_the_qps(void **state)
 }
 
 /* T-59: the Reply, directly followed by the end of the stream. */
-static void close_behind_the_reply_is_the_qps(void **state)
+FILE_CASE(close_behind_the_reply_is_the_qps)
 {
 	struct rnicpair *p = *state;
 	struct rnicpair_side *s = &p->side[0];
@@ -401,7 +403,7 @@ static void close_behind_the_reply_is_the_qps(void **state)
 }
 
 /* A Reply with R=1 and streaming octets after it, in one segment. */
-static void octets_behind_a_rejection_are_the_callers(void **state)
+FILE_CASE(octets_behind_a_rejection_are_the_callers)
 {
 	static const char reply[] = REPLY_KEY "\x70\x02\0\x06\0\x01\0\x01no"
 					      "still here\n";
@@ -428,7 +430,7 @@ static void octets_behind_a_rejection_are_the_callers(void **state)
 
 /* The Request, and octets that the peer was not allowed to send: they stay for
  * the caller. */
-static void octets_behind_a_rejected_request_are_the_callers(void **state)
+FILE_CASE(octets_behind_a_rejected_request_are_the_callers)
 {
 	struct rnicpair *p = *state;
 	struct end rsp;
@@ -446,7 +448,7 @@ static void octets_behind_a_rejected_request_are_the_callers(void **state)
 }
 
 /* T-58: EOF at each octet of the start frame, in either role. */
-static void end_at_each_octet_is_told(void **state)
+FILE_CASE(end_at_each_octet_is_told)
 {
 	struct rnicpair *p = *state;
 
@@ -479,7 +481,7 @@ static void end_at_each_octet_is_told(void **state)
 }
 
 /* T-57: what arrived before was read, what arrives later is not. */
-static void silence_at_each_octet_times_out(void **state)
+FILE_CASE(silence_at_each_octet_times_out)
 {
 	struct rnicpair *p = *state;
 
@@ -504,7 +506,7 @@ static void silence_at_each_octet_times_out(void **state)
 }
 
 /* Streaming octets that the caller has not read yet are not a start frame. */
-static void other_octets_are_eproto(void **state)
+FILE_CASE(other_octets_are_eproto)
 {
 	static const char line[] = "GET / HTTP/1.1\r\nHost: somebody\r\n\r\n";
 	struct rnicpair *p = *state;
@@ -524,7 +526,7 @@ static void other_octets_are_eproto(void **state)
 	}
 }
 
-static void reset_is_told(void **state)
+FILE_CASE(reset_is_told)
 {
 	struct linger now = { 1, 0 };
 	struct rnicpair *p = *state;
@@ -558,7 +560,7 @@ static int attach_to(struct rnicpair *p, int side, int fd)
 	return end_attach(&e);
 }
 
-static void refuses_what_is_no_connected_tcp_socket(void **state)
+FILE_CASE(refuses_what_is_no_connected_tcp_socket)
 {
 	int udp = socket(AF_INET, SOCK_DGRAM, 0);
 	int alone = socket(AF_INET, SOCK_STREAM, 0);
@@ -580,7 +582,7 @@ static void refuses_what_is_no_connected_tcp_socket(void **state)
 }
 
 /* A failed connection reports its error, also before the first octet. */
-static void a_connection_that_was_reset_says_so(void **state)
+FILE_CASE(a_connection_that_was_reset_says_so)
 {
 	struct linger at_once = { .l_onoff = 1 };
 	struct rnicpair *p = *state;
@@ -595,7 +597,7 @@ static void a_connection_that_was_reset_says_so(void **state)
 	close(fd[0]);
 }
 
-static void refuses_bad_options_before_it_sends(void **state)
+FILE_CASE(refuses_bad_options_before_it_sends)
 {
 	static const char long_pd[513];
 	struct rnicpair *p = *state;
@@ -627,7 +629,7 @@ static void refuses_bad_options_before_it_sends(void **state)
 
 /* Two attachments at once to one QP: the second finds the QP in use and
  * fails. */
-static void second_attachment_is_einval(void **state)
+FILE_CASE(second_attachment_is_einval)
 {
 	struct rnicpair *p = *state;
 	struct rnic_attach_start start;
@@ -655,29 +657,4 @@ static void second_attachment_is_einval(void **state)
 	tcp_close(fd);
 	tcp_close(other);
 	expect_send(p, 0, 6);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(streaming_octets_then_verbs),
-		TEST(long_last_message_goes_first),
-		TEST(rejection_leaves_both_streaming),
-		TEST(two_initiators_are_eproto),
-		TEST(octets_behind_the_reply_are_the_qps),
-		TEST(close_behind_the_reply_is_the_qps),
-		TEST(octets_behind_a_rejection_are_the_callers),
-		TEST(octets_behind_a_rejected_request_are_the_callers),
-		TEST(end_at_each_octet_is_told),
-		TEST(silence_at_each_octet_times_out),
-		TEST(other_octets_are_eproto),
-		TEST(reset_is_told),
-		TEST(refuses_what_is_no_connected_tcp_socket),
-		TEST(a_connection_that_was_reset_says_so),
-		TEST(refuses_bad_options_before_it_sends),
-		TEST(second_attachment_is_einval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static const uint8_t octets[OOB_FRAME_LEN] = {
 	0,   0x12, 0x34, 0x56, 1, 2,  3, 4, 5, 6,    7,	   8,
 };
 
-static void octets_are_as_documented(void **state)
+CASE(octets_are_as_documented)
 {
 	uint8_t buf[OOB_FRAME_LEN];
 	struct oob_frame frame;
@@ -35,7 +35,7 @@ static void octets_are_as_documented(void **state)
 	assert_true(frame.nonce == sample.nonce);
 }
 
-static void others_are_refused(void **state)
+CASE(others_are_refused)
 {
 	static const struct {
 		size_t at;
@@ -63,14 +63,4 @@ static void others_are_refused(void **state)
 		assert_int_equal(oob_frame_decode(octets, len, &frame),
 				 -EPROTO);
 	assert_int_equal(oob_frame_decode(NULL, 0, &frame), -EPROTO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(octets_are_as_documented),
-		cmocka_unit_test(others_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

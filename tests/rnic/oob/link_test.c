@@ -81,7 +81,7 @@ static void meet(struct rnicpair *p)
 	rnicpair_wait_rts(p);
 }
 
-static void unexpected_peers_are_refused(void **state)
+IDLE_PAIR_CASE(unexpected_peers_are_refused)
 {
 	enum { WHO, NUMBERS, FOREIGN, SHORT, EMPTY, RDMA_CM, CASES };
 	struct rnicpair *p = *state;
@@ -124,7 +124,7 @@ static void unexpected_peers_are_refused(void **state)
 
 /* A Request that arrives before the QP waits is kept. It is dropped if its peer
  * closes or sends another. */
-static void an_early_request_waits(void **state)
+CASE(an_early_request_waits)
 {
 	struct rnicpair p, q;
 	struct oob_frame frame = { .rnr_retry = 7 };
@@ -164,7 +164,7 @@ static void an_early_request_waits(void **state)
 
 /* The dialler was reset while its Request was in transit: its QP dials
  * again. */
-static void a_peer_that_leaves_after_the_reply_costs_nothing(void **state)
+IDLE_PAIR_CASE(a_peer_that_leaves_after_the_reply_costs_nothing)
 {
 	struct oob_frame frame = { .rnr_retry = 7 };
 	uint8_t pd[OOB_FRAME_LEN];
@@ -189,7 +189,7 @@ static void a_peer_that_leaves_after_the_reply_costs_nothing(void **state)
 }
 
 /* Peers that send nothing, or no MPA, do not delay other peers. */
-static void silent_and_noisy_peers_delay_no_other(void **state)
+IDLE_PAIR_CASE(silent_and_noisy_peers_delay_no_other)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	int fd[32];
@@ -211,7 +211,7 @@ static void silent_and_noisy_peers_delay_no_other(void **state)
 }
 
 /* Another program listens at the peer's address: the QP keeps trying. */
-static void an_unexpected_answer_is_left(void **state)
+CASE(an_unexpected_answer_is_left)
 {
 	struct sockaddr_in addr = {
 		.sin_family = AF_INET,
@@ -247,18 +247,4 @@ static void an_unexpected_answer_is_left(void **state)
 close_all:
 	close(listener);
 	rnicpair_close(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IDLE_PAIR_TEST(unexpected_peers_are_refused),
-		cmocka_unit_test(an_early_request_waits),
-		IDLE_PAIR_TEST(
-			a_peer_that_leaves_after_the_reply_costs_nothing),
-		IDLE_PAIR_TEST(silent_and_noisy_peers_delay_no_other),
-		cmocka_unit_test(an_unexpected_answer_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static void talk(struct rnicpair *p)
 
 /* One thread moves both QPs, in either order. With pauses, the Request
  * waits. */
-static void either_may_be_first(void **state)
+CASE(either_may_be_first)
 {
 	for (int round = 0; round < 8; round++) {
 		int first = round & 1;
@@ -106,7 +106,7 @@ static void either_may_be_first(void **state)
 
 /* The greater number dials. The result must not depend on which of the two that
  * is. */
-static void work_posted_before_goes_out_when_the_peer_comes(void **state)
+CASE(work_posted_before_goes_out_when_the_peer_comes)
 {
 	for (int early = 0; early < 2; early++) {
 		struct rnicpair_side *s, *t;
@@ -126,7 +126,7 @@ static void work_posted_before_goes_out_when_the_peer_comes(void **state)
 	}
 }
 
-static void reads_are_as_many_as_both_said(void **state)
+IDLE_PAIR_CASE(reads_are_as_many_as_both_said)
 {
 	struct rnic_qp_attr attr;
 	struct rnicpair *p = *state;
@@ -148,7 +148,7 @@ static void reset(struct rnic_qp *qp)
 	assert_int_equal(rnic_qp_modify(qp, RNIC_QPS_IDLE), 0);
 }
 
-static void after_reset_both_connect_again(void **state)
+IDLE_PAIR_CASE(after_reset_both_connect_again)
 {
 	struct rnicpair *p = *state;
 
@@ -168,7 +168,7 @@ static void after_reset_both_connect_again(void **state)
 
 /* The other QP is still in its previous life: it is waited for, and neither
  * takes the old stream for the new one. */
-static void one_end_may_reset_alone(void **state)
+CASE(one_end_may_reset_alone)
 {
 	for (int i = 0; i < 2; i++) {
 		struct rnic_qp *a, *b;
@@ -198,7 +198,7 @@ static void one_end_may_reset_alone(void **state)
 
 /* A QP waits for one number. A peer with a new number connects once the QP has
  * been given it. The former number is not used again meanwhile. */
-static void a_peer_may_come_back_as_another(void **state)
+CASE(a_peer_may_come_back_as_another)
 {
 	for (int i = 0; i < 2; i++) {
 		struct rnicpair_side *s;
@@ -233,7 +233,7 @@ static void a_peer_may_come_back_as_another(void **state)
 
 /* An abandoned attempt leaves nothing that a later one could take for its
  * own. */
-static void what_was_given_up_is_not_taken_later(void **state)
+CASE(what_was_given_up_is_not_taken_later)
 {
 	struct rnicpair p;
 
@@ -257,7 +257,7 @@ static void what_was_given_up_is_not_taken_later(void **state)
 	}
 }
 
-static void a_qp_may_be_its_own_peer(void **state)
+IDLE_PAIR_CASE(a_qp_may_be_its_own_peer)
 {
 	struct rnicpair_side *s;
 	struct rnicpair *p = *state;
@@ -279,7 +279,7 @@ static void a_qp_may_be_its_own_peer(void **state)
 	assert_true(rnicpair_is_filled(s->buf + 8192, 100, 1));
 }
 
-static void ipv6_addresses_serve_as_well(void **state)
+CASE(ipv6_addresses_serve_as_well)
 {
 	struct rnic_oob_options opt;
 	struct rnicpair p;
@@ -297,7 +297,7 @@ static void ipv6_addresses_serve_as_well(void **state)
 }
 
 /* A QP in RTR gets one event for the first message of its peer. */
-static void the_first_message_establishes(void **state)
+CASE(the_first_message_establishes)
 {
 	for (int early = 0; early < 2; early++) {
 		struct rnicpair_side *s, *t;
@@ -327,7 +327,7 @@ static void the_first_message_establishes(void **state)
 }
 
 /* Both moved to RTS before, so there is nothing to report. */
-static void a_qp_in_rts_gets_no_event(void **state)
+IDLE_PAIR_CASE(a_qp_in_rts_gets_no_event)
 {
 	struct rnicpair *p = *state;
 
@@ -341,7 +341,7 @@ static void a_qp_in_rts_gets_no_event(void **state)
 }
 
 /* The start frames were sent before the applications set rnr_retry. */
-static void a_send_waits_where_rnr_retry_was_set_late(void **state)
+IDLE_PAIR_CASE(a_send_waits_where_rnr_retry_was_set_late)
 {
 	struct rnicpair *p = *state;
 
@@ -365,7 +365,7 @@ static void a_send_waits_where_rnr_retry_was_set_late(void **state)
 
 /* ---- without a peer ---- */
 
-static void a_peer_that_never_comes_exhausts_retries(void **state)
+CASE(a_peer_that_never_comes_exhausts_retries)
 {
 	for (int i = 0; i < 2; i++) {
 		struct rnicpair_side *s;
@@ -400,7 +400,7 @@ static void a_peer_that_never_comes_exhausts_retries(void **state)
 	}
 }
 
-static void destroying_a_waiting_qp_is_fine(void **state)
+CASE(destroying_a_waiting_qp_is_fine)
 {
 	for (int i = 0; i < 2; i++) {
 		uint32_t events;
@@ -416,7 +416,7 @@ static void destroying_a_waiting_qp_is_fine(void **state)
 	}
 }
 
-static void bad_arguments_change_nothing(void **state)
+IDLE_PAIR_CASE(bad_arguments_change_nothing)
 {
 	struct rnic_oob_options good, opt;
 	struct rnicpair *p = *state;
@@ -440,27 +440,7 @@ static void bad_arguments_change_nothing(void **state)
 	assert_int_equal(rnic_qp_oob(qp, &good), -EINVAL);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(either_may_be_first),
-		cmocka_unit_test(
-			work_posted_before_goes_out_when_the_peer_comes),
-		IDLE_PAIR_TEST(reads_are_as_many_as_both_said),
-		IDLE_PAIR_TEST(after_reset_both_connect_again),
-		cmocka_unit_test(one_end_may_reset_alone),
-		cmocka_unit_test(a_peer_may_come_back_as_another),
-		cmocka_unit_test(what_was_given_up_is_not_taken_later),
-		IDLE_PAIR_TEST(a_qp_may_be_its_own_peer),
-		cmocka_unit_test(ipv6_addresses_serve_as_well),
-		cmocka_unit_test(the_first_message_establishes),
-		IDLE_PAIR_TEST(a_qp_in_rts_gets_no_event),
-		IDLE_PAIR_TEST(a_send_waits_where_rnr_retry_was_set_late),
-		cmocka_unit_test(a_peer_that_never_comes_exhausts_retries),
-		cmocka_unit_test(destroying_a_waiting_qp_is_fine),
-		IDLE_PAIR_TEST(bad_arguments_change_nothing),
-	};
-
 	setenv("USIW_RNR_MS", RNR_STR, 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

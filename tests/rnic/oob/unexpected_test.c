@@ -135,7 +135,7 @@ static void wait_kept(size_t others, size_t cnt)
 
 /* More connections than may be half open, with no Request or with a part of
  * one. */
-static void silent_connections_keep_no_peer_away(void **state)
+IDLE_PAIR_CASE(silent_connections_keep_no_peer_away)
 {
 	enum { CROWD = 200 };
 	uint8_t octets[64];
@@ -217,7 +217,7 @@ static void *flood(void *arg)
 
 /* They arrive as fast as they are accepted, while other peers connect one after
  * another. */
-static void a_flood_of_connections_does_not_block_peers(void **state)
+CASE(a_flood_of_connections_does_not_block_peers)
 {
 	static uint32_t
 		num; /* static, because the thread uses it too if this fails */
@@ -247,7 +247,7 @@ static void a_flood_of_connections_does_not_block_peers(void **state)
 
 /* Requests for a QP that is not ready, each from another number. They are kept
  * while there are enough descriptors. */
-static void waiting_peers_leave_descriptors(void **state)
+CASE(waiting_peers_leave_descriptors)
 {
 	enum { CROWD = 120, LIMIT = 400 };
 	struct rlimit old, few;
@@ -307,7 +307,7 @@ static void limit_descriptors(struct rlimit *ret_old, unsigned int more)
 
 /* Without a descriptor for the GID table the call fails. Otherwise the QP dials
  * later. */
-static void a_dialler_without_descriptors_tries_later(void **state)
+IDLE_PAIR_CASE(a_dialler_without_descriptors_tries_later)
 {
 	struct rlimit old;
 	struct rnicpair *p = *state;
@@ -338,7 +338,7 @@ static void a_dialler_without_descriptors_tries_later(void **state)
 
 /* The dialler has its socket. The acceptor gets a descriptor only later: no
  * further connection is needed to trigger it. */
-static void a_missed_connection_is_taken_later(void **state)
+IDLE_PAIR_CASE(a_missed_connection_is_taken_later)
 {
 	struct rlimit old;
 	struct rnicpair *p = *state;
@@ -353,17 +353,8 @@ static void a_missed_connection_is_taken_later(void **state)
 	meet_soon(p, until_ms());
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		IDLE_PAIR_TEST(silent_connections_keep_no_peer_away),
-		cmocka_unit_test(a_flood_of_connections_does_not_block_peers),
-		cmocka_unit_test(waiting_peers_leave_descriptors),
-		IDLE_PAIR_TEST(a_dialler_without_descriptors_tries_later),
-		IDLE_PAIR_TEST(a_missed_connection_is_taken_later),
-	};
-
 	setenv("USIW_HALF_OPEN_MAX", HALF_OPEN_STR, 1);
 	setenv("USIW_START_MS", START_STR, 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

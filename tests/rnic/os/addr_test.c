@@ -20,7 +20,7 @@ static struct sockaddr_storage addr(int family, const char *text, uint16_t port)
 
 #define SA(ss) ((const struct sockaddr *)&(ss))
 
-static void mapped_becomes_ipv4(void **state)
+CASE(mapped_becomes_ipv4)
 {
 	struct sockaddr_storage a = addr(AF_INET6, "::ffff:10.1.2.3", 77);
 	struct sockaddr_storage b = addr(AF_INET, "10.1.2.3", 77);
@@ -36,7 +36,7 @@ static void mapped_becomes_ipv4(void **state)
 	assert_true(rnic_addr_equal(&c, &d));
 }
 
-static void addresses_have_a_text(void **state)
+CASE(addresses_have_a_text)
 {
 	const struct sockaddr_storage none = { 0 };
 	const struct sockaddr_storage v4 = addr(AF_INET, "192.0.2.1", 4791);
@@ -47,7 +47,7 @@ static void addresses_have_a_text(void **state)
 	assert_string_equal(RNIC_ADDR_TEXT(&none), "an unknown address");
 }
 
-static void any_is_any_in_each_family(void **state)
+CASE(any_is_any_in_each_family)
 {
 	static const struct {
 		int family;
@@ -80,7 +80,7 @@ static void any_is_any_in_each_family(void **state)
 	assert_int_equal(rnic_addr_port_be(SA(none)), 0);
 }
 
-static void own_addresses_are_known(void **state)
+CASE(own_addresses_are_known)
 {
 	static const struct {
 		int family;
@@ -103,7 +103,7 @@ static void own_addresses_are_known(void **state)
 	}
 }
 
-static void source_is_the_kernels_choice(void **state)
+CASE(source_is_the_kernels_choice)
 {
 	struct sockaddr_storage dst = addr(AF_INET, "127.0.0.1", 9), local;
 	struct sockaddr_storage src = addr(AF_INET, "127.0.0.5", 1234);
@@ -118,17 +118,4 @@ static void source_is_the_kernels_choice(void **state)
 	src = addr(AF_INET, "192.0.2.1", 0);
 	assert_int_equal(rnic_addr_source(SA(src), SA(dst), &local),
 			 -EADDRNOTAVAIL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mapped_becomes_ipv4),
-		cmocka_unit_test(addresses_have_a_text),
-		cmocka_unit_test(any_is_any_in_each_family),
-		cmocka_unit_test(own_addresses_are_known),
-		cmocka_unit_test(source_is_the_kernels_choice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,9 +102,11 @@ static int teardown(void **state)
 	return close(fake.fd) || close(fake.chan_fd);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
 /* ---- sleep and work ---- */
 
-static void serves_what_wakes_it(void **state)
+FILE_CASE(serves_what_wakes_it)
 {
 	assert_int_equal(eventfd_write(fake.fd, 1), 0);
 	assert_int_equal(attend(), 0);
@@ -117,7 +119,7 @@ static void serves_what_wakes_it(void **state)
 	assert_int_equal(fake.serve_cnt, 2);
 }
 
-static void serves_news_before_it_sleeps(void **state)
+FILE_CASE(serves_news_before_it_sleeps)
 {
 	fake.rest = -EALREADY;
 	has_event = true;
@@ -126,7 +128,7 @@ static void serves_news_before_it_sleeps(void **state)
 }
 
 /* Another thread has brought it. */
-static void an_event_comes_before_work(void **state)
+FILE_CASE(an_event_comes_before_work)
 {
 	assert_int_equal(eventfd_write(fake.fd, 1), 0);
 	assert_int_equal(eventfd_write(fake.chan_fd, 1), 0);
@@ -134,21 +136,21 @@ static void an_event_comes_before_work(void **state)
 	assert_int_equal(fake.serve_cnt, 0);
 }
 
-static void the_host_may_be_busy(void **state)
+FILE_CASE(the_host_may_be_busy)
 {
 	fake.rest = -EAGAIN;
 	assert_int_equal(attend(), -EAGAIN);
 	assert_int_equal(fake.serve_cnt, 0);
 }
 
-static void the_host_s_descriptor_may_be_gone(void **state)
+FILE_CASE(the_host_s_descriptor_may_be_gone)
 {
 	assert_int_equal(close(fake.fd), 0);
 	assert_int_equal(attend(), -EAGAIN);
 	fake.fd = eventfd(0, EFD_NONBLOCK);
 }
 
-static void errno_is_kept(void **state)
+FILE_CASE(errno_is_kept)
 {
 	assert_int_equal(eventfd_write(fake.fd, 1), 0);
 	errno = ENOTTY;
@@ -178,7 +180,7 @@ static void set_handler(int sig, void (*fn)(int), int flags)
 	assert_int_equal(sigaction(sig, &action, NULL), 0);
 }
 
-static void a_signal_ends_the_sleep_as_it_ends_read(void **state)
+FILE_CASE(a_signal_ends_the_sleep_as_it_ends_read)
 {
 	const struct {
 		const char *name;
@@ -207,7 +209,7 @@ static void a_signal_ends_the_sleep_as_it_ends_read(void **state)
 	assert_int_equal(fake.serve_cnt, 0);
 }
 
-static void a_handler_may_jump_out(void **state)
+FILE_CASE(a_handler_may_jump_out)
 {
 	set_handler(SIGUSR1, handle_by_jump, 0);
 	if (sigsetjmp(jump, 1) == 0) {
@@ -231,7 +233,7 @@ static void *sleep_cancelled(void *arg)
 	return NULL;
 }
 
-static void a_sleeping_thread_can_be_cancelled(void **state)
+FILE_CASE(a_sleeping_thread_can_be_cancelled)
 {
 	pthread_t thread;
 	void *result;
@@ -244,23 +246,4 @@ static void a_sleeping_thread_can_be_cancelled(void **state)
 	assert_int_equal(pthread_join(thread, &result), 0);
 	assert_ptr_equal(result, PTHREAD_CANCELED);
 	assert_int_equal(fake.serve_cnt, 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(serves_what_wakes_it),
-		T(serves_news_before_it_sleeps),
-		T(an_event_comes_before_work),
-		T(the_host_may_be_busy),
-		T(the_host_s_descriptor_may_be_gone),
-		T(errno_is_kept),
-		T(a_signal_ends_the_sleep_as_it_ends_read),
-		T(a_handler_may_jump_out),
-		T(a_sleeping_thread_can_be_cancelled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,11 +49,21 @@ static int setup(void **state)
 	return rnic_chan_new(sizeof(uint64_t), &chan);
 }
 
+static int setup_old(void **state)
+{
+	int ret = setup(state);
+
+	is_kernel_old = true;
+	return ret;
+}
+
 static int teardown(void **state)
 {
 	rnic_chan_close(chan);
 	return 0;
 }
+
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
 
 static void set_nonblocking(void)
 {
@@ -84,7 +94,7 @@ static uint64_t read_one(void)
 	return value;
 }
 
-static void yields_each_post_once_and_in_turn(void **state)
+FILE_CASE(yields_each_post_once_and_in_turn)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 
@@ -102,7 +112,7 @@ static void yields_each_post_once_and_in_turn(void **state)
 	assert_int_equal(rnic_chan_purge(chan, &b), 1);
 }
 
-static void refuses_a_small_buffer_and_loses_nothing(void **state)
+FILE_CASE(refuses_a_small_buffer_and_loses_nothing)
 {
 	struct rnic_chan_node a = { 0 };
 	uint8_t small[4];
@@ -113,7 +123,7 @@ static void refuses_a_small_buffer_and_loses_nothing(void **state)
 }
 
 /* As with a file of the kernel: EFAULT, and the event is lost. */
-static void survives_a_bad_buffer(void **state)
+FILE_CASE(survives_a_bad_buffer)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	void *gone =
@@ -131,11 +141,10 @@ static void survives_a_bad_buffer(void **state)
 	munmap(gone, size);
 }
 
-static void purge_takes_unread_events_back(void **state)
+FILE_CASE(purge_takes_unread_events_back)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 
-	is_kernel_old = *state != NULL;
 	set_nonblocking();
 	post(&a, 1);
 	post(&b, 2);
@@ -151,7 +160,12 @@ static void purge_takes_unread_events_back(void **state)
 			 0);
 }
 
-static void purge_keeps_a_blocking_fd_blocking(void **state)
+CASE_WITH(purge_takes_unread_events_back_on_old_kernels, setup_old, teardown)
+{
+	purge_takes_unread_events_back(state);
+}
+
+FILE_CASE(purge_keeps_a_blocking_fd_blocking)
 {
 	struct rnic_chan_node a = { 0 };
 
@@ -164,7 +178,7 @@ static void purge_keeps_a_blocking_fd_blocking(void **state)
 
 /* Takes a token with a plain read(), as a reader does that the purge has
  * overtaken. */
-static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
+FILE_CASE(a_reader_overtaken_by_purge_waits_for_the_next)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 	uint64_t token;
@@ -183,7 +197,7 @@ static void a_reader_overtaken_by_purge_waits_for_the_next(void **state)
 
 /* The reader that a token wakes may run before the poster goes on: it does not
  * wait for the channel's lock. */
-static void writes_a_token_without_the_lock(void **state)
+FILE_CASE(writes_a_token_without_the_lock)
 {
 	struct rnic_chan_node a = { 0 }, b = { 0 };
 
@@ -202,7 +216,7 @@ static void *blocked_reader(void *arg)
 	return NULL;
 }
 
-static void a_blocked_reader_wakes_at_a_post(void **state)
+FILE_CASE(a_blocked_reader_wakes_at_a_post)
 {
 	struct rnic_chan_node a = { 0 };
 	uint64_t value = 0;
@@ -215,7 +229,7 @@ static void a_blocked_reader_wakes_at_a_post(void **state)
 	assert_int_equal(value, 99);
 }
 
-static void a_blocked_reader_can_be_cancelled(void **state)
+FILE_CASE(a_blocked_reader_can_be_cancelled)
 {
 	uint64_t value;
 	pthread_t thread;
@@ -259,7 +273,7 @@ ssize_t __wrap___read(int fd, void *buf, size_t size)
 	return __real___read(fd, buf, size);
 }
 
-static void a_reader_keeps_its_file_when_the_number_goes(void **state)
+FILE_CASE(a_reader_keeps_its_file_when_the_number_goes)
 {
 	struct rnic_chan_node a = { 0 };
 	struct rnic_chan *mine;
@@ -280,7 +294,7 @@ static void a_reader_keeps_its_file_when_the_number_goes(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
-static void a_closed_channel_swallows_posts(void **state)
+FILE_CASE(a_closed_channel_swallows_posts)
 {
 	struct rnic_chan_node a = { 0 };
 	struct rnic_chan *mine;
@@ -310,7 +324,7 @@ static void *leaving_reader(void *arg)
 
 /* Each thread that waits while the channel is closed gives up its reference,
  * and the last one closes the descriptor. */
-static void a_closed_channel_has_no_readers(void **state)
+FILE_CASE(a_closed_channel_has_no_readers)
 {
 	int before = test_fd_cnt();
 	struct rnic_chan *mine;
@@ -332,7 +346,7 @@ static void a_closed_channel_has_no_readers(void **state)
 	assert_int_equal(test_fd_cnt(), before);
 }
 
-static void is_found_by_its_fd_only(void **state)
+FILE_CASE(is_found_by_its_fd_only)
 {
 	struct rnic_chan *found = rnic_chan_get_fd(rnic_chan_fd(chan));
 
@@ -344,7 +358,7 @@ static void is_found_by_its_fd_only(void **state)
 			 FD_CLOEXEC);
 }
 
-static void refuses_odd_record_sizes(void **state)
+FILE_CASE(refuses_odd_record_sizes)
 {
 	struct rnic_chan *odd = NULL;
 
@@ -451,8 +465,10 @@ static int teardown_host(void **state)
 	return 0;
 }
 
+#define HOST_CASE(name) CASE_WITH(name, setup_host, teardown_host)
+
 /* An event that the reader posts itself has no token. */
-static void a_reader_serves_the_host(void **state)
+HOST_CASE(a_reader_serves_the_host)
 {
 	for (int i = 1; i <= 3; i++) {
 		assert_int_equal(read_one(), 5);
@@ -462,7 +478,7 @@ static void a_reader_serves_the_host(void **state)
 	assert_int_equal(fake[0].ref_cnt, 1);
 }
 
-static void further_events_have_tokens(void **state)
+HOST_CASE(further_events_have_tokens)
 {
 	fake[0].event_cnt = 3;
 	for (int i = 0; i < 3; i++) {
@@ -472,7 +488,7 @@ static void further_events_have_tokens(void **state)
 	assert_int_equal(fake[0].serve_cnt, 1);
 }
 
-static void what_is_there_needs_no_host(void **state)
+HOST_CASE(what_is_there_needs_no_host)
 {
 	post(&host_node, 6);
 	assert_int_equal(read_one(), 6);
@@ -482,7 +498,7 @@ static void what_is_there_needs_no_host(void **state)
 	assert_int_equal(fake[0].rest_cnt, 0);
 }
 
-static void a_purge_takes_what_the_reader_has_brought(void **state)
+HOST_CASE(a_purge_takes_what_the_reader_has_brought)
 {
 	fake[0].has_purge = true;
 	assert_int_equal(read_one(), 5);
@@ -496,7 +512,7 @@ static void *post_one(void *arg)
 	return NULL;
 }
 
-static void a_busy_host_posts_by_its_own_thread(void **state)
+HOST_CASE(a_busy_host_posts_by_its_own_thread)
 {
 	pthread_t thread;
 
@@ -509,7 +525,7 @@ static void a_busy_host_posts_by_its_own_thread(void **state)
 }
 
 /* Its own thread is spared for a few calls, not for ever. */
-static void tells_that_a_reader_has_served(void **state)
+HOST_CASE(tells_that_a_reader_has_served)
 {
 	int cnt = 0;
 
@@ -521,7 +537,7 @@ static void tells_that_a_reader_has_served(void **state)
 	assert_false(rnic_chan_set_host(chan, &fake[0].host));
 }
 
-static void polls_before_it_sleeps(void **state)
+HOST_CASE(polls_before_it_sleeps)
 {
 	set_spin_us(3600000000u); /* an hour */
 	for (int i = 0; i < 3; i++) {
@@ -541,7 +557,7 @@ static void handle(int sig)
 }
 
 /* A signal that comes while the reader polls is not lost for its sleep. */
-static void a_signal_before_the_sleep_ends_it(void **state)
+HOST_CASE(a_signal_before_the_sleep_ends_it)
 {
 	struct sigaction action = { .sa_handler = handle };
 	uint64_t value;
@@ -569,7 +585,7 @@ static bool has_polled(void)
 	return fake[0].serve_cnt > fake[0].rest_cnt;
 }
 
-static void polls_seldom_if_that_is_in_vain(void **state)
+HOST_CASE(polls_seldom_if_that_is_in_vain)
 {
 	const char *expected = "P-P---P-------P-------P";
 
@@ -584,7 +600,7 @@ static void polls_seldom_if_that_is_in_vain(void **state)
 	assert_true(has_polled());
 }
 
-static void the_host_can_change(void **state)
+HOST_CASE(the_host_can_change)
 {
 	rnic_chan_set_host(chan, &fake[1].host);
 	assert_int_equal(fake[0].ref_cnt, 0);
@@ -621,12 +637,11 @@ static void *stress_reader(void *arg)
 	return NULL;
 }
 
-static void balances_tokens_under_load(void **state)
+FILE_CASE(balances_tokens_under_load)
 {
 	pthread_t thread[4];
 	uint32_t sum = 0;
 
-	is_kernel_old = *state != NULL;
 	set_nonblocking();
 	stress_read = 0;
 	is_stress_over = false;
@@ -650,41 +665,7 @@ static void balances_tokens_under_load(void **state)
 	assert_int_equal(sum, stress_read);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define T_HOST(f) cmocka_unit_test_setup_teardown(f, setup_host, teardown_host)
-#define T_OLD(f) { #f "_on_old_kernels", f, setup, teardown, &is_kernel_old }
-
-int main(void)
+CASE_WITH(balances_tokens_under_load_on_old_kernels, setup_old, teardown)
 {
-	const struct CMUnitTest tests[] = {
-		T(yields_each_post_once_and_in_turn),
-		T(refuses_a_small_buffer_and_loses_nothing),
-		T(survives_a_bad_buffer),
-		T(purge_takes_unread_events_back),
-		T_OLD(purge_takes_unread_events_back),
-		T(a_reader_overtaken_by_purge_waits_for_the_next),
-		T(writes_a_token_without_the_lock),
-		T(a_blocked_reader_wakes_at_a_post),
-		T(a_blocked_reader_can_be_cancelled),
-		T(a_closed_channel_swallows_posts),
-		T(a_reader_keeps_its_file_when_the_number_goes),
-		T(a_closed_channel_has_no_readers),
-		T(is_found_by_its_fd_only),
-		T(refuses_odd_record_sizes),
-		T(balances_tokens_under_load),
-		T_OLD(balances_tokens_under_load),
-		T(purge_keeps_a_blocking_fd_blocking),
-		T_HOST(a_reader_serves_the_host),
-		T_HOST(further_events_have_tokens),
-		T_HOST(what_is_there_needs_no_host),
-		T_HOST(a_purge_takes_what_the_reader_has_brought),
-		T_HOST(a_busy_host_posts_by_its_own_thread),
-		T_HOST(tells_that_a_reader_has_served),
-		T_HOST(polls_before_it_sleeps),
-		T_HOST(a_signal_before_the_sleep_ends_it),
-		T_HOST(polls_seldom_if_that_is_in_vain),
-		T_HOST(the_host_can_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	balances_tokens_under_load(state);
 }

@@ -11,7 +11,7 @@
 #include "os/cpus.h"
 #include "until.h"
 
-static void reads_how_many_threads_run(void **state)
+CASE(reads_how_many_threads_run)
 {
 	static const struct {
 		const char *text;
@@ -34,7 +34,7 @@ static void reads_how_many_threads_run(void **state)
 				 table[i].running);
 }
 
-static void reads_whether_there_is_a_quota(void **state)
+CASE(reads_whether_there_is_a_quota)
 {
 	static const struct {
 		const char *text;
@@ -56,7 +56,7 @@ static void write_running(int fd, const char *text)
 }
 
 /* Two CPUs, and a file in place of /proc/loadavg. */
-static void answers_age(void **state)
+CASE(answers_age)
 {
 	struct rnic_cpus cpus = { .fd = memfd_create("loadavg", 0), .max = 2 };
 	uint64_t now_ns = 1;
@@ -81,7 +81,7 @@ static void answers_age(void **state)
 	assert_false(rnic_cpus_have_idle(&cpus, now_ns + 20 * NS_PER_MS));
 }
 
-static void begins_and_ends(void **state)
+CASE(begins_and_ends)
 {
 	struct rnic_cpus cpus;
 
@@ -91,16 +91,4 @@ static void begins_and_ends(void **state)
 	assert_false(rnic_cpus_are_known(&cpus));
 	assert_false(rnic_cpus_have_idle(&cpus, UINT64_MAX));
 	rnic_cpus_fini(&cpus);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_how_many_threads_run),
-		cmocka_unit_test(reads_whether_there_is_a_quota),
-		cmocka_unit_test(answers_age),
-		cmocka_unit_test(begins_and_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static bool is_readable(int fd)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-static void both_numbers_are_one_file(void **state)
+CASE(both_numbers_are_one_file)
 {
 	int own = rnic_evfd_open(), shared;
 
@@ -46,7 +46,7 @@ static void both_numbers_are_one_file(void **state)
 	assert_int_equal(rnic_evfd_share(own), -EBADF);
 }
 
-static void errno_is_the_callers(void **state)
+CASE(errno_is_the_callers)
 {
 	int own = rnic_evfd_open();
 
@@ -56,14 +56,4 @@ static void errno_is_the_callers(void **state)
 	assert_int_equal(rnic_evfd_wait(own, &lock), -EAGAIN);
 	assert_int_equal(errno, ENOTTY);
 	rnic_fd_close(own);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_numbers_are_one_file),
-		cmocka_unit_test(errno_is_the_callers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

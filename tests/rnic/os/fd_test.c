@@ -73,7 +73,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void),
 }
 
 /* The child starts again, and its forks are watched once. */
-static void a_fork_during_the_start_is_watched_once(void **state)
+CASE(a_fork_during_the_start_is_watched_once)
 {
 	assert_non_null(rnic_fdtab());
 	assert_int_equal(watched_cnt, 1);
@@ -82,7 +82,7 @@ static void a_fork_during_the_start_is_watched_once(void **state)
 	assert_int_equal(during_start, 1);
 }
 
-static void registers_and_closes(void **state)
+CASE(registers_and_closes)
 {
 	int fd = rnic_fd_own(spare_fd());
 
@@ -98,7 +98,7 @@ static void registers_and_closes(void **state)
 
 /* A descriptor that cannot be owned is closed. The error of a failed call is
  * returned. */
-static void a_failure_leaves_no_descriptor(void **state)
+CASE(a_failure_leaves_no_descriptor)
 {
 	int spare = spare_fd();
 	int fd = fcntl(spare, F_DUPFD_CLOEXEC, (int)UTIL_FD_MAX);
@@ -115,7 +115,7 @@ static void a_failure_leaves_no_descriptor(void **state)
 }
 
 /* Programs use low numbers with dup2(), so these must stay free. */
-static void leaves_low_numbers_free(void **state)
+CASE(leaves_low_numbers_free)
 {
 	struct rlimit old, now;
 	int low = spare_fd(), fd = rnic_fd_own(low);
@@ -171,7 +171,7 @@ static int check_inherited(void *arg)
 	return fcntl(in->chan_fd, F_GETFD) == -1 ? 0 : 7;
 }
 
-static void child_loses_internal_fds_and_keeps_dead_ones(void **state)
+CASE(child_loses_internal_fds_and_keeps_dead_ones)
 {
 	struct inherited in;
 	struct rnic_chan_node node = { 0 };
@@ -222,7 +222,7 @@ static int check_new_channel(void *arg)
 	return 0;
 }
 
-static void child_can_make_channels_of_its_own(void **state)
+CASE(child_can_make_channels_of_its_own)
 {
 	assert_int_equal(in_child(check_new_channel, NULL), 0);
 }
@@ -241,12 +241,12 @@ static int check_grandchild(void *arg)
 	return rnic_fork_gen() == 1 ? 0 : 2;
 }
 
-static void counts_generations(void **state)
+CASE(counts_generations)
 {
 	assert_int_equal(in_child(check_grandchild, NULL), 0);
 }
 
-static void unexpected_peers_share_a_quarter(void **state)
+CASE(unexpected_peers_share_a_quarter)
 {
 	static const struct {
 		rlim_t limit;
@@ -270,7 +270,7 @@ static void unexpected_peers_share_a_quarter(void **state)
 	}
 }
 
-static void a_quarter_is_left_to_the_application(void **state)
+CASE(a_quarter_is_left_to_the_application)
 {
 	struct rlimit old, now;
 	int fd, spare;
@@ -291,20 +291,7 @@ static void a_quarter_is_left_to_the_application(void **state)
 	assert_int_equal(rnic_fd_spare(-ENFILE), -ENFILE);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fork_during_the_start_is_watched_once),
-		cmocka_unit_test(registers_and_closes),
-		cmocka_unit_test(a_failure_leaves_no_descriptor),
-		cmocka_unit_test(leaves_low_numbers_free),
-		cmocka_unit_test(child_loses_internal_fds_and_keeps_dead_ones),
-		cmocka_unit_test(child_can_make_channels_of_its_own),
-		cmocka_unit_test(counts_generations),
-		cmocka_unit_test(unexpected_peers_share_a_quarter),
-		cmocka_unit_test(a_quarter_is_left_to_the_application),
-	};
-
 	is_running = true;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

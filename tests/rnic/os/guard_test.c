@@ -137,7 +137,7 @@ static int child_access(void *arg)
 	return 0;
 }
 
-static void answers_efault_for_memory_that_is_gone(void **state)
+CASE(answers_efault_for_memory_that_is_gone)
 {
 	for (size_t i = 0; i < ARRAY_LEN(access_rows); i++)
 		run(child_access, (void *)(uintptr_t)&access_rows[i], 0);
@@ -161,7 +161,7 @@ static int child_wild(void *arg)
 	return 0;
 }
 
-static void answers_efault_for_wild_addresses(void **state)
+CASE(answers_efault_for_wild_addresses)
 {
 	run(child_wild, NULL, 0);
 }
@@ -185,7 +185,7 @@ static int child_nested(void *arg)
 	return 0;
 }
 
-static void nests(void **state)
+CASE(nests)
 {
 	run(child_nested, NULL, 0);
 }
@@ -220,7 +220,7 @@ static int child_threads(void *arg)
 	return 0;
 }
 
-static void serves_threads_that_fault_at_once(void **state)
+CASE(serves_threads_that_fault_at_once)
 {
 	run(child_threads, NULL, 0);
 }
@@ -252,7 +252,7 @@ static int child_keeps(void *arg)
 	return 0;
 }
 
-static void keeps_mask_errno_and_rounding(void **state)
+CASE(keeps_mask_errno_and_rounding)
 {
 	run(child_keeps, NULL, 0);
 }
@@ -274,7 +274,7 @@ static int child_blocked(void *arg)
 	return 0;
 }
 
-static void unblocks_the_two_signals(void **state)
+CASE(unblocks_the_two_signals)
 {
 	run(child_blocked, NULL, 0);
 }
@@ -375,7 +375,7 @@ static int child_own_faults(void *arg)
 	return 0;
 }
 
-static void hands_own_faults_to_the_application(void **state)
+CASE(hands_own_faults_to_the_application)
 {
 	static int early;
 
@@ -404,7 +404,7 @@ static int child_stack(void *arg)
 	return 0;
 }
 
-static void runs_handlers_on_the_stack_they_want(void **state)
+CASE(runs_handlers_on_the_stack_they_want)
 {
 	run(child_stack, NULL, 0);
 }
@@ -434,7 +434,7 @@ static int child_answers(void *arg)
 	return 0;
 }
 
-static void answers_what_was_installed(void **state)
+CASE(answers_what_was_installed)
 {
 	run(child_answers, NULL, 0);
 }
@@ -497,7 +497,7 @@ static int child_end(void *arg)
 	return row->end == BY_FAULT ? 2 : 0;
 }
 
-static void ends_as_without_the_guard(void **state)
+CASE(ends_as_without_the_guard)
 {
 	for (size_t i = 0; i < ARRAY_LEN(end_rows); i++) {
 		print_message("%s\n", end_rows[i].name);
@@ -525,7 +525,7 @@ static int child_grandchild(void *arg)
 	return 0;
 }
 
-static void works_in_a_forked_child(void **state)
+CASE(works_in_a_forked_child)
 {
 	run(child_grandchild, NULL, 0);
 }
@@ -558,27 +558,7 @@ static int child_changes(void *arg)
 	return pthread_join(thread, NULL);
 }
 
-static void reads_an_action_whole_while_it_changes(void **state)
+CASE(reads_an_action_whole_while_it_changes)
 {
 	run(child_changes, NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_efault_for_memory_that_is_gone),
-		cmocka_unit_test(answers_efault_for_wild_addresses),
-		cmocka_unit_test(nests),
-		cmocka_unit_test(serves_threads_that_fault_at_once),
-		cmocka_unit_test(keeps_mask_errno_and_rounding),
-		cmocka_unit_test(unblocks_the_two_signals),
-		cmocka_unit_test(hands_own_faults_to_the_application),
-		cmocka_unit_test(runs_handlers_on_the_stack_they_want),
-		cmocka_unit_test(answers_what_was_installed),
-		cmocka_unit_test(ends_as_without_the_guard),
-		cmocka_unit_test(works_in_a_forked_child),
-		cmocka_unit_test(reads_an_action_whole_while_it_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

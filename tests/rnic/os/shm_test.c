@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define SHM_CASE(name) CASE_WITH(name, setup, teardown)
 
 static bool is_zero(const uint8_t *mem, size_t len)
 {
@@ -50,7 +50,7 @@ static const size_t sizes[] = { 1,	  PAGE - 1, PAGE,	    PAGE + 1,
 
 #define SIZE_CNT (ARRAY_LEN(sizes))
 
-static void gives_zeroed_aligned_pieces_apart(void **state)
+SHM_CASE(gives_zeroed_aligned_pieces_apart)
 {
 	struct rnic_shm *shm = *state;
 	void *mem[SIZE_CNT * 3];
@@ -78,7 +78,7 @@ static void gives_zeroed_aligned_pieces_apart(void **state)
 	}
 }
 
-static void gives_back_zeroed_what_was_freed(void **state)
+SHM_CASE(gives_back_zeroed_what_was_freed)
 {
 	struct rnic_shm *shm = *state;
 	void *first, *again;
@@ -107,7 +107,7 @@ static size_t resident_cnt(uint8_t *mem, size_t page_cnt)
 }
 
 /* Some memory is kept for the next allocation. It reads as zero. */
-static void keeps_some_pages_of_what_was_freed(void **state)
+SHM_CASE(keeps_some_pages_of_what_was_freed)
 {
 	struct rnic_shm *shm = *state;
 	uint8_t *piece[2048], *again;
@@ -154,7 +154,7 @@ static void keeps_some_pages_of_what_was_freed(void **state)
 	assert_true(rnic_shm_is_empty(shm));
 }
 
-static void gives_a_tail_to_others(void **state)
+SHM_CASE(gives_a_tail_to_others)
 {
 	struct rnic_shm *shm = *state;
 	uint8_t *first;
@@ -176,7 +176,7 @@ static void gives_a_tail_to_others(void **state)
 }
 
 /* Random allocations: each one keeps what was written to it. */
-static void keeps_each_piece_through_others_lives(void **state)
+SHM_CASE(keeps_each_piece_through_others_lives)
 {
 	struct {
 		uint32_t *mem;
@@ -210,7 +210,7 @@ static void keeps_each_piece_through_others_lives(void **state)
 }
 
 /* RLIMIT_FSIZE ends a program that makes a larger file. */
-static void is_no_file(void **state)
+SHM_CASE(is_no_file)
 {
 	struct rlimit old, none;
 	void *mem;
@@ -225,7 +225,7 @@ static void is_no_file(void **state)
 }
 
 /* A forked child cannot even read the rings. */
-static void is_not_inherited(void **state)
+SHM_CASE(is_not_inherited)
 {
 	struct rnic_shm *shm = *state;
 	void *mem;
@@ -270,7 +270,7 @@ static void *alloc_and_free(void *arg)
 	return (void *)bad;
 }
 
-static void serves_threads_at_once(void **state)
+CASE(serves_threads_at_once)
 {
 	pthread_t thread[4];
 	void *bad;
@@ -285,20 +285,4 @@ static void serves_threads_at_once(void **state)
 		assert_null(bad);
 	}
 	rnic_shm_fini(&shared);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SHM_TEST(gives_zeroed_aligned_pieces_apart),
-		SHM_TEST(gives_back_zeroed_what_was_freed),
-		SHM_TEST(keeps_some_pages_of_what_was_freed),
-		SHM_TEST(gives_a_tail_to_others),
-		SHM_TEST(keeps_each_piece_through_others_lives),
-		SHM_TEST(is_no_file),
-		SHM_TEST(is_not_inherited),
-		cmocka_unit_test(serves_threads_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static int check_file(void)
 	return 0;
 }
 
-static void makes_a_readable_file_that_outlives_it(void **state)
+CASE_WITH(makes_a_readable_file_that_outlives_it, setup, teardown)
 {
 	DIR *d;
 	int cnt = 0;
@@ -117,7 +117,7 @@ static int check_parts(void)
 	return rnic_stat_part_take().num == part[7].num ? 0 : 5;
 }
 
-static void counts_in_parts_that_readers_add(void **state)
+CASE_WITH(counts_in_parts_that_readers_add, setup, teardown)
 {
 	assert_int_equal(run(check_parts, dir), 0);
 }
@@ -149,7 +149,7 @@ static int check_threads(void)
 		       : 2;
 }
 
-static void loses_no_count_of_threads_with_parts(void **state)
+CASE_WITH(loses_no_count_of_threads_with_parts, setup, teardown)
 {
 	assert_int_equal(run(check_threads, dir), 0);
 }
@@ -180,7 +180,7 @@ static int check_fork(void)
 	return 0;
 }
 
-static void gives_a_forked_child_its_own_page(void **state)
+CASE_WITH(gives_a_forked_child_its_own_page, setup, teardown)
 {
 	assert_int_equal(run(check_fork, dir), 0);
 }
@@ -202,7 +202,7 @@ static int check_trap(void)
 	return page_read(getpid(), &page) ? 0 : 3;
 }
 
-static void does_not_follow_a_link_in_its_place(void **state)
+CASE_WITH(does_not_follow_a_link_in_its_place, setup, teardown)
 {
 	assert_int_equal(run(check_trap, dir), 0);
 }
@@ -247,7 +247,7 @@ static int check_missing_dir(void)
 	return has_memfd() ? 0 : 4;
 }
 
-static void falls_back_to_a_memfd_and_says_so_once(void **state)
+CASE(falls_back_to_a_memfd_and_says_so_once)
 {
 	assert_int_equal(run(check_missing_dir, "/nonexistent/usiw"), 0);
 }
@@ -258,28 +258,7 @@ static int check_no_dir(void)
 	return has_memfd() ? 0 : 1;
 }
 
-static void uses_a_memfd_without_the_setting(void **state)
+CASE(uses_a_memfd_without_the_setting)
 {
 	assert_int_equal(run(check_no_dir, NULL), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			makes_a_readable_file_that_outlives_it, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			counts_in_parts_that_readers_add, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			loses_no_count_of_threads_with_parts, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			gives_a_forked_child_its_own_page, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			does_not_follow_a_link_in_its_place, setup, teardown),
-		cmocka_unit_test(falls_back_to_a_memfd_and_says_so_once),
-		cmocka_unit_test(uses_a_memfd_without_the_setting),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

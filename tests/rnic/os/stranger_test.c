@@ -61,7 +61,7 @@ static int memfd_new(void)
 
 /* ---- cases ---- */
 
-static void octets_come_as_they_are(void **state)
+CASE(octets_come_as_they_are)
 {
 	struct pair p;
 	char text[8];
@@ -78,7 +78,7 @@ static void octets_come_as_they_are(void **state)
 	pair_close(&p);
 }
 
-static void descriptors_stay_in_the_queue(void **state)
+CASE(descriptors_stay_in_the_queue)
 {
 	struct pair p;
 	char text[8];
@@ -91,7 +91,7 @@ static void descriptors_stay_in_the_queue(void **state)
 	pair_close(&p);
 }
 
-static void a_close_does_not_wait_for_them(void **state)
+CASE(a_close_does_not_wait_for_them)
 {
 	static uint8_t octets[20000];
 	struct pair p;
@@ -106,7 +106,7 @@ static void a_close_does_not_wait_for_them(void **state)
 	}
 }
 
-static void the_wanted_descriptor_comes(void **state)
+CASE(the_wanted_descriptor_comes)
 {
 	struct pair p;
 	char text[2];
@@ -128,7 +128,7 @@ static void the_wanted_descriptor_comes(void **state)
 	pair_close(&p);
 }
 
-static void nothing_else_is_taken_for_it(void **state)
+CASE(nothing_else_is_taken_for_it)
 {
 	static const struct {
 		const char *name, *octets;
@@ -165,7 +165,7 @@ static void nothing_else_is_taken_for_it(void **state)
 
 /* A listener with a connection that has passed descriptors, and one that has
  * not. */
-static void a_listener_closes_what_waits(void **state)
+CASE(a_listener_closes_what_waits)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -191,7 +191,7 @@ static void a_listener_closes_what_waits(void **state)
 
 /* More than there may be threads: what they cannot close stays open, and no
  * call waits. */
-static void many_of_them_do_no_harm(void **state)
+CASE(many_of_them_do_no_harm)
 {
 	enum { CNT = 40 };
 	struct pair p[CNT];
@@ -205,19 +205,4 @@ static void many_of_them_do_no_harm(void **state)
 		close(p[i].peer);
 		close(p[i].other);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(octets_come_as_they_are),
-		cmocka_unit_test(descriptors_stay_in_the_queue),
-		cmocka_unit_test(a_close_does_not_wait_for_them),
-		cmocka_unit_test(the_wanted_descriptor_comes),
-		cmocka_unit_test(nothing_else_is_taken_for_it),
-		cmocka_unit_test(a_listener_closes_what_waits),
-		cmocka_unit_test(many_of_them_do_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

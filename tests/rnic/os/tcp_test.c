@@ -11,7 +11,7 @@
 #include "rnicpair.h"
 #include "os/tcp.h"
 
-static void recv_gathers_and_tells_the_end(void **state)
+CASE(recv_gathers_and_tells_the_end)
 {
 	char a[3] = "", b[8] = "";
 	struct iovec iov[2] = { { a, 3 }, { b, 8 } };
@@ -33,7 +33,7 @@ static void recv_gathers_and_tells_the_end(void **state)
 }
 
 /* SIGPIPE would end this program. */
-static void send_to_a_closed_peer_raises_no_signal(void **state)
+CASE(send_to_a_closed_peer_raises_no_signal)
 {
 	struct iovec out = { (char[]){ "x" }, 1 };
 	ssize_t rc = 1;
@@ -48,7 +48,7 @@ static void send_to_a_closed_peer_raises_no_signal(void **state)
 	close(fd[0]);
 }
 
-static void send_says_when_there_is_no_room(void **state)
+CASE(send_says_when_there_is_no_room)
 {
 	static char octets[65536];
 	struct iovec out = { octets, sizeof(octets) };
@@ -72,7 +72,7 @@ static void send_says_when_there_is_no_room(void **state)
 	close(fd[1]);
 }
 
-static void memory_that_is_not_there_is_an_error(void **state)
+CASE(memory_that_is_not_there_is_an_error)
 {
 	struct iovec bad = { (void *)8, 16 };
 	struct iovec out = { (char[]){ "0123456789" }, 10 };
@@ -87,7 +87,7 @@ static void memory_that_is_not_there_is_an_error(void **state)
 	close(fd[1]);
 }
 
-static void emss_is_the_sockets_or_a_careful_guess(void **state)
+CASE(emss_is_the_sockets_or_a_careful_guess)
 {
 	int fd[2];
 
@@ -109,7 +109,7 @@ static ssize_t sendmsg_that_fails(int fd, const struct msghdr *msg, int flags)
 	return -1;
 }
 
-static void maps_errors(void **state)
+CASE(maps_errors)
 {
 	static const struct {
 		int from, to;
@@ -130,18 +130,4 @@ static void maps_errors(void **state)
 	}
 	rnic_tcp_replace(NULL);
 	assert_ptr_not_equal(rnic_tcp(), &ops);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recv_gathers_and_tells_the_end),
-		cmocka_unit_test(send_to_a_closed_peer_raises_no_signal),
-		cmocka_unit_test(send_says_when_there_is_no_room),
-		cmocka_unit_test(memory_that_is_not_there_is_an_error),
-		cmocka_unit_test(emss_is_the_sockets_or_a_careful_guess),
-		cmocka_unit_test(maps_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

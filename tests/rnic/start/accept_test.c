@@ -73,13 +73,15 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static bool is_alive(int i)
 {
 	return rnic_ref_get(&rnic_starts, refs[i]) != NULL;
 }
 
 /* A connection that ended in TCP's queue is skipped. */
-static void takes_what_has_come(void **state)
+FILE_CASE(takes_what_has_come)
 {
 	static const int come[] = { 0, ECONNABORTED, 0, EAGAIN };
 
@@ -96,7 +98,7 @@ static void takes_what_has_come(void **state)
 	assert_int_equal(acceptor.half_open_cnt, 1);
 }
 
-static void the_newest_are_kept(void **state)
+FILE_CASE(the_newest_are_kept)
 {
 	static const int come[] = { 0, 0, 0, 0, 0, 0, EAGAIN };
 
@@ -108,7 +110,7 @@ static void the_newest_are_kept(void **state)
 		assert_int_equal(is_alive(i), i >= taken - MAX);
 }
 
-static void others_have_their_turn(void **state)
+FILE_CASE(others_have_their_turn)
 {
 	(void)state;
 	answers = NULL; /* repeats for ever */
@@ -118,7 +120,7 @@ static void others_have_their_turn(void **state)
 
 /* Half-open connections are closed first. If there is none, the acceptor
  * pauses. */
-static void a_shortage_closes_the_oldest(void **state)
+FILE_CASE(a_shortage_closes_the_oldest)
 {
 	static const int come[] = { 0, 0, EMFILE, ENFILE, ENOMEM };
 
@@ -140,7 +142,7 @@ static void a_shortage_closes_the_oldest(void **state)
 }
 
 /* A peer in TCP's queue would wait for its Reply. */
-static void a_shortage_refuses_what_has_come(void **state)
+FILE_CASE(a_shortage_refuses_what_has_come)
 {
 	static const int come[] = { EMFILE, 0, EMFILE, 0, EMFILE, EAGAIN };
 
@@ -154,7 +156,7 @@ static void a_shortage_refuses_what_has_come(void **state)
 }
 
 /* accept4() says EMFILE before it looks whether anyone waits. */
-static void a_shortage_closes_none_if_none_waits(void **state)
+FILE_CASE(a_shortage_closes_none_if_none_waits)
 {
 	static const int come[] = {
 		0, EMFILE, EAGAIN, EMFILE, 0, EMFILE, EAGAIN
@@ -174,7 +176,7 @@ static void a_shortage_closes_none_if_none_waits(void **state)
 }
 
 /* Another thread has taken the descriptor meanwhile. */
-static void a_refusal_may_fail(void **state)
+FILE_CASE(a_refusal_may_fail)
 {
 	static const int come[] = { EMFILE, EMFILE };
 
@@ -184,21 +186,8 @@ static void a_refusal_may_fail(void **state)
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), -EMFILE);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		T(takes_what_has_come),
-		T(the_newest_are_kept),
-		T(others_have_their_turn),
-		T(a_shortage_closes_the_oldest),
-		T(a_shortage_refuses_what_has_come),
-		T(a_shortage_closes_none_if_none_waits),
-		T(a_refusal_may_fail),
-	};
-
 	/* Before the settings are read for the first time. */
 	setenv("USIW_HALF_OPEN_MAX", "4", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

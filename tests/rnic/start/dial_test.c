@@ -64,7 +64,7 @@ static int dial(struct rnic_start *start, const struct sockaddr_storage *from,
 
 static const int families[] = { AF_INET, AF_INET6 };
 
-static void connects_and_knows_both_names(void **state)
+CASE(connects_and_knows_both_names)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -83,7 +83,7 @@ static void connects_and_knows_both_names(void **state)
 	}
 }
 
-static void a_port_without_listener_refuses(void **state)
+CASE(a_port_without_listener_refuses)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -99,7 +99,7 @@ static void a_port_without_listener_refuses(void **state)
 }
 
 /* TCP's simultaneous open of a socket with itself. */
-static void its_own_port_refuses(void **state)
+CASE(its_own_port_refuses)
 {
 	struct sockaddr_storage own;
 	struct rnic_start start;
@@ -113,7 +113,7 @@ static void its_own_port_refuses(void **state)
 
 /* The next attempt uses the same port, although the first one may be in
  * TIME_WAIT. */
-static void a_port_is_bound_again(void **state)
+CASE(a_port_is_bound_again)
 {
 	struct sockaddr_storage from, to;
 	struct rnic_start start;
@@ -142,7 +142,7 @@ static void a_port_is_bound_again(void **state)
 	close(own);
 }
 
-static void an_address_of_another_host_cannot_be_bound(void **state)
+CASE(an_address_of_another_host_cannot_be_bound)
 {
 	struct sockaddr_storage from = loopback(AF_INET, 0);
 
@@ -150,17 +150,4 @@ static void an_address_of_another_host_cannot_be_bound(void **state)
 	/* TEST-NET-1 */
 	((struct sockaddr_in *)&from)->sin_addr.s_addr = htonl(0xc0000201);
 	assert_int_equal(rnic_dial_open(&from, 0), -EADDRNOTAVAIL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects_and_knows_both_names),
-		cmocka_unit_test(a_port_without_listener_refuses),
-		cmocka_unit_test(its_own_port_refuses),
-		cmocka_unit_test(a_port_is_bound_again),
-		cmocka_unit_test(an_address_of_another_host_cannot_be_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

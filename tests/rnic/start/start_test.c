@@ -38,6 +38,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static void open_side(int i, const char *pd)
 {
 	struct smpa_options opt = SMPA_OPTIONS_INIT;
@@ -71,7 +73,7 @@ static void ask(struct smpa_event *ret_ev)
 	assert_memory_equal(ret_ev->start.pd, "who", 3);
 }
 
-static void both_sides_are_established(void **state)
+FILE_CASE(both_sides_are_established)
 {
 	struct smpa_event ev;
 
@@ -95,7 +97,7 @@ static void both_sides_are_established(void **state)
 	assert_int_equal(side[INITIATOR].ord, ev.start.ord);
 }
 
-static void a_rejection_is_told(void **state)
+FILE_CASE(a_rejection_is_told)
 {
 	struct smpa_event ev;
 
@@ -111,7 +113,7 @@ static void a_rejection_is_told(void **state)
 	assert_memory_equal(ev.start.pd, "no", 2);
 }
 
-static void other_octets_are_a_fault(void **state)
+FILE_CASE(other_octets_are_a_fault)
 {
 	struct smpa_event ev;
 
@@ -123,7 +125,7 @@ static void other_octets_are_a_fault(void **state)
 }
 
 /* At each octet of a Request, and before a Reply: the result is the same. */
-static void a_peer_that_has_gone_is_gone(void **state)
+FILE_CASE(a_peer_that_has_gone_is_gone)
 {
 	static const char request[] = "MPA ID Req Frame\x50\x02\x00\x04"
 				      "\x80\x04\x80\x04";
@@ -149,7 +151,7 @@ static void a_peer_that_has_gone_is_gone(void **state)
 		-ECONNRESET);
 }
 
-static void an_object_has_a_reference_and_a_timer(void **state)
+FILE_CASE(an_object_has_a_reference_and_a_timer)
 {
 	struct rnic_start *start;
 	uint64_t ref;
@@ -168,19 +170,4 @@ static void an_object_has_a_reference_and_a_timer(void **state)
 	assert_null(rnic_ref_get(&rnic_starts, ref));
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_STARTING), 0);
 	util_unlock(&rnic_loop.lock);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(both_sides_are_established),
-		T(a_rejection_is_told),
-		T(other_octets_are_a_fault),
-		T(a_peer_that_has_gone_is_gone),
-		T(an_object_has_a_reference_and_a_timer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
