@@ -44,8 +44,7 @@ void script_fini(struct script *s);
 /* A fixture with an open script: SDP_CONNECTING, 16 receives. */
 int script_setup(void **state);
 int script_teardown(void **state);
-#define SCRIPT_TEST(test)                                                      \
-	cmocka_unit_test_setup_teardown(test, script_setup, script_teardown)
+#define SCRIPT_CASE(name) CASE_WITH(name, script_setup, script_teardown)
 
 /* The next message of the connection, decoded; false: none. Posts the receives
  * that it requests. Reads and Writes end the search (see script_work()). */

@@ -38,7 +38,7 @@ static void counting_free(void *ctx, void *ptr)
 	free(ptr);
 }
 
-static void refuses_options_out_of_range(void **state)
+CASE(refuses_options_out_of_range)
 {
 	struct smpa_options good = test_options(SMPA_INITIATOR);
 	struct smpa_options o;
@@ -65,7 +65,7 @@ static void refuses_options_out_of_range(void **state)
 	smpa_conn_free(NULL);
 }
 
-static void takes_options_of_other_sizes(void **state)
+CASE(takes_options_of_other_sizes)
 {
 	struct {
 		struct smpa_options o;
@@ -86,7 +86,7 @@ static void takes_options_of_other_sizes(void **state)
 	smpa_conn_free(c);
 }
 
-static void allocates_once_and_may_fail(void **state)
+CASE(allocates_once_and_may_fail)
 {
 	struct counting cnt = { 0 };
 	struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -108,7 +108,7 @@ static void allocates_once_and_may_fail(void **state)
 
 /* ---- start ---- */
 
-static void starts_once_and_with_staging_only(void **state)
+CASE(starts_once_and_with_staging_only)
 {
 	struct smpa_options o = test_options(SMPA_INITIATOR);
 	uint8_t pd[SMPA_PD_MAX] = { 0 };
@@ -135,7 +135,7 @@ static void starts_once_and_with_staging_only(void **state)
 	smpa_conn_free(c);
 }
 
-static void refuses_calls_out_of_turn(void **state)
+CASE(refuses_calls_out_of_turn)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -158,7 +158,7 @@ static void refuses_calls_out_of_turn(void **state)
 }
 
 /* T-40, T-41, U-15 */
-static void carries_private_data_both_ways(void **state)
+CASE(carries_private_data_both_ways)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -185,7 +185,7 @@ static void carries_private_data_both_ways(void **state)
 	}
 }
 
-static void never_reads_beyond_the_start_frame(void **state)
+CASE(never_reads_beyond_the_start_frame)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	uint8_t frame[64];
@@ -221,7 +221,7 @@ static void never_reads_beyond_the_start_frame(void **state)
 }
 
 /* T-52 */
-static void reports_a_rejection(void **state)
+CASE(reports_a_rejection)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -269,7 +269,7 @@ static const struct {
 };
 
 /* T-42, T-44, T-46, T-47 */
-static void fails_on_bad_requests(void **state)
+CASE(fails_on_bad_requests)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bad_requests); i++) {
 		struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -297,7 +297,7 @@ static void fails_on_bad_requests(void **state)
 }
 
 /* EOF at each octet of a start frame: code 1 (T-58). */
-static void fails_on_eof_inside_a_start_frame(void **state)
+CASE(fails_on_eof_inside_a_start_frame)
 {
 	uint8_t frame[32];
 	size_t len = test_unhex(PEER_REPLY, frame, sizeof(frame));
@@ -328,7 +328,7 @@ static void fails_on_eof_inside_a_start_frame(void **state)
  * U-16. For each pair of masks: the RTR is the first FPDU and is not reported.
  * Then either side sends, with the MSN after that of the RTR.
  */
-static void sends_the_rtr_first_and_unseen(void **state)
+CASE(sends_the_rtr_first_and_unseen)
 {
 	static const char *const fpdu[] = {
 		[SMPA_RTR_SEND] =
@@ -394,7 +394,7 @@ static void sends_the_rtr_first_and_unseen(void **state)
 }
 
 /* U-16, X-9 */
-static void terminates_without_a_common_rtr(void **state)
+CASE(terminates_without_a_common_rtr)
 {
 	static const char term[] =
 		"0016414700000000000000020000000100000000200700001bd2babe";
@@ -424,7 +424,7 @@ static void terminates_without_a_common_rtr(void **state)
 }
 
 /* D-22: the owner cannot provide the IRD that the Reply asks for. */
-static void terminates_in_place_of_the_rtr(void **state)
+CASE(terminates_in_place_of_the_rtr)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	uint8_t want[32];
@@ -467,7 +467,7 @@ static void terminates_in_place_of_the_rtr(void **state)
 }
 
 /* D-15: the answer is one segment without octets. */
-static void faults_on_a_wrong_answer_to_the_rtr(void **state)
+CASE(faults_on_a_wrong_answer_to_the_rtr)
 {
 	static const char reply[] = /* only D was offered */
 		"4d504120494420526570204672616d655002000480084008";
@@ -501,7 +501,7 @@ static void faults_on_a_wrong_answer_to_the_rtr(void **state)
 }
 
 /* D-26: a Read RTR is one of the ORD Reads until it is answered. */
-static void counts_the_read_rtr_against_ord(void **state)
+CASE(counts_the_read_rtr_against_ord)
 {
 	static const char answer[] = "000ec14200000001000000000000000021a3e83e";
 
@@ -534,7 +534,7 @@ static void counts_the_read_rtr_against_ord(void **state)
 }
 
 /* T-55 */
-static void keeps_the_responder_silent(void **state)
+CASE(keeps_the_responder_silent)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct iovec v = { (char[]){ "ping" }, 4 };
@@ -570,7 +570,7 @@ static void keeps_the_responder_silent(void **state)
 
 /* T-56, C-17: the first FPDU is bad, so nothing may be sent, not even a
  * TERMINATE. */
-static void stays_silent_after_a_bad_first_fpdu(void **state)
+CASE(stays_silent_after_a_bad_first_fpdu)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct end e;
@@ -590,7 +590,7 @@ static void stays_silent_after_a_bad_first_fpdu(void **state)
 
 /* ---- end ---- */
 
-static void terminates_once_and_drops_the_rest(void **state)
+CASE(terminates_once_and_drops_the_rest)
 {
 	static uint8_t big[400000];
 	static const char term[] = "0016414700000000000000020000000100000000";
@@ -648,7 +648,7 @@ static void copied_read_request(const struct smpa_event *read, uint32_t done,
 }
 
 /* U-14, RDMAP-68: the source of a Read becomes unreadable in the middle. */
-static void advances_the_copied_read_request(void **state)
+CASE(advances_the_copied_read_request)
 {
 	static uint8_t src[300000];
 	static const struct {
@@ -713,7 +713,7 @@ static void advances_the_copied_read_request(void **state)
 }
 
 /* A Send that was accepted, held, and then found no receive (D-11). */
-static void names_the_segment_that_was_kept(void **state)
+CASE(names_the_segment_that_was_kept)
 {
 	static const struct {
 		const char *name;
@@ -768,7 +768,7 @@ static void names_the_segment_that_was_kept(void **state)
 	}
 }
 
-static void discards_input_after_its_own_terminate(void **state)
+CASE(discards_input_after_its_own_terminate)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	size_t events;
@@ -787,7 +787,7 @@ static void discards_input_after_its_own_terminate(void **state)
 }
 
 /* What the owner still submits goes first, then the TERMINATE. */
-static void a_refusal_that_follows_lets_answers_go_first(void **state)
+CASE(a_refusal_that_follows_lets_answers_go_first)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
@@ -818,34 +818,4 @@ static void a_refusal_that_follows_lets_answers_go_first(void **state)
 	assert_int_equal(e.out[sent + 20], SMPA_F_DDP_T_STAG >> 8);
 	assert_int_equal(e.out[sent + 21], SMPA_F_DDP_T_STAG & 0xff);
 	end_fini(&e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_options_out_of_range),
-		cmocka_unit_test(takes_options_of_other_sizes),
-		cmocka_unit_test(allocates_once_and_may_fail),
-		cmocka_unit_test(starts_once_and_with_staging_only),
-		cmocka_unit_test(refuses_calls_out_of_turn),
-		cmocka_unit_test(a_refusal_that_follows_lets_answers_go_first),
-		cmocka_unit_test(carries_private_data_both_ways),
-		cmocka_unit_test(never_reads_beyond_the_start_frame),
-		cmocka_unit_test(reports_a_rejection),
-		cmocka_unit_test(fails_on_bad_requests),
-		cmocka_unit_test(fails_on_eof_inside_a_start_frame),
-		cmocka_unit_test(sends_the_rtr_first_and_unseen),
-		cmocka_unit_test(terminates_without_a_common_rtr),
-		cmocka_unit_test(terminates_in_place_of_the_rtr),
-		cmocka_unit_test(faults_on_a_wrong_answer_to_the_rtr),
-		cmocka_unit_test(counts_the_read_rtr_against_ord),
-		cmocka_unit_test(keeps_the_responder_silent),
-		cmocka_unit_test(stays_silent_after_a_bad_first_fpdu),
-		cmocka_unit_test(terminates_once_and_drops_the_rest),
-		cmocka_unit_test(advances_the_copied_read_request),
-		cmocka_unit_test(names_the_segment_that_was_kept),
-		cmocka_unit_test(discards_input_after_its_own_terminate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

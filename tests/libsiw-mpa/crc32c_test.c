@@ -17,7 +17,7 @@ static uint32_t crc(const void *buf, size_t len)
 }
 
 /* T-1 */
-static void agrees_with_iscsi(void **state)
+CASE(agrees_with_iscsi)
 {
 	for (size_t i = 0; i < ARRAY_LEN(crc_vectors); i++) {
 		const struct crc_vector *v = &crc_vectors[i];
@@ -32,7 +32,7 @@ static void agrees_with_iscsi(void **state)
 	}
 }
 
-static void is_the_same_in_pieces(void **state)
+CASE(is_the_same_in_pieces)
 {
 	uint8_t buf[300];
 
@@ -45,7 +45,7 @@ static void is_the_same_in_pieces(void **state)
 	}
 }
 
-static void agrees_with_the_table_at_any_place(void **state)
+CASE(agrees_with_the_table_at_any_place)
 {
 	uint8_t buf[4096];
 
@@ -59,7 +59,7 @@ static void agrees_with_the_table_at_any_place(void **state)
 }
 
 /* T-1 */
-static void leaves_the_residue(void **state)
+CASE(leaves_the_residue)
 {
 	uint8_t buf[68];
 
@@ -68,7 +68,7 @@ static void leaves_the_residue(void **state)
 	assert_int_equal(crc32c_update(CRC32C_INIT, buf, 68), 0xb798b438);
 }
 
-static void leaves_upper_halves_unused(void **state)
+CASE(leaves_upper_halves_unused)
 {
 	static uint8_t buf[65536];
 
@@ -79,17 +79,4 @@ static void leaves_upper_halves_unused(void **state)
 		crc(buf, len);
 		assert_false(vectors_upper_in_use());
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_iscsi),
-		cmocka_unit_test(is_the_same_in_pieces),
-		cmocka_unit_test(agrees_with_the_table_at_any_place),
-		cmocka_unit_test(leaves_the_residue),
-		cmocka_unit_test(leaves_upper_halves_unused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static const struct {
 	  { .ulp = 3, .msn = 1 } },
 };
 
-static void round_trips(void **state)
+CASE(round_trips)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t want[18], out[18];
@@ -74,7 +74,7 @@ static void round_trips(void **state)
 	}
 }
 
-static void ignores_reserved_bits(void **state)
+CASE(ignores_reserved_bits)
 {
 	uint8_t buf[14] = { 0xfd, 0x40 };
 	struct ddp_hdr h;
@@ -84,7 +84,7 @@ static void ignores_reserved_bits(void **state)
 }
 
 /* The examples of 1.3: 2048 octets, MULPDU 1500. */
-static void cuts_segments_of_mulpdu(void **state)
+CASE(cuts_segments_of_mulpdu)
 {
 	assert_int_equal(ddp_segment_len(1500, false, 2048), 1482);
 	assert_int_equal(ddp_segment_len(1500, false, 2048 - 1482), 566);
@@ -93,7 +93,7 @@ static void cuts_segments_of_mulpdu(void **state)
 	assert_int_equal(ddp_segment_len(1500, true, 0), 0);
 }
 
-static void requires_order(void **state)
+CASE(requires_order)
 {
 	struct ddp_order o;
 	struct ddp_hdr h = { .version = 1, .msn = 1 };
@@ -124,7 +124,7 @@ static void requires_order(void **state)
 }
 
 /* U-3 */
-static void wraps_msn(void **state)
+CASE(wraps_msn)
 {
 	struct ddp_order o;
 	struct ddp_hdr h = { .version = 1, .msn = UINT32_MAX, .is_last = true };
@@ -138,7 +138,7 @@ static void wraps_msn(void **state)
 }
 
 /* DDP-27: no message of 2^32 octets or more. */
-static void refuses_endless_messages(void **state)
+CASE(refuses_endless_messages)
 {
 	struct ddp_order o;
 	struct ddp_hdr h = { .version = 1, .msn = 1, .mo = UINT32_MAX - 9 };
@@ -147,18 +147,4 @@ static void refuses_endless_messages(void **state)
 	o.mo[0] = h.mo;
 	assert_int_equal(ddp_order_check(&o, &h, 9), 0);
 	assert_int_equal(ddp_order_check(&o, &h, 10), SMPA_F_DDP_U_TOO_LONG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trips),
-		cmocka_unit_test(ignores_reserved_bits),
-		cmocka_unit_test(cuts_segments_of_mulpdu),
-		cmocka_unit_test(requires_order),
-		cmocka_unit_test(wraps_msn),
-		cmocka_unit_test(refuses_endless_messages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static size_t encode(uint8_t *out, const uint8_t *ulpdu, uint32_t len,
 }
 
 /* T-3, T-21 to T-25 at the level of the codec */
-static void decodes_vectors(void **state)
+CASE(decodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
@@ -61,7 +61,7 @@ static void decodes_vectors(void **state)
 }
 
 /* T-2 */
-static void encodes_vectors(void **state)
+CASE(encodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
@@ -77,7 +77,7 @@ static void encodes_vectors(void **state)
 	}
 }
 
-static void needs_more_after_each_prefix(void **state)
+CASE(needs_more_after_each_prefix)
 {
 	for (size_t i = 0; i < ARRAY_LEN(framing_vectors); i++) {
 		const struct framing_vector *v = &framing_vectors[i];
@@ -93,7 +93,7 @@ static void needs_more_after_each_prefix(void **state)
 }
 
 /* T-20: never accepted. Zeros follow, so the claimed length is always there. */
-static void refuses_each_bit_flip(void **state)
+CASE(refuses_each_bit_flip)
 {
 	static uint8_t buf[128 + 70000];
 
@@ -115,7 +115,7 @@ static void refuses_each_bit_flip(void **state)
 	}
 }
 
-static void writes_three_markers(void **state)
+CASE(writes_three_markers)
 {
 	static uint8_t zero[FRAMING_V12_LEN], out[FRAMING_V12_SIZE];
 	uint8_t crc[4];
@@ -131,7 +131,7 @@ static void writes_three_markers(void **state)
 }
 
 /* T-4 */
-static void pads_to_four(void **state)
+CASE(pads_to_four)
 {
 	static const uint32_t pad[] = { 2, 1, 0, 3 };
 
@@ -142,7 +142,7 @@ static void pads_to_four(void **state)
 }
 
 /* T-5, against a simple encoder that works octet by octet. */
-static void places_markers_as_the_closed_form_says(void **state)
+CASE(places_markers_as_the_closed_form_says)
 {
 	static uint8_t ulpdu[1100], out[2048];
 
@@ -173,7 +173,7 @@ static void places_markers_as_the_closed_form_says(void **state)
 	}
 }
 
-static void strips_what_it_wrote(void **state)
+CASE(strips_what_it_wrote)
 {
 	static uint8_t ulpdu[SMPA_MULPDU_MAX], out[FPDU_WIRE_MAX];
 	static const uint32_t lens[] = { 1,    14,   500,
@@ -197,7 +197,7 @@ static void strips_what_it_wrote(void **state)
 }
 
 /* T-10, T-31 */
-static void refuses_too_long_a_ulpdu(void **state)
+CASE(refuses_too_long_a_ulpdu)
 {
 	uint8_t buf[2];
 	struct fpdu f;
@@ -214,7 +214,7 @@ static void refuses_too_long_a_ulpdu(void **state)
 }
 
 /* T-7 */
-static void knows_mulpdu(void **state)
+CASE(knows_mulpdu)
 {
 	static const uint32_t rows[][3] = {
 		{ 1460, 1442, 1454 },	 { 1448, 1430, 1442 },
@@ -244,22 +244,4 @@ static void knows_mulpdu(void **state)
 		assert_true(fpdu_wire_size(4, m, true) <= emss);
 		assert_true(fpdu_wire_size(508, m, true) <= emss);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_vectors),
-		cmocka_unit_test(encodes_vectors),
-		cmocka_unit_test(needs_more_after_each_prefix),
-		cmocka_unit_test(refuses_each_bit_flip),
-		cmocka_unit_test(writes_three_markers),
-		cmocka_unit_test(pads_to_four),
-		cmocka_unit_test(places_markers_as_the_closed_form_says),
-		cmocka_unit_test(strips_what_it_wrote),
-		cmocka_unit_test(refuses_too_long_a_ulpdu),
-		cmocka_unit_test(knows_mulpdu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

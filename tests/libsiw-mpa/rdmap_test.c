@@ -23,7 +23,7 @@ static const struct {
 	{ 0x9, false, 0, 8 },  { 0xa, false, 1, 52 }, { 0xb, false, 3, 12 },
 };
 
-static void takes_each_opcode_its_own_way_only(void **state)
+CASE(takes_each_opcode_its_own_way_only)
 {
 	for (uint8_t opcode = 0; opcode < 16; opcode++) {
 		for (uint8_t t = 0; t < 2; t++) {
@@ -58,14 +58,14 @@ static void takes_each_opcode_its_own_way_only(void **state)
 	}
 }
 
-static void ignores_reserved_control_bits(void **state)
+CASE(ignores_reserved_control_bits)
 {
 	struct ddp_hdr h = { .is_last = true, .version = 1, .ulp = 0x73 };
 
 	assert_int_equal(rdmap_check(&h, 5), 0);
 }
 
-static void checks_fixed_lengths(void **state)
+CASE(checks_fixed_lengths)
 {
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		uint32_t most = table[i].opcode == 7 ? 52
@@ -90,7 +90,7 @@ static void checks_fixed_lengths(void **state)
 	}
 }
 
-static void round_trips_a_read_request(void **state)
+CASE(round_trips_a_read_request)
 {
 	const struct rdmap_read r = { 0x01020304, 0x1000, 4096, 0x0a0b0c0d,
 				      0x2000 };
@@ -112,7 +112,7 @@ static void round_trips_a_read_request(void **state)
 		assert_int_equal(rdmap_read_decode(want, cut, &got), -EMSGSIZE);
 }
 
-static void round_trips_an_atomic_request(void **state)
+CASE(round_trips_an_atomic_request)
 {
 	const struct rdmap_atomic a = { 2, 0x11223345, 0x01020304, 0x1000,
 					7, UINT64_MAX, 5,	   0xff };
@@ -139,7 +139,7 @@ static void round_trips_an_atomic_request(void **state)
 				 -EMSGSIZE);
 }
 
-static void round_trips_an_atomic_response(void **state)
+CASE(round_trips_an_atomic_response)
 {
 	const struct rdmap_atomic_response a = { 0x11223344, 37 };
 	struct rdmap_atomic_response got;
@@ -154,18 +154,4 @@ static void round_trips_an_atomic_response(void **state)
 	for (size_t cut = 0; cut < 12; cut++)
 		assert_int_equal(rdmap_atomic_response_decode(want, cut, &got),
 				 -EMSGSIZE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_each_opcode_its_own_way_only),
-		cmocka_unit_test(ignores_reserved_control_bits),
-		cmocka_unit_test(checks_fixed_lengths),
-		cmocka_unit_test(round_trips_a_read_request),
-		cmocka_unit_test(round_trips_an_atomic_request),
-		cmocka_unit_test(round_trips_an_atomic_response),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static size_t plain_fpdu(uint8_t *out, const char *hdr, size_t len)
 	"00000001"                                                             \
 	"00000000"
 
-static void lends_and_takes_back(void **state)
+CASE(lends_and_takes_back)
 {
 	static uint8_t big[SMPA_RX_STAGING_MIN];
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -83,7 +83,7 @@ static void lends_and_takes_back(void **state)
 	end_fini(&e);
 }
 
-static void requires_full_staging_in_rdma_mode(void **state)
+CASE(requires_full_staging_in_rdma_mode)
 {
 	static uint8_t small[SMPA_START_STAGING_MIN];
 	static uint8_t big[SMPA_RX_STAGING_MIN];
@@ -129,7 +129,7 @@ static void requires_full_staging_in_rdma_mode(void **state)
 
 /* Long payload without CRC: the header, then the sink, then the rest directly
  * into it. */
-static void places_long_payload_directly(void **state)
+CASE(places_long_payload_directly)
 {
 	static uint8_t fpdu[70000], sink[64000];
 	static const char *const hdrs[] = { WRITE_HDR, SEND_HDR };
@@ -203,7 +203,7 @@ static void places_long_payload_directly(void **state)
 /* Linux's siw, with an EMSS of 65483 and no markers, sends longer FPDUs than
  * RFC 5044 allows (C-12). One is received as a whole, one is placed as it
  * arrives. */
-static void takes_the_longest_fpdus_there_can_be(void **state)
+CASE(takes_the_longest_fpdus_there_can_be)
 {
 	static const size_t lens[] = { 65474 - 14, FPDU_PLAIN_MAX - 14 };
 	static uint8_t fpdu[70000], sink[70000];
@@ -230,7 +230,7 @@ static void takes_the_longest_fpdus_there_can_be(void **state)
 	}
 }
 
-static void waits_for_whole_fpdus_otherwise(void **state)
+CASE(waits_for_whole_fpdus_otherwise)
 {
 	static const char send[] =
 		"001641430000000000000000000000010000000070696e67";
@@ -253,7 +253,7 @@ static void waits_for_whole_fpdus_otherwise(void **state)
 }
 
 /* A Responder's first FPDU must be complete, however long it is (MPA-134). */
-static void takes_the_first_fpdu_whole(void **state)
+CASE(takes_the_first_fpdu_whole)
 {
 	static uint8_t fpdu[70000];
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -273,7 +273,7 @@ static void takes_the_first_fpdu_whole(void **state)
 }
 
 /* U-8 */
-static void reports_events_of_empty_messages(void **state)
+CASE(reports_events_of_empty_messages)
 {
 	static const char fpdus[] =
 		"0012c1400000000100000000000000004142434400000000" /* 4 octets
@@ -303,7 +303,7 @@ static void reports_events_of_empty_messages(void **state)
 	end_fini(&e);
 }
 
-static void joins_the_segments_of_a_send(void **state)
+CASE(joins_the_segments_of_a_send)
 {
 	static const char fpdus[] =
 		"001601430000000000000000000000010000000041424344"
@@ -325,7 +325,7 @@ static void joins_the_segments_of_a_send(void **state)
 	end_fini(&e);
 }
 
-static void refuses_an_open_sink(void **state)
+CASE(refuses_an_open_sink)
 {
 	static uint8_t fpdu[30000];
 	/* M, D; segment length 0x4e2e: 20000 + 14 */
@@ -362,7 +362,7 @@ static int guard(void (*access)(void *arg), void *arg)
 }
 
 /* The owner is told, may answer anything, and nothing is reported as placed. */
-static void tells_the_owner_that_its_memory_is_gone(void **state)
+CASE(tells_the_owner_that_its_memory_is_gone)
 {
 	static uint8_t fpdu[30000];
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -397,7 +397,7 @@ static void tells_the_owner_that_its_memory_is_gone(void **state)
 	end_fini(&e);
 }
 
-static void tells_which_sink_is_open(void **state)
+CASE(tells_which_sink_is_open)
 {
 	static uint8_t fpdu[30000];
 	struct smpa_event ev;
@@ -475,7 +475,7 @@ static void placed_run(const struct placed_row *row)
 	end_fini(&e);
 }
 
-static void tells_of_a_message_at_once(void **state)
+CASE(tells_of_a_message_at_once)
 {
 	for (size_t i = 0; i < ARRAY_LEN(placed_rows); i++) {
 		print_message("%s\n", placed_rows[i].name);
@@ -484,7 +484,7 @@ static void tells_of_a_message_at_once(void **state)
 }
 
 /* T-27: where a FIN may arrive. */
-static void tells_a_clean_end_from_a_cut_one(void **state)
+CASE(tells_a_clean_end_from_a_cut_one)
 {
 	static uint8_t fpdu[40000];
 	static const size_t cuts[] = { 1, 2, 10, 16, 100, 30000, 30015, 30019 };
@@ -519,7 +519,7 @@ static void tells_a_clean_end_from_a_cut_one(void **state)
 
 /* C-14: after a marker of zeros alone the end is clean, inside it is not, and
  * neither is it after a marker that points into an FPDU. */
-static void takes_a_lone_marker_for_a_boundary(void **state)
+CASE(takes_a_lone_marker_for_a_boundary)
 {
 	/* ULPDU_Length at 4: an empty Write of 20 octets, then one that ends at
 	 * 512: 4 + 20 + 488 */
@@ -562,7 +562,7 @@ static void takes_a_lone_marker_for_a_boundary(void **state)
 }
 
 /* T-49, C-2c: octets that the peer is not allowed to send yet. */
-static void refuses_octets_that_come_too_early(void **state)
+CASE(refuses_octets_that_come_too_early)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	const struct smpa_event *ev;
@@ -582,7 +582,7 @@ static void refuses_octets_that_come_too_early(void **state)
 /* The kernel's siw as Responder does not wait for the first FPDU of the
  * Initiator. Nothing that it sends is lost, read twice, or taken for the
  * Reply. */
-static void takes_fpdus_behind_the_reply(void **state)
+CASE(takes_fpdus_behind_the_reply)
 {
 	static const char send[] =
 		"001641430000000000000000000000010000000070696e67";
@@ -618,7 +618,7 @@ static void takes_fpdus_behind_the_reply(void **state)
 	}
 }
 
-static void reports_a_terminate_and_nothing_else(void **state)
+CASE(reports_a_terminate_and_nothing_else)
 {
 	static const char term[] =
 		"00464147000000000000000200000001000000000100e000002e4141"
@@ -654,7 +654,7 @@ static void reports_a_terminate_and_nothing_else(void **state)
 
 /* How many requests are behind the one that the peer refuses; the last of them
  * waits for room in staging. */
-static void counts_the_requests_behind_the_refused_one(void **state)
+CASE(counts_the_requests_behind_the_refused_one)
 {
 	static const char hex[] =
 		"00464147000000000000000200000001000000000100e000002e4141"
@@ -686,7 +686,7 @@ static void counts_the_requests_behind_the_refused_one(void **state)
 }
 
 /* Only the empty message that was agreed on is the RTR; others are reported. */
-static void takes_nothing_else_for_the_rtr(void **state)
+CASE(takes_nothing_else_for_the_rtr)
 {
 #define REQUEST "4d504120494420526571204672616d6510020004"
 #define READ(len)                                                              \
@@ -743,7 +743,7 @@ static void takes_nothing_else_for_the_rtr(void **state)
 }
 
 /* CRC in use, long FPDUs: about one read each, and little copying. */
-static void collects_long_fpdus_with_few_reads(void **state)
+CASE(collects_long_fpdus_with_few_reads)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -770,7 +770,7 @@ static void collects_long_fpdus_with_few_reads(void **state)
 }
 
 /* ... and of short ones as many at once as arrive. */
-static void reads_many_short_fpdus_at_once(void **state)
+CASE(reads_many_short_fpdus_at_once)
 {
 	static uint8_t fpdus[1u << 20];
 	size_t len = 0, first;
@@ -789,7 +789,7 @@ static void reads_many_short_fpdus_at_once(void **state)
 }
 
 /* Also within an FPDU: a wrong CRC is a fault, unless it has been dropped. */
-static void checks_no_crc_that_was_dropped(void **state)
+CASE(checks_no_crc_that_was_dropped)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	uint8_t fpdu[256];
@@ -819,7 +819,7 @@ static void checks_no_crc_that_was_dropped(void **state)
 }
 
 /* The other direction keeps its CRC. */
-static void computes_no_crc_that_was_dropped(void **state)
+CASE(computes_no_crc_that_was_dropped)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE, .stag = 1 };
 	struct smpa_options o = test_options(SMPA_RESPONDER);
@@ -843,35 +843,4 @@ static void computes_no_crc_that_was_dropped(void **state)
 	end_feed(&e, bad, len);
 	assert_int_equal(end_count(&e, SMPA_EV_FAULT), 1);
 	end_fini(&e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(checks_no_crc_that_was_dropped),
-		cmocka_unit_test(computes_no_crc_that_was_dropped),
-		cmocka_unit_test(lends_and_takes_back),
-		cmocka_unit_test(requires_full_staging_in_rdma_mode),
-		cmocka_unit_test(places_long_payload_directly),
-		cmocka_unit_test(takes_the_longest_fpdus_there_can_be),
-		cmocka_unit_test(waits_for_whole_fpdus_otherwise),
-		cmocka_unit_test(takes_the_first_fpdu_whole),
-		cmocka_unit_test(reports_events_of_empty_messages),
-		cmocka_unit_test(joins_the_segments_of_a_send),
-		cmocka_unit_test(refuses_an_open_sink),
-		cmocka_unit_test(tells_the_owner_that_its_memory_is_gone),
-		cmocka_unit_test(tells_which_sink_is_open),
-		cmocka_unit_test(tells_of_a_message_at_once),
-		cmocka_unit_test(tells_a_clean_end_from_a_cut_one),
-		cmocka_unit_test(takes_a_lone_marker_for_a_boundary),
-		cmocka_unit_test(refuses_octets_that_come_too_early),
-		cmocka_unit_test(takes_fpdus_behind_the_reply),
-		cmocka_unit_test(reports_a_terminate_and_nothing_else),
-		cmocka_unit_test(counts_the_requests_behind_the_refused_one),
-		cmocka_unit_test(takes_nothing_else_for_the_rtr),
-		cmocka_unit_test(collects_long_fpdus_with_few_reads),
-		cmocka_unit_test(reads_many_short_fpdus_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

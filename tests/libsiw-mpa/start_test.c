@@ -11,7 +11,7 @@
 #include "pair.h"
 #include "start.h"
 
-static void decodes_vectors(void **state)
+CASE(decodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
@@ -37,7 +37,7 @@ static void decodes_vectors(void **state)
 	}
 }
 
-static void encodes_vectors(void **state)
+CASE(encodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
@@ -54,7 +54,7 @@ static void encodes_vectors(void **state)
 	}
 }
 
-static void needs_more_after_each_prefix(void **state)
+CASE(needs_more_after_each_prefix)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
@@ -74,7 +74,7 @@ static void needs_more_after_each_prefix(void **state)
 	}
 }
 
-static void refuses_each_bit_flip_of_the_key(void **state)
+CASE(refuses_each_bit_flip_of_the_key)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_vectors); i++) {
 		const struct frame_vector *v = &frame_vectors[i];
@@ -105,7 +105,7 @@ static void refuses_each_bit_flip_of_the_key(void **state)
 	}
 }
 
-static void refuses_malformed_frames(void **state)
+CASE(refuses_malformed_frames)
 {
 	for (size_t i = 0; i < ARRAY_LEN(frame_malformed); i++) {
 		uint8_t buf[64];
@@ -120,7 +120,7 @@ static void refuses_malformed_frames(void **state)
 	}
 }
 
-static void carries_private_data_of_any_length(void **state)
+CASE(carries_private_data_of_any_length)
 {
 	uint8_t pd[SMPA_PD_MAX], out[START_FRAME_MAX];
 
@@ -171,7 +171,7 @@ static const struct {
 	{ "Responder grants nothing", 5, 6, 0, 6, 0, 0, 0, 0, 0, 0, 5, 0 },
 };
 
-static void negotiates_ird_and_ord(void **state)
+CASE(negotiates_ird_and_ord)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ird_rows); i++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -199,7 +199,7 @@ static void negotiates_ird_and_ord(void **state)
 }
 
 /* MPA2-15: a Responder that requires more than it was offered. */
-static void raises_ird_to_the_ord_of_the_responder(void **state)
+CASE(raises_ird_to_the_ord_of_the_responder)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct start_frame rep = { .is_reply = true,
@@ -218,7 +218,7 @@ static void raises_ird_to_the_ord_of_the_responder(void **state)
 }
 
 /* U-16, MPA2-18 to -25: offered, supported -> chosen in the Reply, result. */
-static void negotiates_rtr(void **state)
+CASE(negotiates_rtr)
 {
 	for (uint8_t offered = 0; offered < 8; offered++) {
 		for (uint8_t supported = 1; supported < 8; supported++) {
@@ -254,7 +254,7 @@ static void negotiates_rtr(void **state)
 }
 
 /* T-46: revisions and S bits of the Reply that the Initiator accepts. */
-static void checks_revisions_of_the_reply(void **state)
+CASE(checks_revisions_of_the_reply)
 {
 	static const struct {
 		const char *name;
@@ -293,7 +293,7 @@ static void checks_revisions_of_the_reply(void **state)
 }
 
 /* T-53, T-54 */
-static void decides_on_crc_and_markers(void **state)
+CASE(decides_on_crc_and_markers)
 {
 	for (int bits = 0; bits < 16; bits++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -322,23 +322,4 @@ static void decides_on_crc_and_markers(void **state)
 		assert_int_equal(start_reply_check(&a, &rep, &oa), 0);
 		assert_int_equal(oa.has_crc, !a.no_crc);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_vectors),
-		cmocka_unit_test(encodes_vectors),
-		cmocka_unit_test(needs_more_after_each_prefix),
-		cmocka_unit_test(refuses_each_bit_flip_of_the_key),
-		cmocka_unit_test(refuses_malformed_frames),
-		cmocka_unit_test(carries_private_data_of_any_length),
-		cmocka_unit_test(negotiates_ird_and_ord),
-		cmocka_unit_test(raises_ird_to_the_ord_of_the_responder),
-		cmocka_unit_test(negotiates_rtr),
-		cmocka_unit_test(checks_revisions_of_the_reply),
-		cmocka_unit_test(decides_on_crc_and_markers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static const struct {
 	{ "no segment in error", 0x0102, NULL, NULL, 0, "01020000" },
 };
 
-static void encodes_the_table(void **state)
+CASE(encodes_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct term_cause cause = { 0 };
@@ -62,7 +62,7 @@ static void encodes_the_table(void **state)
 	}
 }
 
-static void decodes_the_table(void **state)
+CASE(decodes_the_table)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[52];
@@ -82,7 +82,7 @@ static void decodes_the_table(void **state)
 
 /* Announced copies that are truncated count as absent. There is no other
  * effect. */
-static void takes_what_is_there_of_each_prefix(void **state)
+CASE(takes_what_is_there_of_each_prefix)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[52];
@@ -106,7 +106,7 @@ static void takes_what_is_there_of_each_prefix(void **state)
 
 /* U-18, D-5: the swapped bit order of a little-endian siw is not
  * interpreted. */
-static void reads_swapped_nibbles_as_they_stand(void **state)
+CASE(reads_swapped_nibbles_as_they_stand)
 {
 	uint8_t buf[38];
 	size_t len = test_unhex("120603000008" HDR_SEND, buf, sizeof(buf));
@@ -124,7 +124,7 @@ static void reads_swapped_nibbles_as_they_stand(void **state)
 
 /* U-18: cxgb4 sends type 3 where RFC 6581 requires 0: it has no name and is no
  * fault. */
-static void takes_the_terminates_of_cxgb4(void **state)
+CASE(takes_the_terminates_of_cxgb4)
 {
 	for (uint8_t code = 6; code <= 7; code++) {
 		uint8_t buf[] = { 0x23, code, 0, 0 };
@@ -136,7 +136,7 @@ static void takes_the_terminates_of_cxgb4(void **state)
 	}
 }
 
-static void names_each_fault(void **state)
+CASE(names_each_fault)
 {
 	static const uint16_t known[] = {
 		0x0000, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104, 0x0109,
@@ -160,18 +160,4 @@ static void names_each_fault(void **state)
 	for (uint32_t v = 0; v <= UINT16_MAX; v++)
 		assert_non_null(
 			smpa_fault_str((struct smpa_fault){ (uint16_t)v }));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_the_table),
-		cmocka_unit_test(decodes_the_table),
-		cmocka_unit_test(takes_what_is_there_of_each_prefix),
-		cmocka_unit_test(reads_swapped_nibbles_as_they_stand),
-		cmocka_unit_test(takes_the_terminates_of_cxgb4),
-		cmocka_unit_test(names_each_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

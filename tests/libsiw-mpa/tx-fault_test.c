@@ -197,7 +197,7 @@ static void finds_long_messages_unreadable(bool has_crc)
 	two_fini(&t);
 }
 
-static void sends_nothing_of_an_unreadable_fpdu(void **state)
+CASE(sends_nothing_of_an_unreadable_fpdu)
 {
 	finds_small_messages_unreadable(false);
 	finds_small_messages_unreadable(true);
@@ -206,7 +206,7 @@ static void sends_nothing_of_an_unreadable_fpdu(void **state)
 }
 
 /* A request that was partly answered is copied with what is still open. */
-static void reports_how_many_octets_a_read_moved(void **state)
+CASE(reports_how_many_octets_a_read_moved)
 {
 	struct smpa_event read = { .type = SMPA_EV_READ };
 	const struct smpa_event *ev;
@@ -247,7 +247,7 @@ static void reports_how_many_octets_a_read_moved(void **state)
 }
 
 /* Readable when it was framed, unmapped when TCP sends it. */
-static void cuts_what_went_away_after_framing(void **state)
+CASE(cuts_what_went_away_after_framing)
 {
 	struct two t;
 
@@ -277,7 +277,7 @@ static void cuts_what_went_away_after_framing(void **state)
 }
 
 /* Many messages: the ring of marks wraps. */
-static void cuts_at_any_place(void **state)
+CASE(cuts_at_any_place)
 {
 	struct two t;
 
@@ -307,7 +307,7 @@ static void cuts_at_any_place(void **state)
 }
 
 /* At least one octet of its second FPDU was sent. */
-static void ends_when_part_of_it_is_out(void **state)
+CASE(ends_when_part_of_it_is_out)
 {
 	static const size_t parts[] = { 1, 884, 16 + PAGE - 1 };
 
@@ -338,7 +338,7 @@ static void ends_when_part_of_it_is_out(void **state)
 
 /* An FPDU of which nothing was sent can still be dropped and the reason
  * reported, even if TCP would send it next. */
-static void cuts_between_two_fpdus(void **state)
+CASE(cuts_between_two_fpdus)
 {
 	struct two t;
 
@@ -364,7 +364,7 @@ static void cuts_between_two_fpdus(void **state)
 	}
 }
 
-static void asks_the_guard_only_where_it_may_fault(void **state)
+CASE(asks_the_guard_only_where_it_may_fault)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND, .cookie = 1 };
 	struct iovec v = { NULL, 100 };
@@ -387,19 +387,4 @@ static void asks_the_guard_only_where_it_may_fault(void **state)
 	assert_int_equal(smpa_conn_submit(t.a.conn, &msg), 0);
 	assert_int_equal(guard_calls, 1);
 	two_fini(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_nothing_of_an_unreadable_fpdu),
-		cmocka_unit_test(reports_how_many_octets_a_read_moved),
-		cmocka_unit_test(cuts_what_went_away_after_framing),
-		cmocka_unit_test(cuts_at_any_place),
-		cmocka_unit_test(ends_when_part_of_it_is_out),
-		cmocka_unit_test(cuts_between_two_fpdus),
-		cmocka_unit_test(asks_the_guard_only_where_it_may_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static void send_all(struct tcp *t)
 }
 
 /* As perftest does: posts each READ separately. */
-static void reads_one_by_one_share_segments(void **state)
+CASE(reads_one_by_one_share_segments)
 {
 	struct tcp t;
 
@@ -118,7 +118,7 @@ static void reads_one_by_one_share_segments(void **state)
 }
 
 /* More than a segment at once: each transmission is one segment. */
-static void chained_reads_go_in_segments(void **state)
+CASE(chained_reads_go_in_segments)
 {
 	struct tcp t;
 
@@ -168,7 +168,7 @@ static unsigned int check_reads(const struct tcp *t)
 }
 
 /* Messages of all sizes, also if TCP accepts only pieces. */
-static void no_mixture_cuts_a_read(void **state)
+CASE(no_mixture_cuts_a_read)
 {
 	static const uint32_t sizes[] = { 0, 1, 17, 64, 500, 1400, 4096, 8192 };
 
@@ -205,7 +205,7 @@ static void no_mixture_cuts_a_read(void **state)
 }
 
 /* A run of one kind: padding and CRC are not cut either. */
-static void short_fpdus_share_segments(void **state)
+CASE(short_fpdus_share_segments)
 {
 	static const struct {
 		uint32_t len, fpdu, in_one;
@@ -228,7 +228,7 @@ static void short_fpdus_share_segments(void **state)
 }
 
 /* Without READs cutting has no benefit, and segments should be full. */
-static void large_messages_are_left_alone(void **state)
+CASE(large_messages_are_left_alone)
 {
 	static const uint32_t sizes[] = { 200, 1000, 1428, 4096, 8192 };
 
@@ -249,17 +249,4 @@ static void large_messages_are_left_alone(void **state)
 		assert_true(t.border == t.sent);
 		tcp_fini(&t);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_one_by_one_share_segments),
-		cmocka_unit_test(chained_reads_go_in_segments),
-		cmocka_unit_test(no_mixture_cuts_a_read),
-		cmocka_unit_test(short_fpdus_share_segments),
-		cmocka_unit_test(large_messages_are_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

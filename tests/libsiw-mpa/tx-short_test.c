@@ -112,7 +112,7 @@ static void short_messages_are_like_all_others(bool has_crc, bool has_markers,
 	end_fini(&two);
 }
 
-static void encodes_short_messages_like_all_others(void **state)
+CASE(encodes_short_messages_like_all_others)
 {
 	static const uint32_t mulpdus[] = { 128, 1442, SMPA_MULPDU_MAX };
 
@@ -124,7 +124,7 @@ static void encodes_short_messages_like_all_others(void **state)
 
 /* The engine's own message comes before a short one, and a short one comes
  * behind all octets of a long one. */
-static void encodes_short_messages_in_their_order(void **state)
+CASE(encodes_short_messages_in_their_order)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	uint8_t *buf = calloc(1, 4u << 20);
@@ -165,7 +165,7 @@ static void encodes_short_messages_in_their_order(void **state)
 }
 
 /* Octets wait in staging up to a limit, whatever their messages are. */
-static void prepares_a_bounded_amount_of_short_messages(void **state)
+CASE(prepares_a_bounded_amount_of_short_messages)
 {
 	static uint8_t buf[1400];
 	void *staging = aligned_alloc(16, 2 * SMPA_TX_STAGING_FULL);
@@ -190,7 +190,7 @@ static void prepares_a_bounded_amount_of_short_messages(void **state)
 	free(staging);
 }
 
-static void copies_no_more_than_copy_max(void **state)
+CASE(copies_no_more_than_copy_max)
 {
 	struct smpa_options o = test_options(SMPA_INITIATOR);
 	static uint8_t buf[65];
@@ -211,16 +211,4 @@ static void copies_no_more_than_copy_max(void **state)
 		assert_int_equal(smpa_conn_uses(e.conn, buf, 1), msg.len > 64);
 	}
 	end_fini(&e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_short_messages_like_all_others),
-		cmocka_unit_test(encodes_short_messages_in_their_order),
-		cmocka_unit_test(prepares_a_bounded_amount_of_short_messages),
-		cmocka_unit_test(copies_no_more_than_copy_max),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void initiator(struct end *e, bool has_crc, uint32_t mulpdu)
 	e->event_cnt = 0;
 }
 
-static void refuses_nonsense(void **state)
+CASE(refuses_nonsense)
 {
 	static uint8_t buf[16];
 	struct iovec v = { buf, 16 };
@@ -59,7 +59,7 @@ static void refuses_nonsense(void **state)
 	end_fini(&e);
 }
 
-static void makes_one_iovec_of_many_small_messages(void **state)
+CASE(makes_one_iovec_of_many_small_messages)
 {
 	static uint8_t buf[64];
 	struct iovec v = { buf, sizeof(buf) };
@@ -95,7 +95,7 @@ static void makes_one_iovec_of_many_small_messages(void **state)
 	end_fini(&e);
 }
 
-static void sends_long_payload_in_place(void **state)
+CASE(sends_long_payload_in_place)
 {
 	uint8_t *buf = malloc(100000);
 	struct iovec v[3] = { { buf, 10 },
@@ -135,7 +135,7 @@ static void sends_long_payload_in_place(void **state)
 }
 
 /* Octets in staging are not in the owner's memory. */
-static void uses_what_it_sends_in_place_only(void **state)
+CASE(uses_what_it_sends_in_place_only)
 {
 	static uint8_t payload[50000];
 
@@ -224,7 +224,7 @@ static bool scribble_take(struct pair *p, const struct scribble_row *row,
 
 /* The peer gets octets that were in the source at some time, and never a wrong
  * CRC. */
-static void sends_what_it_has_hashed(void **state)
+CASE(sends_what_it_has_hashed)
 {
 	uint8_t *source = malloc(SCRIBBLE_LEN);
 
@@ -295,7 +295,7 @@ static void take(struct pair *p, size_t max)
 
 /* TCP never accepts all: what is left of staging moves to its front, and what
  * lies in place between stays where it is. */
-static void moves_staging_around_payload_in_place(void **state)
+CASE(moves_staging_around_payload_in_place)
 {
 	const uint32_t long_len = 3000, short_len = 500;
 	static uint8_t source[200 * 3000];
@@ -337,7 +337,7 @@ static void moves_staging_around_payload_in_place(void **state)
 }
 
 /* DDP-26, U-2: 2048 octets, MULPDU 1500; then another MULPDU. */
-static void cuts_messages_at_mulpdu(void **state)
+CASE(cuts_messages_at_mulpdu)
 {
 	static uint8_t buf[2048];
 	struct iovec v = { buf, sizeof(buf) };
@@ -372,7 +372,7 @@ static void cuts_messages_at_mulpdu(void **state)
 	end_fini(&e);
 }
 
-static void keeps_quiet_when_asked(void **state)
+CASE(keeps_quiet_when_asked)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_READ_RESPONSE,
 				.quiet = true };
@@ -387,7 +387,7 @@ static void keeps_quiet_when_asked(void **state)
 }
 
 /* While TCP accepts no octet, submit fails; later it continues. */
-static void submit_fails_until_tcp_accepts_octets(void **state)
+CASE(submit_fails_until_tcp_accepts_octets)
 {
 	static uint8_t buf[1000];
 	struct iovec v = { buf, sizeof(buf) };
@@ -420,7 +420,7 @@ static void submit_fails_until_tcp_accepts_octets(void **state)
 
 /* The SENT queue is finite: if the owner takes no event, submit fails, and
  * nothing is lost. */
-static void stops_when_sent_events_are_not_taken(void **state)
+CASE(stops_when_sent_events_are_not_taken)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 	uint64_t n = 0;
@@ -446,7 +446,7 @@ static void stops_when_sent_events_are_not_taken(void **state)
 
 /* Copying does not run ahead of what TCP accepts, and one sendmsg() sends
  * much. */
-static void prepares_a_bounded_amount(void **state)
+CASE(prepares_a_bounded_amount)
 {
 	uint8_t *buf = calloc(1, 8u << 20);
 	void *staging = aligned_alloc(16, SMPA_TX_STAGING_FULL);
@@ -481,7 +481,7 @@ static void prepares_a_bounded_amount(void **state)
 	free(staging);
 }
 
-static void gives_staging_back_when_idle(void **state)
+CASE(gives_staging_back_when_idle)
 {
 	struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
 	const struct iovec *iov;
@@ -506,7 +506,7 @@ static void gives_staging_back_when_idle(void **state)
 
 /* TERMINATE must be sent although no staging is lent, and must survive
  * lending. */
-static void speaks_without_lent_staging(void **state)
+CASE(speaks_without_lent_staging)
 {
 	static const char term[] =
 		"00164147000000000000000200000001000000000207";
@@ -540,7 +540,7 @@ static void speaks_without_lent_staging(void **state)
 }
 
 /* U-3 */
-static void counts_msn_of_sends(void **state)
+CASE(counts_msn_of_sends)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -555,26 +555,4 @@ static void counts_msn_of_sends(void **state)
 	assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 3000);
 	assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 2999)->msg.msn, 3000);
 	pair_fini(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_nonsense),
-		cmocka_unit_test(makes_one_iovec_of_many_small_messages),
-		cmocka_unit_test(sends_long_payload_in_place),
-		cmocka_unit_test(uses_what_it_sends_in_place_only),
-		cmocka_unit_test(sends_what_it_has_hashed),
-		cmocka_unit_test(moves_staging_around_payload_in_place),
-		cmocka_unit_test(cuts_messages_at_mulpdu),
-		cmocka_unit_test(keeps_quiet_when_asked),
-		cmocka_unit_test(submit_fails_until_tcp_accepts_octets),
-		cmocka_unit_test(stops_when_sent_events_are_not_taken),
-		cmocka_unit_test(prepares_a_bounded_amount),
-		cmocka_unit_test(gives_staging_back_when_idle),
-		cmocka_unit_test(speaks_without_lent_staging),
-		cmocka_unit_test(counts_msn_of_sends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

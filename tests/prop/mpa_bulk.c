@@ -98,7 +98,7 @@ static void carry(size_t row, const uint8_t *buf)
 	pair_fini(&p);
 }
 
-static void carries_a_megabyte(void **state)
+CASE(carries_a_megabyte)
 {
 	uint8_t *buf = malloc(BULK);
 
@@ -110,7 +110,7 @@ static void carries_a_megabyte(void **state)
 }
 
 /* After the first messages nearly all payload is read directly. */
-static void reads_directly_after_the_first_messages(void **state)
+CASE(reads_directly_after_the_first_messages)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -140,7 +140,7 @@ static void reads_directly_after_the_first_messages(void **state)
 
 /* T-32: when short messages follow, many of them come with one read. */
 /* T-32 */
-static void reads_many_short_ones_at_once(void **state)
+CASE(reads_many_short_ones_at_once)
 {
 	struct smpa_options a = test_options(SMPA_INITIATOR);
 	struct smpa_options b = test_options(SMPA_RESPONDER);
@@ -172,15 +172,4 @@ static void reads_many_short_ones_at_once(void **state)
 	assert_in_range(p.b.read_calls - calls, 1, 5);
 	free(buf);
 	pair_fini(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(carries_a_megabyte),
-		cmocka_unit_test(reads_directly_after_the_first_messages),
-		cmocka_unit_test(reads_many_short_ones_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

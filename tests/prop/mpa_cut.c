@@ -255,23 +255,23 @@ static void check_all(bool has_crc, bool has_markers)
 	}
 }
 
-static void gives_the_same_events_for_any_cut_plain(void **state)
+CASE(gives_the_same_events_for_any_cut_plain)
 {
 	check_all(false, false);
 }
 
-static void gives_the_same_events_for_any_cut_with_crc(void **state)
+CASE(gives_the_same_events_for_any_cut_with_crc)
 {
 	check_all(true, false);
 }
 
-static void gives_the_same_events_for_any_cut_with_markers(void **state)
+CASE(gives_the_same_events_for_any_cut_with_markers)
 {
 	check_all(false, true);
 }
 
 /* T-6, T-32, like the three before */
-static void gives_the_same_events_for_any_cut_with_both(void **state)
+CASE(gives_the_same_events_for_any_cut_with_both)
 {
 	check_all(true, true);
 }
@@ -291,15 +291,4 @@ static int free_source(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_the_same_events_for_any_cut_plain),
-		cmocka_unit_test(gives_the_same_events_for_any_cut_with_crc),
-		cmocka_unit_test(
-			gives_the_same_events_for_any_cut_with_markers),
-		cmocka_unit_test(gives_the_same_events_for_any_cut_with_both),
-	};
-
-	return cmocka_run_group_tests(tests, make_source, free_source);
-}
+ALL_CASES_WITH(make_source, free_source);

@@ -58,7 +58,7 @@ static void check_row(const struct fault_vector *v, size_t max_piece)
 }
 
 /* U-4, U-20, U-21, T-30, T-31: exact Terminates, and nothing after them */
-static void answers_each_fault(void **state)
+CASE(answers_each_fault)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
 		check_row(&fault_vectors[i], 0);
@@ -68,7 +68,7 @@ static void answers_each_fault(void **state)
 }
 
 /* The peer decodes the Terminate to its original values. */
-static void understands_its_own_terminates(void **state)
+CASE(understands_its_own_terminates)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fault_vectors); i++) {
 		const struct smpa_event *ev;
@@ -90,7 +90,7 @@ static void understands_its_own_terminates(void **state)
 
 /* Markers that are announced but absent, wrong, or present without being
  * announced (T-29). */
-static void finds_wrong_markers(void **state)
+CASE(finds_wrong_markers)
 {
 	static const struct {
 		const char *name;
@@ -139,7 +139,7 @@ static void finds_wrong_markers(void **state)
 }
 
 /* T-26: a good, a bad and a good FPDU: only the first is delivered. */
-static void stops_at_the_first_bad_fpdu(void **state)
+CASE(stops_at_the_first_bad_fpdu)
 {
 	static const char good[] =
 		"0012c1400000000100000000000000004142434492defa32";
@@ -159,16 +159,4 @@ static void stops_at_the_first_bad_fpdu(void **state)
 	assert_memory_equal(e.mem, "ABCD\0\0\0\0\0\0\0\0", 12);
 	assert_int_equal(smpa_conn_counters(e.conn)->rx_crc_bad, 1);
 	end_fini(&e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_each_fault),
-		cmocka_unit_test(understands_its_own_terminates),
-		cmocka_unit_test(finds_wrong_markers),
-		cmocka_unit_test(stops_at_the_first_bad_fpdu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

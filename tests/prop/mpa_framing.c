@@ -54,7 +54,7 @@ static void before_figure_6(uint8_t out[492])
 }
 
 /* T-2: a running connection sends figures 5 and 6 of RFC 5044. */
-static void sends_the_figures(void **state)
+CASE(sends_the_figures)
 {
 	static uint8_t zeros[464];
 	static const uint32_t lens[2][2] = { { 24, 0 }, { 464, 24 } };
@@ -113,7 +113,7 @@ static const struct {
 	  SMPA_F_MPA_MARKER },
 };
 
-static void checks_fpdus(void **state)
+CASE(checks_fpdus)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uint8_t buf[128], first[492];
@@ -169,7 +169,7 @@ static const struct {
 	{ false, false, FPDU_PLAIN_MAX + 1, false },
 };
 
-static void checks_lengths_at_once(void **state)
+CASE(checks_lengths_at_once)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		uint8_t head[6] = { 0 };
@@ -192,7 +192,7 @@ static void checks_lengths_at_once(void **state)
 
 /* T-20: flips each bit of figure 5, and appends all octets that the wrong
  * length may require. Code 2, nothing delivered, no memory changed. */
-static void refuses_each_flipped_bit_of_figure_5(void **state)
+CASE(refuses_each_flipped_bit_of_figure_5)
 {
 	static const uint8_t zeros[70000];
 	uint8_t buf[52];
@@ -221,7 +221,7 @@ static void refuses_each_flipped_bit_of_figure_5(void **state)
 
 /* With CRC, a flipped STag or TO changes no memory: tests every bit of the
  * header of a Write. */
-static void places_nothing_with_a_flipped_header(void **state)
+CASE(places_nothing_with_a_flipped_header)
 {
 	static const char fpdu[] =
 		"0012c1400000000100000000000000004142434492defa32";
@@ -256,7 +256,7 @@ static void submit_write(struct end *e, const void *mem, uint32_t len)
 
 /* T-8, MPA-68: whatever the owner sets, MULPDU is at least 128 and (T-10) at
  * most 64768. */
-static void keeps_mulpdu_in_its_range(void **state)
+CASE(keeps_mulpdu_in_its_range)
 {
 	static const uint8_t data[200000];
 	static const uint32_t more[] = { 1442,	64767, 64768,
@@ -279,7 +279,7 @@ static void keeps_mulpdu_in_its_range(void **state)
 }
 
 /* T-10: the longest FPDU, with a leading marker and all others. */
-static void sends_the_longest_fpdu(void **state)
+CASE(sends_the_longest_fpdu)
 {
 	static uint8_t data[64768 - 14];
 	struct smpa_options o = test_options(SMPA_INITIATOR);
@@ -306,7 +306,7 @@ static void sends_the_longest_fpdu(void **state)
 
 /* T-9, MPA-47, MPA-55: markers stay in place at stream offsets beyond 2^32 and
  * with a SeqStart just below it. */
-static void keeps_markers_beyond_4_gib(void **state)
+CASE(keeps_markers_beyond_4_gib)
 {
 	static const uint64_t starts[] = { 0x100000000u - 20,
 					   0x100000000u - 512, 0x100000000u - 3,
@@ -343,7 +343,7 @@ static void keeps_markers_beyond_4_gib(void **state)
 
 /* U-3: each queue numbers its messages from 1, Reads and atomics together. The
  * numbers wrap. */
-static void numbers_messages_by_queue(void **state)
+CASE(numbers_messages_by_queue)
 {
 	static const struct {
 		uint8_t opcode;
@@ -385,7 +385,7 @@ static void numbers_messages_by_queue(void **state)
 }
 
 /* U-21: an Immediate is reported when the Write before it is in memory. */
-static void places_before_it_delivers(void **state)
+CASE(places_before_it_delivers)
 {
 	static uint8_t data[50000];
 
@@ -417,22 +417,4 @@ static void places_before_it_delivers(void **state)
 		end_fini(&a);
 		end_fini(&b);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_the_figures),
-		cmocka_unit_test(checks_fpdus),
-		cmocka_unit_test(checks_lengths_at_once),
-		cmocka_unit_test(refuses_each_flipped_bit_of_figure_5),
-		cmocka_unit_test(places_nothing_with_a_flipped_header),
-		cmocka_unit_test(keeps_mulpdu_in_its_range),
-		cmocka_unit_test(sends_the_longest_fpdu),
-		cmocka_unit_test(keeps_markers_beyond_4_gib),
-		cmocka_unit_test(numbers_messages_by_queue),
-		cmocka_unit_test(places_before_it_delivers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 /* T-33, T-53, T-54: CRC is off only if both sides requested that. A direction
  * has markers if its receiver requests them. */
-static void does_what_was_agreed(void **state)
+CASE(does_what_was_agreed)
 {
 	for (int bits = 0; bits < 32; bits++) {
 		struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -81,7 +81,7 @@ static void does_what_was_agreed(void **state)
 }
 
 /* U-15: the values that both ends report for their use. */
-static void reports_ird_and_ord(void **state)
+CASE(reports_ird_and_ord)
 {
 	static const struct {
 		const char *name;
@@ -130,7 +130,7 @@ static void reports_ird_and_ord(void **state)
 
 /* U-18: Replies as other stacks send them (section 8), and the Initiator's
  * result. */
-static void accepts_replies_of_other_stacks(void **state)
+CASE(accepts_replies_of_other_stacks)
 {
 	static const struct {
 		const char *name, *reply;
@@ -198,15 +198,4 @@ static void accepts_replies_of_other_stacks(void **state)
 				   (!len || !memcmp(e.out, want, len)));
 		end_fini(&e);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(does_what_was_agreed),
-		cmocka_unit_test(reports_ird_and_ord),
-		cmocka_unit_test(accepts_replies_of_other_stacks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,7 +221,7 @@ static void run(uint64_t seed, uint32_t seq_start, struct resolver *r)
 
 static struct resolver resolver;
 
-static void finds_every_fpdu_of_a_shuffled_stream(void **state)
+CASE(finds_every_fpdu_of_a_shuffled_stream)
 {
 	static const uint32_t starts[] = { 0, 11, 0xffffff00u, 0xfffe0001u };
 
@@ -231,7 +231,7 @@ static void finds_every_fpdu_of_a_shuffled_stream(void **state)
 
 /* The first segment comes last: everything else is passed before it, nothing is
  * Delivered before it. */
-static void passes_beyond_a_gap_but_delivers_nothing(void **state)
+CASE(passes_beyond_a_gap_but_delivers_nothing)
 {
 	struct resolver *r = &resolver;
 	uint32_t len = stream_make(99);
@@ -249,7 +249,7 @@ static void passes_beyond_a_gap_but_delivers_nothing(void **state)
 }
 
 /* MPA-161: a marker with a wrong position under a valid CRC is code 3. */
-static void detects_a_wrong_marker(void **state)
+CASE(detects_a_wrong_marker)
 {
 	struct resolver *r = &resolver;
 	uint32_t len = 0, at = 4, end;
@@ -271,15 +271,4 @@ static void detects_a_wrong_marker(void **state)
 	memset(r, 0, sizeof(*r));
 	segment(r, 0, stream, len);
 	assert_int_equal(r->fault, 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_every_fpdu_of_a_shuffled_stream),
-		cmocka_unit_test(passes_beyond_a_gap_but_delivers_nothing),
-		cmocka_unit_test(detects_a_wrong_marker),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void start(struct end *e, size_t i)
 	end_drain(e);
 }
 
-static void agrees_as_appendix_c_says(void **state)
+CASE(agrees_as_appendix_c_says)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
 		bool is_responder = cells[i].is_responder;
@@ -187,7 +187,7 @@ static void exchange(size_t i)
 }
 
 /* T-2, T-60: D00-F5 and D00-F6 in each cell that has V=0. */
-static void speaks_version_0(void **state)
+CASE(speaks_version_0)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++)
 		if (cells[i].v == 0)
@@ -195,7 +195,7 @@ static void speaks_version_0(void **state)
 }
 
 /* D-34: a stream of one version must not carry the other version. */
-static void refuses_the_other_version(void **state)
+CASE(refuses_the_other_version)
 {
 	static const struct {
 		const char *name, *ulpdu;
@@ -249,7 +249,7 @@ static void refuses_the_other_version(void **state)
 }
 
 /* C-31: two ends without start frames. Both may send first. */
-static void speaks_bare(void **state)
+CASE(speaks_bare)
 {
 	static uint8_t data[100000];
 	struct smpa_options a = test_options(SMPA_INITIATOR);
@@ -304,7 +304,7 @@ static void speaks_bare(void **state)
 
 /* 10.3: an end without start frames meets one that waits for a frame, and vice
  * versa. */
-static void is_no_match_for_start_frames(void **state)
+CASE(is_no_match_for_start_frames)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	const struct smpa_event *ev;
@@ -328,17 +328,4 @@ static void is_no_match_for_start_frames(void **state)
 	assert_non_null(ev);
 	assert_int_equal(end_count(&e, SMPA_EV_SEGMENT), 0);
 	end_fini(&e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_as_appendix_c_says),
-		cmocka_unit_test(speaks_version_0),
-		cmocka_unit_test(refuses_the_other_version),
-		cmocka_unit_test(speaks_bare),
-		cmocka_unit_test(is_no_match_for_start_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void start(struct end *e, const struct smpa_options *o, const void *pd,
 
 /* T-40, T-41: both frames for all M and C, Private Data of every length, in
  * pieces of one octet. The Private Data is unchanged. */
-static void frames_are_exact(void **state)
+CASE(frames_are_exact)
 {
 	static const size_t lens[] = { 0, 1, 255, 256, 511, 512 };
 	uint8_t pd[512], want[532];
@@ -109,7 +109,7 @@ static void expect_refusal(const char *name, enum smpa_role role,
 
 /* T-42: each octet of the key wrong: refused at once, without waiting for
  * more. */
-static void wrong_keys_are_refused(void **state)
+CASE(wrong_keys_are_refused)
 {
 	static const char *const others[] = {
 		"MPA ID Req frame", /* draft text: octet 66 at 11 */
@@ -138,7 +138,7 @@ static void wrong_keys_are_refused(void **state)
 }
 
 /* T-43, T-44, T-47, T-48, T-58 */
-static void malformed_frames_are_refused(void **state)
+CASE(malformed_frames_are_refused)
 {
 	uint8_t buf[532];
 	uint8_t pd[10] = "123456789";
@@ -172,7 +172,7 @@ static void malformed_frames_are_refused(void **state)
 }
 
 /* T-49: PD_Length 4 and five octets. Neither side may send FPDUs yet. */
-static void surplus_behind_a_request_is_refused(void **state)
+CASE(surplus_behind_a_request_is_refused)
 {
 	struct smpa_options o = test_options(SMPA_RESPONDER);
 	const struct smpa_event *ev;
@@ -198,7 +198,7 @@ static void surplus_behind_a_request_is_refused(void **state)
 
 /* T-46: what a Responder of either revision answers, and what an Initiator
  * accepts. C-3: Reply with R=1, own highest revision, no Private Data. */
-static void unknown_revisions_are_refused(void **state)
+CASE(unknown_revisions_are_refused)
 {
 	static const uint8_t revs[] = { 0, 3, 255 };
 	uint8_t buf[20], want[20];
@@ -230,7 +230,7 @@ static void unknown_revisions_are_refused(void **state)
 }
 
 /* T-51: reserved bits, and R in a Request, are ignored and not echoed. */
-static void reserved_bits_are_ignored(void **state)
+CASE(reserved_bits_are_ignored)
 {
 	uint8_t buf[20], want[20];
 
@@ -303,7 +303,7 @@ static void stream_expect(int fd, const char *text)
  * already waits. Then the Reply, directly followed by everything allowed there.
  * No streaming octet is lost, read twice, or taken for MPA.
  */
-static void starts_on_a_used_stream(void **state)
+CASE(starts_on_a_used_stream)
 {
 	for (int end = 0; end < 3; end++) {
 		struct smpa_options o[2] = { test_options(SMPA_INITIATOR),
@@ -375,7 +375,7 @@ static void starts_on_a_used_stream(void **state)
  * MPA-157, DDP-45: each side in turn closes first. What the other side has to
  * send still arrives, then its end is seen too.
  */
-static void closes_half_by_half(void **state)
+CASE(closes_half_by_half)
 {
 	static uint8_t data[100000];
 
@@ -418,7 +418,7 @@ static void closes_half_by_half(void **state)
  * dropped, however much arrives. The sending direction completes what it had
  * encoded, sends the whole Terminate, and nothing more.
  */
-static void sends_the_terminate_after_codes_2_and_3(void **state)
+CASE(sends_the_terminate_after_codes_2_and_3)
 {
 	static uint8_t data[60000];
 	static const struct {
@@ -469,21 +469,4 @@ static void sends_the_terminate_after_codes_2_and_3(void **state)
 		assert_int_equal(smpa_conn_submit(p.b.conn, &msg), -EPIPE);
 		pair_fini(&p);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_exact),
-		cmocka_unit_test(wrong_keys_are_refused),
-		cmocka_unit_test(malformed_frames_are_refused),
-		cmocka_unit_test(surplus_behind_a_request_is_refused),
-		cmocka_unit_test(unknown_revisions_are_refused),
-		cmocka_unit_test(reserved_bits_are_ignored),
-		cmocka_unit_test(starts_on_a_used_stream),
-		cmocka_unit_test(closes_half_by_half),
-		cmocka_unit_test(sends_the_terminate_after_codes_2_and_3),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static void check_event(const struct segment_vector *v, const struct end *e,
 }
 
 /* U-1 */
-static void receives_each(void **state)
+CASE(receives_each)
 {
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
@@ -128,7 +128,7 @@ static void receives_each(void **state)
 }
 
 /* U-1 */
-static void sends_each(void **state)
+CASE(sends_each)
 {
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
@@ -165,7 +165,7 @@ static void sends_each(void **state)
 	}
 }
 
-static void accepts_no_prefix(void **state)
+CASE(accepts_no_prefix)
 {
 	for (size_t i = 0; i < ARRAY_LEN(segment_vectors); i++) {
 		const struct segment_vector *v = &segment_vectors[i];
@@ -189,7 +189,7 @@ static void accepts_no_prefix(void **state)
 }
 
 /* With a CRC a flipped bit causes a fault, and no event before it. */
-static void delivers_no_flipped_bit(void **state)
+CASE(delivers_no_flipped_bit)
 {
 	static const uint8_t zeros[70000];
 
@@ -219,16 +219,4 @@ static void delivers_no_flipped_bit(void **state)
 			end_fini(&e);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(receives_each),
-		cmocka_unit_test(sends_each),
-		cmocka_unit_test(accepts_no_prefix),
-		cmocka_unit_test(delivers_no_flipped_bit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

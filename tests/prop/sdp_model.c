@@ -301,7 +301,7 @@ static uint64_t setting(const char *name, uint64_t other)
 	return value ? strtoull(value, NULL, 0) : other;
 }
 
-static void delivers_both_streams_whatever_crosses(void **state)
+CASE(delivers_both_streams_whatever_crosses)
 {
 	uint64_t cnt = setting("USIW_SDP_SEEDS", 1000);
 	uint64_t seed = setting("USIW_SDP_SEED", 1);
@@ -325,13 +325,4 @@ static void delivers_both_streams_whatever_crosses(void **state)
 		    mid != SDP_MID_ABORT_CONN)
 			assert_true(seen.mids[mid] > 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(delivers_both_streams_whatever_crosses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "cases/answer.h"
 #include "cases/show.h"
 
-static void answers_as_tcp_does(void **state)
+CASE(answers_as_tcp_does)
 {
 	(void)state;
 	for (size_t i = 0; i < answer_state_cnt; i++)
@@ -13,20 +13,14 @@ static void answers_as_tcp_does(void **state)
 			answer_check(&answer_states[i], &answer_calls[j]);
 }
 
-static void shows_the_events_of_tcp(void **state)
+CASE(shows_the_events_of_tcp)
 {
 	(void)state;
 	for (size_t i = 0; i < answer_state_cnt; i++)
 		answer_check_events(&answer_states[i]);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_as_tcp_does),
-		cmocka_unit_test(shows_the_events_of_tcp),
-	};
-
 	show_begin("tcp", 2);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

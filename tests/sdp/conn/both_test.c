@@ -30,7 +30,7 @@ static void copying(struct sdp_options opt[2], uint32_t bufs, uint32_t size)
 }
 
 /* T19: neither ULP reads, until nothing more is sent. */
-static void recovers_when_both_were_blocked(void **state)
+CASE(recovers_when_both_were_blocked)
 {
 	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
 		/* Of three receives, two are for control messages: each message
@@ -87,7 +87,7 @@ static void suspend_in_step(uint32_t bufs, int who, int waits, uint64_t seed)
 	sim_fini(&s);
 }
 
-static void moves_when_both_were_blocked(void **state)
+CASE(moves_when_both_were_blocked)
 {
 	for (uint32_t bufs = 3; bufs <= 32; bufs++) {
 		for (uint64_t seed = 0; seed < 6; seed++) {
@@ -111,7 +111,7 @@ static uint32_t messages_of(const struct sim *s)
 }
 
 /* T21: with so few receives that each update uses up credit. */
-static void falls_silent_when_idle(void **state)
+CASE(falls_silent_when_idle)
 {
 	for (uint32_t bufs = 3; bufs < 8; bufs++) {
 		struct sdp_options opt[2];
@@ -138,7 +138,7 @@ static void falls_silent_when_idle(void **state)
 }
 
 /* T22: the soft NIC fails a message that is larger than the receive. */
-static void keeps_within_the_peers_size(void **state)
+CASE(keeps_within_the_peers_size)
 {
 	static const uint32_t sizes[] = { 37, 38, 100, 4096 };
 
@@ -179,7 +179,7 @@ static void keeps_within_the_peers_size(void **state)
  * (SDP-174). A larger message would leave a rest, which the Write into the next
  * advertised buffer would overtake.
  */
-static void grows_receives_beside_advertised_buffers(void **state)
+CASE(grows_receives_beside_advertised_buffers)
 {
 	struct sdp_options opt[2];
 	struct sim s;
@@ -204,7 +204,7 @@ static void grows_receives_beside_advertised_buffers(void **state)
 }
 
 /* T23 */
-static void carries_a_million_single_octets(void **state)
+CASE(carries_a_million_single_octets)
 {
 	struct sdp_options opt[2];
 	struct sim s;
@@ -222,7 +222,7 @@ static void carries_a_million_single_octets(void **state)
 }
 
 /* T52: both have advertised, and neither has queued a receive buffer. */
-static void ends_the_deadlock_of_two_writers(void **state)
+CASE(ends_the_deadlock_of_two_writers)
 {
 	struct sdp_options opt[2];
 	struct sim s;
@@ -254,7 +254,7 @@ static void ends_the_deadlock_of_two_writers(void **state)
 }
 
 /* T77: each end may have one advertisement of either kind. */
-static void keeps_within_max_adverts_of_one(void **state)
+CASE(keeps_within_max_adverts_of_one)
 {
 	struct sdp_options opt[2];
 	uint32_t most[2] = { 0 }, turns = 0;
@@ -292,20 +292,4 @@ static void keeps_within_max_adverts_of_one(void **state)
 	sdp_conn_abort(s.end[0].conn, s.now);
 	sim_run(&s);
 	sim_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recovers_when_both_were_blocked),
-		cmocka_unit_test(moves_when_both_were_blocked),
-		cmocka_unit_test(falls_silent_when_idle),
-		cmocka_unit_test(keeps_within_the_peers_size),
-		cmocka_unit_test(grows_receives_beside_advertised_buffers),
-		cmocka_unit_test(carries_a_million_single_octets),
-		cmocka_unit_test(ends_the_deadlock_of_two_writers),
-		cmocka_unit_test(keeps_within_max_adverts_of_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static const struct {
 	  -EINVAL },
 };
 
-static void checks_options(void **state)
+CASE(checks_options)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sdp_conn *conn = NULL;
@@ -58,7 +58,7 @@ static void checks_options(void **state)
 	}
 }
 
-static void refuses_a_tail_it_does_not_know(void **state)
+CASE(refuses_a_tail_it_does_not_know)
 {
 	struct {
 		struct sdp_options opt;
@@ -85,7 +85,7 @@ static void give_back(void *ctx, void *ptr)
 }
 
 /* One allocation, small enough for thousands of idle connections. */
-static void is_small(void **state)
+CASE(is_small)
 {
 	struct sdp_options opt = SDP_OPTIONS_INIT;
 	struct sdp_conn *conn;
@@ -101,7 +101,7 @@ static void is_small(void **state)
 }
 
 /* SDP-29: far more receives than three. */
-static void posts_many_receives(void **state)
+CASE(posts_many_receives)
 {
 	struct sdp_options opt = SDP_OPTIONS_INIT;
 	struct sdp_conn *conn;
@@ -116,7 +116,7 @@ static void posts_many_receives(void **state)
 	sdp_conn_free(conn);
 }
 
-static void is_at_rest_before_start(void **state)
+CASE(is_at_rest_before_start)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_conn *conn;
@@ -136,23 +136,9 @@ static void is_at_rest_before_start(void **state)
 	sdp_conn_free(NULL);
 }
 
-static void names_every_fault(void **state)
+CASE(names_every_fault)
 {
 	for (int i = 0; i <= SDP_FAULT_MOVE; i++)
 		assert_true(strlen(sdp_fault_str((enum sdp_fault)i)) > 1);
 	assert_string_equal(sdp_fault_str((enum sdp_fault)99), "?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(checks_options),
-		cmocka_unit_test(refuses_a_tail_it_does_not_know),
-		cmocka_unit_test(is_small),
-		cmocka_unit_test(posts_many_receives),
-		cmocka_unit_test(is_at_rest_before_start),
-		cmocka_unit_test(names_every_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static const struct step takes_payload_of_a_stale_advert[] = {
 	END,
 };
 
-static void begins_each_mechanism(void **state)
+CASE(begins_each_mechanism)
 {
 	DIALOGUE(copies_out);
 	DIALOGUE(is_read);
@@ -126,7 +126,7 @@ static void begins_each_mechanism(void **state)
 	DIALOGUE(transacts);
 }
 
-static void carries_out_each_mechanism(void **state)
+CASE(carries_out_each_mechanism)
 {
 	DIALOGUE(copies_in);
 	DIALOGUE(reads);
@@ -190,7 +190,7 @@ static const struct step sink_in_pipelined[] = {
 	END,
 };
 
-static void is_ready_for_all_that_the_mode_has(void **state)
+CASE(is_ready_for_all_that_the_mode_has)
 {
 	DIALOGUE(sink_in_combined);
 	DIALOGUE(sink_in_pipelined);
@@ -289,7 +289,7 @@ static const struct {
 
 /* SDP-11, SDP-16: REQ_PIPE in RdmaRdCompl and RdmaWrCompl is one or zero
  * according to the preference. In all other messages it is zero. */
-static void prefers_a_mode_in_completions_only(void **state)
+CASE(prefers_a_mode_in_completions_only)
 {
 	static const enum sdp_req_pipe preferences[] = { SDP_REQ_PIPE_NEVER,
 							 SDP_REQ_PIPE_ALWAYS };
@@ -334,7 +334,7 @@ static const struct step prefers_by_its_receives[] = {
 	END,
 };
 
-static void prefers_by_the_receives_that_wait(void **state)
+CASE(prefers_by_the_receives_that_wait)
 {
 	struct dialogue d = { .flags = 0 };
 
@@ -362,7 +362,7 @@ static const struct step in_order[] = {
 	END,
 };
 
-static void posts_messages_in_the_order_of_their_numbers(void **state)
+CASE(posts_messages_in_the_order_of_their_numbers)
 {
 	DIALOGUE(in_order);
 }
@@ -398,14 +398,14 @@ static const struct step gives_credit_unasked[] = {
 	END,
 };
 
-static void gives_credit_without_being_asked(void **state)
+CASE(gives_credit_without_being_asked)
 {
 	DIALOGUE(gives_credit_unasked);
 }
 
 /* SDP-34: receives that one connection holds do not reduce the credit of
  * another. */
-static void counts_the_receives_of_each_connection(void **state)
+CASE(counts_the_receives_of_each_connection)
 {
 	struct script busy, idle;
 	struct sdp_msg msg;
@@ -500,19 +500,19 @@ static const struct step urgent_behind_a_write[] = {
 	END,
 };
 
-static void tells_of_urgent_octets_in_time(void **state)
+CASE(tells_of_urgent_octets_in_time)
 {
 	DIALOGUE(urgent_at_once);
 	DIALOGUE(urgent_behind_a_src_avail);
 }
 
-static void tells_of_each_urgent_octet_once(void **state)
+CASE(tells_of_each_urgent_octet_once)
 {
 	DIALOGUE(urgent_twice);
 	DIALOGUE(urgent_twice_behind);
 }
 
-static void sends_urgent_octets_past_a_sink_avail(void **state)
+CASE(sends_urgent_octets_past_a_sink_avail)
 {
 	DIALOGUE(urgent_past_a_sink_avail);
 	DIALOGUE(urgent_behind_a_write);
@@ -558,7 +558,7 @@ static const struct step until_cancelled[] = {
 	END,
 };
 
-static void keeps_what_is_advertised(void **state)
+CASE(keeps_what_is_advertised)
 {
 	DIALOGUE(until_rdma_wr_compl);
 	DIALOGUE(until_payload);
@@ -581,7 +581,7 @@ static const struct step write_wins[] = {
 	END,
 };
 
-static void writes_what_it_had_advertised(void **state)
+CASE(writes_what_it_had_advertised)
 {
 	DIALOGUE(write_wins);
 }
@@ -618,7 +618,7 @@ static const struct step begins_no_write_then[] = {
 	END,
 };
 
-static void leaves_pipelined_in_order(void **state)
+CASE(leaves_pipelined_in_order)
 {
 	DIALOGUE(leaves_pipelined_after_its_writes);
 	DIALOGUE(begins_no_write_then);
@@ -639,7 +639,7 @@ static const struct step four_words[] = {
 	END,
 };
 
-static void says_the_four_words(void **state)
+CASE(says_the_four_words)
 {
 	DIALOGUE(four_words);
 }
@@ -662,13 +662,13 @@ static const struct step pipelines_with_a_src_avail[] = {
 	END,
 };
 
-static void pipelines_with_a_src_avail_outstanding(void **state)
+CASE(pipelines_with_a_src_avail_outstanding)
 {
 	DIALOGUE(pipelines_with_a_src_avail);
 }
 
 /* SDP-196: each half has its own mode, and advertises only by that mode. */
-static void keeps_the_modes_of_both_halves_apart(void **state)
+CASE(keeps_the_modes_of_both_halves_apart)
 {
 	for (int send = 0; send < 3; send++) {
 		for (int recv = 0; recv < 3; recv++) {
@@ -702,29 +702,4 @@ static void keeps_the_modes_of_both_halves_apart(void **state)
 			script_fini(&s);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(begins_each_mechanism),
-		cmocka_unit_test(carries_out_each_mechanism),
-		cmocka_unit_test(is_ready_for_all_that_the_mode_has),
-		cmocka_unit_test(prefers_a_mode_in_completions_only),
-		cmocka_unit_test(prefers_by_the_receives_that_wait),
-		cmocka_unit_test(posts_messages_in_the_order_of_their_numbers),
-		cmocka_unit_test(gives_credit_without_being_asked),
-		cmocka_unit_test(counts_the_receives_of_each_connection),
-		cmocka_unit_test(tells_of_urgent_octets_in_time),
-		cmocka_unit_test(tells_of_each_urgent_octet_once),
-		cmocka_unit_test(sends_urgent_octets_past_a_sink_avail),
-		cmocka_unit_test(keeps_what_is_advertised),
-		cmocka_unit_test(writes_what_it_had_advertised),
-		cmocka_unit_test(leaves_pipelined_in_order),
-		cmocka_unit_test(says_the_four_words),
-		cmocka_unit_test(pipelines_with_a_src_avail_outstanding),
-		cmocka_unit_test(keeps_the_modes_of_both_halves_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

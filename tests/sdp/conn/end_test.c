@@ -9,7 +9,7 @@
 #include "sdpscript.h"
 
 /* T26, SDP-86, SDP-88 */
-static void sends_discon_behind_the_data(void **state)
+SCRIPT_CASE(sends_discon_behind_the_data)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -28,7 +28,7 @@ static void sends_discon_behind_the_data(void **state)
 }
 
 /* SDP-88: waits for advertised data, and for a cancel. */
-static void waits_for_the_peer_to_read(void **state)
+SCRIPT_CASE(waits_for_the_peer_to_read)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL, .compl_len = 984 };
 	struct script *s = *state;
@@ -43,7 +43,7 @@ static void waits_for_the_peer_to_read(void **state)
 }
 
 /* T27, SDP-101 */
-static void ends_the_carrier_as_second_closer(void **state)
+CASE(ends_the_carrier_as_second_closer)
 {
 	struct sdp_event ev;
 	struct script s;
@@ -66,7 +66,7 @@ static void ends_the_carrier_as_second_closer(void **state)
 }
 
 /* SDP-93: the first closer waits for the second, with a time limit. */
-static void leaves_the_end_to_the_second_closer(void **state)
+SCRIPT_CASE(leaves_the_end_to_the_second_closer)
 {
 	struct script *s = *state;
 
@@ -86,7 +86,7 @@ static void leaves_the_end_to_the_second_closer(void **state)
 }
 
 /* T28, C19 */
-static void resolves_crossing_discons_by_role(void **state)
+CASE(resolves_crossing_discons_by_role)
 {
 	for (int role = 0; role < 2; role++) {
 		struct sdp_event ev;
@@ -113,7 +113,7 @@ static void resolves_crossing_discons_by_role(void **state)
 }
 
 /* T29, SDP-104 */
-static void aborts_without_a_word_before_discon(void **state)
+SCRIPT_CASE(aborts_without_a_word_before_discon)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -129,7 +129,7 @@ static void aborts_without_a_word_before_discon(void **state)
 }
 
 /* T30, SDP-103 */
-static void aborts_by_message_after_discon(void **state)
+SCRIPT_CASE(aborts_by_message_after_discon)
 {
 	struct script *s = *state;
 
@@ -155,7 +155,7 @@ static void abort_without_credit(struct script *s)
 }
 
 /* C21: without credit it does not go, and the end must not look orderly. */
-static void gives_up_an_abort_without_credit(void **state)
+SCRIPT_CASE(gives_up_an_abort_without_credit)
 {
 	struct script *s = *state;
 
@@ -165,7 +165,7 @@ static void gives_up_an_abort_without_credit(void **state)
 }
 
 /* C21: messages that arrive meanwhile count only for their credit. */
-static void aborts_once_credit_comes(void **state)
+SCRIPT_CASE(aborts_once_credit_comes)
 {
 	struct script *s = *state;
 
@@ -179,7 +179,7 @@ static void aborts_once_credit_comes(void **state)
 }
 
 /* T31, T33, SDP-95, SDP-96 */
-static void checks_the_carriers_end(void **state)
+CASE(checks_the_carriers_end)
 {
 	for (int has_discon = 0; has_discon < 2; has_discon++) {
 		struct sdp_event ev;
@@ -205,7 +205,7 @@ static void checks_the_carriers_end(void **state)
 }
 
 /* SDP-89, V22 */
-static void aborts_when_work_fails(void **state)
+SCRIPT_CASE(aborts_when_work_fails)
 {
 	struct script *s = *state;
 
@@ -217,7 +217,7 @@ static void aborts_when_work_fails(void **state)
 }
 
 /* C22 */
-static void aborts_when_closed_with_data_to_come(void **state)
+CASE(aborts_when_closed_with_data_to_come)
 {
 	struct script s;
 
@@ -235,7 +235,7 @@ static void aborts_when_closed_with_data_to_come(void **state)
 }
 
 /* SDP-98: no Write comes for it any more. */
-static void gives_back_what_was_advertised(void **state)
+SCRIPT_CASE(gives_back_what_was_advertised)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
 	struct script *s = *state;
@@ -253,7 +253,7 @@ static void gives_back_what_was_advertised(void **state)
 }
 
 /* SDP-160, T52 */
-static void breaks_the_deadlock_of_two_readers(void **state)
+SCRIPT_CASE(breaks_the_deadlock_of_two_readers)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script *s = *state;
@@ -266,26 +266,4 @@ static void breaks_the_deadlock_of_two_readers(void **state)
 	assert_true(sdp_conn_deadline(s->conn) == 10 * MS);
 	sdp_conn_tick(s->conn, 10 * MS);
 	assert_int_equal(script_mid(s), SDP_MID_SEND_SM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SCRIPT_TEST(sends_discon_behind_the_data),
-		SCRIPT_TEST(waits_for_the_peer_to_read),
-		cmocka_unit_test(ends_the_carrier_as_second_closer),
-		SCRIPT_TEST(leaves_the_end_to_the_second_closer),
-		cmocka_unit_test(resolves_crossing_discons_by_role),
-		SCRIPT_TEST(aborts_without_a_word_before_discon),
-		SCRIPT_TEST(aborts_by_message_after_discon),
-		SCRIPT_TEST(gives_up_an_abort_without_credit),
-		SCRIPT_TEST(aborts_once_credit_comes),
-		cmocka_unit_test(checks_the_carriers_end),
-		SCRIPT_TEST(aborts_when_work_fails),
-		cmocka_unit_test(aborts_when_closed_with_data_to_come),
-		SCRIPT_TEST(gives_back_what_was_advertised),
-		SCRIPT_TEST(breaks_the_deadlock_of_two_readers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

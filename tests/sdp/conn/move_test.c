@@ -10,7 +10,7 @@
 #include "sdpscript.h"
 
 /* T79, 3.4: Remote Peer. */
-static void answers_a_move(void **state)
+SCRIPT_CASE(answers_a_move)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM, .susp_port = 5001 };
 	struct sdp_event ev;
@@ -39,7 +39,7 @@ static void answers_a_move(void **state)
 }
 
 /* T80, SDP-237, SDP-245 */
-static void moves_and_resolves_crossing_by_role(void **state)
+CASE(moves_and_resolves_crossing_by_role)
 {
 	for (int role = 0; role < 2; role++) {
 		struct sdp_msg msg = { .mid = SDP_MID_SUSP_COMM };
@@ -114,7 +114,7 @@ static void carry_hello_ack(struct script *s)
 
 /* Calls of the ULP between two carriers, and before HelloAck, take effect on
  * the next one. */
-static void goes_on_between_carriers(void **state)
+CASE(goes_on_between_carriers)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_event ev;
@@ -147,7 +147,7 @@ static void goes_on_between_carriers(void **state)
 
 /* A SinkAvailCancel waits for the Write, whose completion needs credit that the
  * old carrier does not give any more.  The next one begins without a cancel. */
-static void writes_on_behind_a_cancel_of_the_old_carrier(void **state)
+SCRIPT_CASE(writes_on_behind_a_cancel_of_the_old_carrier)
 {
 	struct sdp_msg avail = { .mid = SDP_MID_SINK_AVAIL };
 	struct script *s = *state;
@@ -182,7 +182,7 @@ static void writes_on_behind_a_cancel_of_the_old_carrier(void **state)
 }
 
 /* SDP-245: the peer's SuspComm came first, and ours is sent again. */
-static void moves_again_behind_the_peers_move(void **state)
+SCRIPT_CASE(moves_again_behind_the_peers_move)
 {
 	struct script *s = *state;
 	struct sdp_event ev;
@@ -201,7 +201,7 @@ static void moves_again_behind_the_peers_move(void **state)
 }
 
 /* No advertisement is left, so a cancel does not wait. */
-static void cancels_between_carriers(void **state)
+CASE(cancels_between_carriers)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_event ev;
@@ -225,7 +225,7 @@ static void cancels_between_carriers(void **state)
 
 /* SDP-237: the last credit that the peer gets is enough for its answer, however
  * much data is unread here. */
-static void gives_credit_for_the_answer(void **state)
+CASE(gives_credit_for_the_answer)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_msg msg;
@@ -243,7 +243,7 @@ static void gives_credit_for_the_answer(void **state)
 }
 
 /* A peer that does not do its part (SDP-239) does not block the other end. */
-static void gives_up_without_an_answer(void **state)
+CASE(gives_up_without_an_answer)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
@@ -257,7 +257,7 @@ static void gives_up_without_an_answer(void **state)
 	script_fini(&s);
 }
 
-static void ends_a_carrier_that_the_peer_leaves(void **state)
+CASE(ends_a_carrier_that_the_peer_leaves)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
@@ -272,7 +272,7 @@ static void ends_a_carrier_that_the_peer_leaves(void **state)
 }
 
 /* T82: the owner finds no carrier. */
-static void fails_without_a_next_carrier(void **state)
+CASE(fails_without_a_next_carrier)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_event ev;
@@ -288,7 +288,7 @@ static void fails_without_a_next_carrier(void **state)
 
 /* DisConn is not repeated on the next carrier (C18), and a close that waited
  * for the move follows it. */
-static void closes_after_a_move(void **state)
+CASE(closes_after_a_move)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_msg hello = script_hello(SDP_MID_HELLO, 16);
@@ -319,7 +319,7 @@ static void closes_after_a_move(void **state)
 }
 
 /* SDP-240: T83 */
-static void hands_over_what_has_not_gone(void **state)
+CASE(hands_over_what_has_not_gone)
 {
 	struct sdp_piece piece;
 	struct sdp_msg msg;
@@ -346,7 +346,7 @@ static void hands_over_what_has_not_gone(void **state)
 	script_fini(&s);
 }
 
-static void inherits_nothing_behind_the_start(void **state)
+CASE(inherits_nothing_behind_the_start)
 {
 	struct sdp_piece piece = { 5, 1, 3 };
 	struct script s;
@@ -359,7 +359,7 @@ static void inherits_nothing_behind_the_start(void **state)
 }
 
 /* SDP-242: T83 */
-static void inherits_what_lies_unread(void **state)
+CASE(inherits_what_lies_unread)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_piece piece = { 5, 1, 3 };
@@ -380,7 +380,7 @@ static void inherits_what_lies_unread(void **state)
 }
 
 /* An urgent octet that is handed over was already announced to the peer. */
-static void tells_of_an_urgent_octet_once(void **state)
+CASE(tells_of_an_urgent_octet_once)
 {
 	struct sdp_msg msg;
 	struct script s;
@@ -391,27 +391,4 @@ static void tells_of_an_urgent_octet_once(void **state)
 	assert_int_equal(msg.flags, SDP_FLAG_OOB_PRES);
 	assert_int_equal(script_mid(&s), -1);
 	script_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SCRIPT_TEST(answers_a_move),
-		cmocka_unit_test(moves_and_resolves_crossing_by_role),
-		cmocka_unit_test(goes_on_between_carriers),
-		SCRIPT_TEST(writes_on_behind_a_cancel_of_the_old_carrier),
-		SCRIPT_TEST(moves_again_behind_the_peers_move),
-		cmocka_unit_test(cancels_between_carriers),
-		cmocka_unit_test(gives_credit_for_the_answer),
-		cmocka_unit_test(gives_up_without_an_answer),
-		cmocka_unit_test(ends_a_carrier_that_the_peer_leaves),
-		cmocka_unit_test(fails_without_a_next_carrier),
-		cmocka_unit_test(closes_after_a_move),
-		cmocka_unit_test(hands_over_what_has_not_gone),
-		cmocka_unit_test(inherits_nothing_behind_the_start),
-		cmocka_unit_test(inherits_what_lies_unread),
-		cmocka_unit_test(tells_of_an_urgent_octet_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,7 +212,7 @@ static const struct {
 	{ "Data after SuspComm", has_susp, MSG(SDP_MID_DATA), SDP_FAULT_SUSP },
 };
 
-static void ends_on_each_violation(void **state)
+CASE(ends_on_each_violation)
 {
 	for (size_t i = 0; i < ARRAY_LEN(violations); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -293,7 +293,7 @@ static const struct {
 	  SDP_FAULT_SUSP },
 };
 
-static void ends_on_malformed_octets(void **state)
+CASE(ends_on_malformed_octets)
 {
 	for (size_t i = 0; i < ARRAY_LEN(octets); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -312,7 +312,7 @@ static void ends_on_malformed_octets(void **state)
 }
 
 /* T98: every reserved identifier. */
-static void ends_on_each_reserved_mid(void **state)
+CASE(ends_on_each_reserved_mid)
 {
 	unsigned int cnt = 0;
 
@@ -333,7 +333,7 @@ static void ends_on_each_reserved_mid(void **state)
 }
 
 /* T102: messages without payload, one octet longer according to BSDH.Len. */
-static void ends_on_control_messages_with_more(void **state)
+CASE(ends_on_control_messages_with_more)
 {
 	unsigned int cnt = 0;
 
@@ -358,7 +358,7 @@ static void ends_on_control_messages_with_more(void **state)
 }
 
 /* T99: the same message twice. */
-static void ends_on_a_repeated_message(void **state)
+SCRIPT_CASE(ends_on_a_repeated_message)
 {
 	struct script *s = *state;
 
@@ -370,7 +370,7 @@ static void ends_on_a_repeated_message(void **state)
 }
 
 /* T53, V14 */
-static void checks_what_was_invalidated(void **state)
+CASE(checks_what_was_invalidated)
 {
 	static const struct {
 		uint32_t stag;
@@ -395,7 +395,7 @@ static void checks_what_was_invalidated(void **state)
 	}
 }
 
-static void checks_what_a_write_invalidated(void **state)
+CASE(checks_what_a_write_invalidated)
 {
 	static const struct {
 		uint8_t mid;
@@ -425,7 +425,7 @@ static void checks_what_a_write_invalidated(void **state)
 }
 
 /* Part 7: never a violation. */
-static void accepts_messages_that_may_cross(void **state)
+CASE(accepts_messages_that_may_cross)
 {
 	static const uint8_t mids[] = { SDP_MID_SRC_AVAIL_CANCEL,
 					SDP_MID_SINK_AVAIL_CANCEL,
@@ -447,7 +447,7 @@ static void accepts_messages_that_may_cross(void **state)
 }
 
 /* T68, SDP-225: the payload of a SinkAvail that is ignored. */
-static void delivers_payload_of_an_ignored_sink_avail(void **state)
+CASE(delivers_payload_of_an_ignored_sink_avail)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL, .payload_len = 5 };
@@ -469,21 +469,4 @@ static void delivers_payload_of_an_ignored_sink_avail(void **state)
 	assert_int_equal(piece.off, 36);
 	assert_int_equal(s.conn->sink.nd, 1);
 	script_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_on_each_violation),
-		cmocka_unit_test(ends_on_malformed_octets),
-		cmocka_unit_test(ends_on_each_reserved_mid),
-		cmocka_unit_test(ends_on_control_messages_with_more),
-		SCRIPT_TEST(ends_on_a_repeated_message),
-		cmocka_unit_test(checks_what_was_invalidated),
-		cmocka_unit_test(checks_what_a_write_invalidated),
-		cmocka_unit_test(accepts_messages_that_may_cross),
-		cmocka_unit_test(delivers_payload_of_an_ignored_sink_avail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static const struct {
 	{ "the other MID", other_mid, false },
 };
 
-static void checks_hello(void **state)
+CASE(checks_hello)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -120,7 +120,7 @@ static void checks_hello(void **state)
 }
 
 /* T13: of another length, or truncated. */
-static void refuses_a_hello_of_another_length(void **state)
+CASE(refuses_a_hello_of_another_length)
 {
 	for (uint8_t len = 0; len < 34; len++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -143,7 +143,7 @@ static void refuses_a_hello_of_another_length(void **state)
 	}
 }
 
-static void checks_hello_ack(void **state)
+CASE(checks_hello_ack)
 {
 	for (size_t i = 0; i < 2 * ARRAY_LEN(hellos); i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -175,7 +175,7 @@ static void checks_hello_ack(void **state)
 
 /* Octets in a Reply are a HelloAck and its padding, or they are refused at
  * once. Nothing but padding is no HelloAck: it comes as a message. */
-static void refuses_a_hello_ack_of_another_length(void **state)
+CASE(refuses_a_hello_ack_of_another_length)
 {
 	for (uint8_t i = 0; i < 3 * 31; i++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -204,7 +204,7 @@ static void refuses_a_hello_ack_of_another_length(void **state)
 }
 
 /* T5, SDP-50 to SDP-53 */
-static void says_hello(void **state)
+CASE(says_hello)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct script s = { 0 };
@@ -246,7 +246,7 @@ static void open_with_hello(struct script *s, const struct sdp_options *opt)
 
 /* T6, SDP-67, C24: a Send with SE is the first message, and only when the
  * carrier is up. */
-static void answers_by_a_send(void **state)
+CASE(answers_by_a_send)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct sdp_msg msg;
@@ -270,7 +270,7 @@ static void answers_by_a_send(void **state)
 
 /* T8, SDP-74: data directly after HelloAck, before the owner has handled
  * anything; both halves are in Combined (T54). */
-static void takes_data_right_behind_its_hello_ack(void **state)
+CASE(takes_data_right_behind_its_hello_ack)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
@@ -296,7 +296,7 @@ static void takes_data_right_behind_its_hello_ack(void **state)
 }
 
 /* SDP-69: the accepting side sends such data at once. */
-static void sends_data_right_behind_its_hello_ack(void **state)
+CASE(sends_data_right_behind_its_hello_ack)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
@@ -313,7 +313,7 @@ static void sends_data_right_behind_its_hello_ack(void **state)
 }
 
 /* C7: CM-PRIV; nothing is sent before the connecting side's first message. */
-static void answers_by_private_data(void **state)
+CASE(answers_by_private_data)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
@@ -333,7 +333,7 @@ static void answers_by_private_data(void **state)
 }
 
 /* C7: with CM-PRIV the connecting side sends the first FPDU. */
-static void speaks_first_after_private_data(void **state)
+CASE(speaks_first_after_private_data)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_msg msg = script_hello(SDP_MID_HELLO_ACK, 8);
@@ -355,7 +355,7 @@ static void speaks_first_after_private_data(void **state)
 }
 
 /* T8 and part 5: data directly after HelloAck; a zero-length Send first. */
-static void takes_an_rtr_once(void **state)
+CASE(takes_an_rtr_once)
 {
 	struct sdp_options opt = script_options(SDP_ACCEPTING);
 	struct script s;
@@ -372,7 +372,7 @@ static void takes_an_rtr_once(void **state)
 }
 
 /* SDP-55: before HelloAck the peer may send its RTR, and no SDP message. */
-static void takes_nothing_before_its_hello_ack(void **state)
+CASE(takes_nothing_before_its_hello_ack)
 {
 	for (int has_rtr = 0; has_rtr < 2; has_rtr++) {
 		struct sdp_options opt = script_options(SDP_ACCEPTING);
@@ -389,7 +389,7 @@ static void takes_nothing_before_its_hello_ack(void **state)
 }
 
 /* T14 */
-static void ends_when_nothing_comes(void **state)
+CASE(ends_when_nothing_comes)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct script s = { 0 };
@@ -414,25 +414,4 @@ static void ends_when_nothing_comes(void **state)
 	assert_true(script_event(&s, SDP_EV_CLOSED, &ev));
 	assert_int_equal(script_work(&s), SDP_WORK_NONE);
 	script_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(checks_hello),
-		cmocka_unit_test(refuses_a_hello_of_another_length),
-		cmocka_unit_test(checks_hello_ack),
-		cmocka_unit_test(refuses_a_hello_ack_of_another_length),
-		cmocka_unit_test(takes_data_right_behind_its_hello_ack),
-		cmocka_unit_test(sends_data_right_behind_its_hello_ack),
-		cmocka_unit_test(says_hello),
-		cmocka_unit_test(answers_by_a_send),
-		cmocka_unit_test(answers_by_private_data),
-		cmocka_unit_test(speaks_first_after_private_data),
-		cmocka_unit_test(takes_an_rtr_once),
-		cmocka_unit_test(takes_nothing_before_its_hello_ack),
-		cmocka_unit_test(ends_when_nothing_comes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void advertise(struct script *s)
 }
 
 /* T71, SDP-188 */
-static void revokes_src_avails(void **state)
+SCRIPT_CASE(revokes_src_avails)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -39,7 +39,7 @@ static void revokes_src_avails(void **state)
 }
 
 /* T73, SDP-186, SDP-187, SDP-193 */
-static void answers_a_cancel_after_the_read(void **state)
+SCRIPT_CASE(answers_a_cancel_after_the_read)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	uint32_t cancel;
@@ -66,7 +66,7 @@ static void answers_a_cancel_after_the_read(void **state)
 }
 
 /* T72: everything had been read. */
-static void answers_no_cancel_of_what_is_processed(void **state)
+SCRIPT_CASE(answers_no_cancel_of_what_is_processed)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script *s = *state;
@@ -83,7 +83,7 @@ static void answers_no_cancel_of_what_is_processed(void **state)
 }
 
 /* T74, SDP-190, SDP-194 */
-static void revokes_sink_avails(void **state)
+SCRIPT_CASE(revokes_sink_avails)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -102,7 +102,7 @@ static void revokes_sink_avails(void **state)
 }
 
 /* T75 */
-static void ends_a_cancel_by_data(void **state)
+SCRIPT_CASE(ends_a_cancel_by_data)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -119,7 +119,7 @@ static void ends_a_cancel_by_data(void **state)
 
 /* C14: the Sink recognises its SinkCancelAck by MSeqAck. SDP-193 holds MSeqAck
  * back while a Read runs that the peer has cancelled. */
-static void acknowledges_no_cancel_while_mseqack_is_held_back(void **state)
+SCRIPT_CASE(acknowledges_no_cancel_while_mseqack_is_held_back)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	uint32_t cancel;
@@ -150,7 +150,7 @@ static void acknowledges_no_cancel_while_mseqack_is_held_back(void **state)
 
 /* A peer that acknowledges while it holds MSeqAck back: the value is
  * ignored. */
-static void takes_an_acknowledgement_while_mseqack_is_held_back(void **state)
+SCRIPT_CASE(takes_an_acknowledgement_while_mseqack_is_held_back)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -170,7 +170,7 @@ static void takes_an_acknowledgement_while_mseqack_is_held_back(void **state)
 
 /* The peer has read everything before the cancel was sent: no answer is
  * expected. */
-static void forgets_a_cancel_that_came_too_late(void **state)
+SCRIPT_CASE(forgets_a_cancel_that_came_too_late)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -191,7 +191,7 @@ static void forgets_a_cancel_that_came_too_late(void **state)
 
 /* SDP-192: the running Write counts, and the rest of its buffer is
  * cancelled. */
-static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
+SCRIPT_CASE(completes_a_write_before_it_acknowledges_a_cancel)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct script *s = *state;
@@ -214,7 +214,7 @@ static void completes_a_write_before_it_acknowledges_a_cancel(void **state)
 }
 
 /* Part 6: a peer that does not answer a cancel. */
-static void gives_up_a_cancel(void **state)
+SCRIPT_CASE(gives_up_a_cancel)
 {
 	struct script *s = *state;
 
@@ -226,7 +226,7 @@ static void gives_up_a_cancel(void **state)
 }
 
 /* T55, T57, SDP-219 to SDP-221 */
-static void sends_the_four_mode_changes(void **state)
+SCRIPT_CASE(sends_the_four_mode_changes)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE };
 	struct script *s = *state;
@@ -273,7 +273,7 @@ static void sends_the_four_mode_changes(void **state)
 }
 
 /* SDP-218: hints, if modes change automatically. */
-static void follows_hints(void **state)
+CASE(follows_hints)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_msg msg = { .mid = SDP_MID_RDMA_RD_COMPL,
@@ -297,7 +297,7 @@ static void follows_hints(void **state)
 }
 
 /* Figure 31: a peer that never reads, and one that does so in between. */
-static void leaves_combined_when_nothing_is_read(void **state)
+CASE(leaves_combined_when_nothing_is_read)
 {
 	for (int reads = 0; reads < 2; reads++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -328,7 +328,7 @@ static void leaves_combined_when_nothing_is_read(void **state)
 }
 
 /* T42, SDP-128, SDP-135 */
-static void grows_its_receives(void **state)
+CASE(grows_its_receives)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_CH_RCV_BUF, .rcv_buf_size = 512 };
 	struct sdp_event ev;
@@ -364,7 +364,7 @@ static void grows_its_receives(void **state)
 }
 
 /* T41, SDP-120 */
-static void limits_itself_when_it_asks_for_less(void **state)
+SCRIPT_CASE(limits_itself_when_it_asks_for_less)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -378,7 +378,7 @@ static void limits_itself_when_it_asks_for_less(void **state)
 }
 
 /* T20, T21, SDP-38 */
-static void updates_credit_of_a_one_way_stream(void **state)
+SCRIPT_CASE(updates_credit_of_a_one_way_stream)
 {
 	struct sdp_msg msg;
 	int updates = 0;
@@ -398,29 +398,4 @@ static void updates_credit_of_a_one_way_stream(void **state)
 		script_done(s);
 	}
 	assert_in_range(updates, 5, 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SCRIPT_TEST(revokes_src_avails),
-		SCRIPT_TEST(answers_a_cancel_after_the_read),
-		SCRIPT_TEST(answers_no_cancel_of_what_is_processed),
-		SCRIPT_TEST(revokes_sink_avails),
-		SCRIPT_TEST(ends_a_cancel_by_data),
-		SCRIPT_TEST(completes_a_write_before_it_acknowledges_a_cancel),
-		SCRIPT_TEST(forgets_a_cancel_that_came_too_late),
-		SCRIPT_TEST(acknowledges_no_cancel_while_mseqack_is_held_back),
-		SCRIPT_TEST(
-			takes_an_acknowledgement_while_mseqack_is_held_back),
-		SCRIPT_TEST(gives_up_a_cancel),
-		SCRIPT_TEST(sends_the_four_mode_changes),
-		cmocka_unit_test(follows_hints),
-		cmocka_unit_test(leaves_combined_when_nothing_is_read),
-		cmocka_unit_test(grows_its_receives),
-		SCRIPT_TEST(limits_itself_when_it_asks_for_less),
-		SCRIPT_TEST(updates_credit_of_a_one_way_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

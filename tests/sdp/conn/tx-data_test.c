@@ -24,7 +24,7 @@ static void pipeline_source(struct script *s)
 
 /* T22, T23, SDP-80: small buffers share messages, and no message is too
  * large. */
-static void gathers_small_buffers(void **state)
+SCRIPT_CASE(gathers_small_buffers)
 {
 	struct script *s = *state;
 	struct sdp_msg msg;
@@ -42,7 +42,7 @@ static void gathers_small_buffers(void **state)
 }
 
 /* T17, T18 */
-static void stops_payload_at_two_credits(void **state)
+CASE(stops_payload_at_two_credits)
 {
 	struct script s;
 	struct sdp_msg msg;
@@ -101,7 +101,7 @@ static uint32_t send_to_the_letter(struct script *s, uint16_t bufs,
 }
 
 /* HelloAck as a Send has no number, and counts for neither end (C6). */
-static void peers_by_the_letter_get_everything(void **state)
+CASE(peers_by_the_letter_get_everything)
 {
 	for (uint16_t bufs = 3; bufs < 10; bufs++) {
 		for (int i = 0; i < 4; i++) {
@@ -116,7 +116,7 @@ static void peers_by_the_letter_get_everything(void **state)
 }
 
 /* T46, T47, SDP-138, SDP-139 */
-static void advertises_in_combined(void **state)
+SCRIPT_CASE(advertises_in_combined)
 {
 	struct script *s = *state;
 	struct sdp_msg msg;
@@ -139,7 +139,7 @@ static void advertises_in_combined(void **state)
 }
 
 /* SDP-82, SDP-83: at the threshold, without STag, in Buffered. */
-static void copies_what_it_may_not_advertise(void **state)
+CASE(copies_what_it_may_not_advertise)
 {
 	static const struct {
 		const char *name;
@@ -169,7 +169,7 @@ static void copies_what_it_may_not_advertise(void **state)
 }
 
 /* T50 */
-static void sends_what_was_refused(void **state)
+SCRIPT_CASE(sends_what_was_refused)
 {
 	uint32_t total = 0;
 	struct script *s = *state;
@@ -186,7 +186,7 @@ static void sends_what_was_refused(void **state)
 }
 
 /* T12, T48, T49, SDP-141, SDP-144 */
-static void reads_within_its_limits(void **state)
+SCRIPT_CASE(reads_within_its_limits)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 10 };
 	struct sdp_event ev;
@@ -222,7 +222,7 @@ static void reads_within_its_limits(void **state)
 }
 
 /* Linux's siw completes a Send before a Read that was posted earlier. */
-static void a_read_is_not_done_with_a_later_send(void **state)
+SCRIPT_CASE(a_read_is_not_done_with_a_later_send)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL,
 			       .payload_len = 10,
@@ -253,7 +253,7 @@ static void a_read_is_not_done_with_a_later_send(void **state)
 }
 
 /* SDP-142, SDP-161, C15 */
-static void answers_what_does_not_suit(void **state)
+CASE(answers_what_does_not_suit)
 {
 	static const struct {
 		const char *name;
@@ -287,7 +287,7 @@ static void answers_what_does_not_suit(void **state)
 }
 
 /* T62, SDP-171 to SDP-173, SDP-212 */
-static void advertises_receive_buffers(void **state)
+CASE(advertises_receive_buffers)
 {
 	static const struct {
 		const char *name;
@@ -327,7 +327,7 @@ static void advertises_receive_buffers(void **state)
 
 /* T62, SDP-32, SDP-130: whatever the threshold, not below the size that the
  * receives may grow to. */
-static void advertises_what_is_larger_than_a_message(void **state)
+CASE(advertises_what_is_larger_than_a_message)
 {
 	for (uint32_t more = 0; more < 2; more++) {
 		struct sdp_options opt = script_options(SDP_CONNECTING);
@@ -344,7 +344,7 @@ static void advertises_what_is_larger_than_a_message(void **state)
 }
 
 /* T68, SDP-179 */
-static void sends_a_transaction(void **state)
+SCRIPT_CASE(sends_a_transaction)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -360,7 +360,7 @@ static void sends_a_transaction(void **state)
 }
 
 /* Also behind an urgent octet that was cancelled before it was announced. */
-static void sends_a_transaction_behind_a_cancel(void **state)
+SCRIPT_CASE(sends_a_transaction_behind_a_cancel)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -377,7 +377,7 @@ static void sends_a_transaction_behind_a_cancel(void **state)
 }
 
 /* T63, SDP-164 to SDP-167 */
-static void writes_into_what_is_advertised(void **state)
+SCRIPT_CASE(writes_into_what_is_advertised)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct sdp_event ev;
@@ -406,7 +406,7 @@ static void writes_into_what_is_advertised(void **state)
 }
 
 /* C23: a small buffer goes by Data although there is a SinkAvail. */
-static void copies_small_buffers_past_a_sink_avail(void **state)
+SCRIPT_CASE(copies_small_buffers_past_a_sink_avail)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SINK_AVAIL };
 	struct script *s = *state;
@@ -420,7 +420,7 @@ static void copies_small_buffers_past_a_sink_avail(void **state)
 }
 
 /* T34 to T37, T39, SDP-110 to SDP-117 */
-static void flags_urgent_octets(void **state)
+SCRIPT_CASE(flags_urgent_octets)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -444,7 +444,7 @@ static void flags_urgent_octets(void **state)
 }
 
 /* T36, SDP-115 */
-static void flags_urgent_octets_not_too_early(void **state)
+CASE(flags_urgent_octets_not_too_early)
 {
 	uint64_t before = 0, flagged_at = UINT64_MAX, total = 100000;
 	struct sdp_msg msg;
@@ -468,7 +468,7 @@ static void flags_urgent_octets_not_too_early(void **state)
 }
 
 /* SDP-116: if payload must wait, the announcement does not. */
-static void flags_urgent_octets_by_a_reserved_credit(void **state)
+CASE(flags_urgent_octets_by_a_reserved_credit)
 {
 	struct sdp_msg msg;
 	struct script s;
@@ -488,7 +488,7 @@ static void flags_urgent_octets_by_a_reserved_credit(void **state)
 }
 
 /* The urgent octet of a large buffer never goes by RDMA. */
-static void keeps_the_urgent_octet_out_of_adverts(void **state)
+SCRIPT_CASE(keeps_the_urgent_octet_out_of_adverts)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -503,31 +503,4 @@ static void keeps_the_urgent_octet_out_of_adverts(void **state)
 	assert_true(script_next(s, &msg));
 	assert_int_equal(msg.payload_len, 1);
 	assert_true(msg.flags & SDP_FLAG_OOB_PRES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SCRIPT_TEST(gathers_small_buffers),
-		cmocka_unit_test(stops_payload_at_two_credits),
-		cmocka_unit_test(peers_by_the_letter_get_everything),
-		SCRIPT_TEST(advertises_in_combined),
-		cmocka_unit_test(copies_what_it_may_not_advertise),
-		SCRIPT_TEST(sends_what_was_refused),
-		SCRIPT_TEST(reads_within_its_limits),
-		SCRIPT_TEST(a_read_is_not_done_with_a_later_send),
-		cmocka_unit_test(answers_what_does_not_suit),
-		cmocka_unit_test(advertises_receive_buffers),
-		cmocka_unit_test(advertises_what_is_larger_than_a_message),
-		SCRIPT_TEST(sends_a_transaction),
-		SCRIPT_TEST(sends_a_transaction_behind_a_cancel),
-		SCRIPT_TEST(writes_into_what_is_advertised),
-		SCRIPT_TEST(copies_small_buffers_past_a_sink_avail),
-		SCRIPT_TEST(flags_urgent_octets),
-		cmocka_unit_test(flags_urgent_octets_not_too_early),
-		cmocka_unit_test(flags_urgent_octets_by_a_reserved_credit),
-		SCRIPT_TEST(keeps_the_urgent_octet_out_of_adverts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,10 +25,9 @@ static int setup(void **state)
 	return 0;
 }
 
-#define ULP_TEST(test)                                                         \
-	cmocka_unit_test_setup_teardown(test, setup, script_teardown)
+#define ULP_CASE(name) CASE_WITH(name, setup, script_teardown)
 
-static void refuses_calls_before_and_after(void **state)
+CASE(refuses_calls_before_and_after)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_buf buf = { .cookie = 1, .len = 10 };
@@ -51,7 +50,7 @@ static void refuses_calls_before_and_after(void **state)
 	script_fini(&s);
 }
 
-static void takes_as_many_buffers_as_it_can(void **state)
+ULP_CASE(takes_as_many_buffers_as_it_can)
 {
 	struct script *s = *state;
 
@@ -66,7 +65,7 @@ static void takes_as_many_buffers_as_it_can(void **state)
 	assert_int_equal(script_post(s, 4, 10, 0), -EAGAIN);
 }
 
-static void lets_the_newest_buffer_grow(void **state)
+ULP_CASE(lets_the_newest_buffer_grow)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -83,7 +82,7 @@ static void lets_the_newest_buffer_grow(void **state)
 }
 
 /* SDP-150: not before the work that uses its memory has completed. */
-static void gives_send_buffers_back_in_order(void **state)
+ULP_CASE(gives_send_buffers_back_in_order)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -103,7 +102,7 @@ static void gives_send_buffers_back_in_order(void **state)
 	assert_int_equal(ev.sent.cookie, 2);
 }
 
-static void cuts_cancelled_buffers_out(void **state)
+ULP_CASE(cuts_cancelled_buffers_out)
 {
 	struct sdp_msg msg;
 	struct sdp_event ev;
@@ -125,7 +124,7 @@ static void cuts_cancelled_buffers_out(void **state)
 }
 
 /* The memory must not stay in use because a peer accepts nothing more. */
-static void gives_a_cancelled_buffer_back_before_others(void **state)
+CASE(gives_a_cancelled_buffer_back_before_others)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct sdp_event ev;
@@ -163,7 +162,7 @@ static void gives_a_cancelled_buffer_back_before_others(void **state)
 }
 
 /* A cancelled urgent octet is not announced. */
-static void cuts_an_urgent_octet_out(void **state)
+ULP_CASE(cuts_an_urgent_octet_out)
 {
 	struct sdp_msg msg;
 	struct script *s = *state;
@@ -177,7 +176,7 @@ static void cuts_an_urgent_octet_out(void **state)
 	assert_int_equal(script_mid(s), -1);
 }
 
-static void delivers_in_place(void **state)
+ULP_CASE(delivers_in_place)
 {
 	struct sdp_piece piece;
 	struct sdp_event ev;
@@ -209,7 +208,7 @@ static void delivers_in_place(void **state)
 }
 
 /* SDP-84, SDP-174, SDP-175: which part of the stream a buffer receives. */
-static void fills_receive_buffers(void **state)
+CASE(fills_receive_buffers)
 {
 	static const struct {
 		const char *name;
@@ -248,7 +247,7 @@ static void fills_receive_buffers(void **state)
 }
 
 /* T31, SDP-98, SDP-99 */
-static void ends_receives_at_the_end(void **state)
+ULP_CASE(ends_receives_at_the_end)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -262,7 +261,7 @@ static void ends_receives_at_the_end(void **state)
 	assert_int_equal(ev.received.cookie, 2);
 }
 
-static void gives_cancelled_receives_back(void **state)
+ULP_CASE(gives_cancelled_receives_back)
 {
 	struct sdp_event ev;
 	struct script *s = *state;
@@ -278,7 +277,7 @@ static void gives_cancelled_receives_back(void **state)
 }
 
 /* SDP-161: for a receive that cannot wait. */
-static void refuses_what_is_advertised(void **state)
+ULP_CASE(refuses_what_is_advertised)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_SRC_AVAIL, .payload_len = 1 };
 	struct script *s = *state;
@@ -293,7 +292,7 @@ static void refuses_what_is_advertised(void **state)
 }
 
 /* C9: a buffer that received nothing waits again. */
-static void keeps_a_buffer_that_got_nothing(void **state)
+ULP_CASE(keeps_a_buffer_that_got_nothing)
 {
 	struct sdp_msg msg = { .mid = SDP_MID_MODE_CHANGE,
 			       .change = { SDP_MODE_PIPELINED, false } };
@@ -314,7 +313,7 @@ static void keeps_a_buffer_that_got_nothing(void **state)
 	assert_int_equal(ev.received.len, 7);
 }
 
-static void refuses_unknown_completions(void **state)
+ULP_CASE(refuses_unknown_completions)
 {
 	struct script *s = *state;
 
@@ -327,7 +326,7 @@ static void refuses_unknown_completions(void **state)
 }
 
 /* At most work_cap are posted, and one of them is signalled. */
-static void keeps_within_the_send_queue(void **state)
+CASE(keeps_within_the_send_queue)
 {
 	struct sdp_options opt = script_options(SDP_CONNECTING);
 	struct script s;
@@ -348,27 +347,4 @@ static void keeps_within_the_send_queue(void **state)
 	assert_int_equal(sdp_conn_work_done(s.conn, last, true, 0), 0);
 	assert_int_equal(script_mid(&s), SDP_MID_DATA);
 	script_fini(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_calls_before_and_after),
-		ULP_TEST(takes_as_many_buffers_as_it_can),
-		ULP_TEST(lets_the_newest_buffer_grow),
-		ULP_TEST(gives_send_buffers_back_in_order),
-		ULP_TEST(cuts_cancelled_buffers_out),
-		cmocka_unit_test(gives_a_cancelled_buffer_back_before_others),
-		ULP_TEST(cuts_an_urgent_octet_out),
-		ULP_TEST(delivers_in_place),
-		cmocka_unit_test(fills_receive_buffers),
-		ULP_TEST(ends_receives_at_the_end),
-		ULP_TEST(gives_cancelled_receives_back),
-		ULP_TEST(refuses_what_is_advertised),
-		ULP_TEST(keeps_a_buffer_that_got_nothing),
-		ULP_TEST(refuses_unknown_completions),
-		cmocka_unit_test(keeps_within_the_send_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static enum sdp_fault recv_one(struct sdp_credit *c, uint32_t mseq,
 }
 
 /* T15, T16 */
-static void counts_messages_and_wraps(void **state)
+CASE(counts_messages_and_wraps)
 {
 	struct sdp_credit c = open_credit(100, 0);
 	struct sdp_msg msg = { .mid = SDP_MID_DATA };
@@ -66,7 +66,7 @@ static void counts_messages_and_wraps(void **state)
 
 /* SDP-35, rule 11: before anything was sent the credit is Bufs; MSeqAck 0 means
  * "nothing". */
-static void computes_the_credit(void **state)
+CASE(computes_the_credit)
 {
 	struct sdp_credit c = open_credit(5, 0);
 
@@ -86,7 +86,7 @@ static void computes_the_credit(void **state)
 }
 
 /* An end that at first only receives. */
-static void answers_before_it_has_sent(void **state)
+CASE(answers_before_it_has_sent)
 {
 	struct sdp_credit c = open_credit(3, 0);
 
@@ -96,7 +96,7 @@ static void answers_before_it_has_sent(void **state)
 }
 
 /* Rule 11: a peer's 0 may acknowledge message 0. */
-static void knows_when_zero_is_ambiguous(void **state)
+CASE(knows_when_zero_is_ambiguous)
 {
 	struct sdp_credit c = open_credit(3, 0);
 
@@ -116,7 +116,7 @@ static void knows_when_zero_is_ambiguous(void **state)
 }
 
 /* T18 */
-static void allows_by_the_table(void **state)
+CASE(allows_by_the_table)
 {
 	static const bool want[4][3] = {
 		/* update, control, payload */
@@ -143,7 +143,7 @@ static void allows_by_the_table(void **state)
 	}
 }
 
-static void sends_no_update_at_one_credit_without_gain(void **state)
+CASE(sends_no_update_at_one_credit_without_gain)
 {
 	struct sdp_credit c = open_credit(1, 0);
 
@@ -156,7 +156,7 @@ static void sends_no_update_at_one_credit_without_gain(void **state)
 }
 
 /* T20, SDP-45 */
-static void is_due_when_the_peer_runs_low(void **state)
+CASE(is_due_when_the_peer_runs_low)
 {
 	struct sdp_credit c = open_credit(100, 0);
 	uint32_t i;
@@ -175,7 +175,7 @@ static void is_due_when_the_peer_runs_low(void **state)
 }
 
 /* T21: receives used by updates are posted again, which needs no update. */
-static void does_not_answer_updates_for_ever(void **state)
+CASE(does_not_answer_updates_for_ever)
 {
 	struct sdp_credit c;
 
@@ -196,7 +196,7 @@ static void does_not_answer_updates_for_ever(void **state)
 }
 
 /* What updates used up is given back by a message, and counts no more. */
-static void is_due_behind_updates_that_were_answered(void **state)
+CASE(is_due_behind_updates_that_were_answered)
 {
 	struct sdp_credit c = open_credit(100, 0);
 	uint32_t i = 0;
@@ -213,7 +213,7 @@ static void is_due_behind_updates_that_were_answered(void **state)
 }
 
 /* T99, T100, C4 */
-static void refuses_wrong_numbers(void **state)
+CASE(refuses_wrong_numbers)
 {
 	static const struct {
 		const char *name;
@@ -241,7 +241,7 @@ static void refuses_wrong_numbers(void **state)
 }
 
 /* When one has come, another one is between that and what was sent last. */
-static void refuses_acks_that_cannot_follow(void **state)
+CASE(refuses_acks_that_cannot_follow)
 {
 	static const struct {
 		const char *name;
@@ -267,7 +267,7 @@ static void refuses_acks_that_cannot_follow(void **state)
 	}
 }
 
-static void takes_zero_or_one_for_the_first(void **state)
+CASE(takes_zero_or_one_for_the_first)
 {
 	for (uint32_t first = 0; first < 4; first++) {
 		struct sdp_credit c = open_credit(10, 0);
@@ -278,7 +278,7 @@ static void takes_zero_or_one_for_the_first(void **state)
 }
 
 /* V5 */
-static void refuses_more_than_was_posted(void **state)
+CASE(refuses_more_than_was_posted)
 {
 	struct sdp_credit c = open_credit(10, 0);
 
@@ -288,7 +288,7 @@ static void refuses_more_than_was_posted(void **state)
 }
 
 /* SDP-193 */
-static void holds_the_acknowledgement_back(void **state)
+CASE(holds_the_acknowledgement_back)
 {
 	struct sdp_credit c = open_credit(10, 0);
 	struct sdp_msg msg = { .mid = SDP_MID_DATA };
@@ -306,26 +306,4 @@ static void holds_the_acknowledgement_back(void **state)
 	sdp_credit_send(&c, &msg);
 	assert_int_equal(msg.mseqack, 3);
 	assert_int_equal(msg.bufs, 9 - 4 - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_messages_and_wraps),
-		cmocka_unit_test(computes_the_credit),
-		cmocka_unit_test(answers_before_it_has_sent),
-		cmocka_unit_test(knows_when_zero_is_ambiguous),
-		cmocka_unit_test(allows_by_the_table),
-		cmocka_unit_test(sends_no_update_at_one_credit_without_gain),
-		cmocka_unit_test(is_due_when_the_peer_runs_low),
-		cmocka_unit_test(does_not_answer_updates_for_ever),
-		cmocka_unit_test(is_due_behind_updates_that_were_answered),
-		cmocka_unit_test(refuses_wrong_numbers),
-		cmocka_unit_test(refuses_acks_that_cannot_follow),
-		cmocka_unit_test(takes_zero_or_one_for_the_first),
-		cmocka_unit_test(refuses_more_than_was_posted),
-		cmocka_unit_test(holds_the_acknowledgement_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static const struct {
 	{ P, P, true, true, MANY, MANY, true, true },
 };
 
-static void allows_what_figure_25_allows(void **state)
+CASE(allows_what_figure_25_allows)
 {
 	for (size_t i = 0; i < ARRAY_LEN(figure); i++) {
 		assert_int_equal(sdp_mode_src_avail_max(figure[i].ab),
@@ -51,14 +51,14 @@ static void allows_what_figure_25_allows(void **state)
 }
 
 /* T46 */
-static void requires_payload_in_combined_only(void **state)
+CASE(requires_payload_in_combined_only)
 {
 	assert_true(sdp_mode_has_inline(C));
 	assert_false(sdp_mode_has_inline(P));
 }
 
 /* T56 */
-static void accepts_four_transitions(void **state)
+CASE(accepts_four_transitions)
 {
 	unsigned int cnt = 0;
 
@@ -75,15 +75,4 @@ static void accepts_four_transitions(void **state)
 	assert_true(sdp_mode_may_change(B, C, false));
 	assert_true(sdp_mode_may_change(C, P, true));
 	assert_true(sdp_mode_may_change(P, C, true));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allows_what_figure_25_allows),
-		cmocka_unit_test(requires_payload_in_combined_only),
-		cmocka_unit_test(accepts_four_transitions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static struct sdp_resize make(uint32_t own, uint32_t peer)
 }
 
 /* T22 */
-static void limits_payload_by_the_peers_size(void **state)
+CASE(limits_payload_by_the_peers_size)
 {
 	struct sdp_resize r = make(100, 37);
 
@@ -30,7 +30,7 @@ static void limits_payload_by_the_peers_size(void **state)
 }
 
 /* T41, T42: the answers of part 4's table, and the limit before and after. */
-static void uses_sizes_as_the_table_says(void **state)
+CASE(uses_sizes_as_the_table_says)
 {
 	static const struct {
 		const char *name;
@@ -72,7 +72,7 @@ static void uses_sizes_as_the_table_says(void **state)
 	}
 }
 
-static void refuses_invalid_sizes(void **state)
+CASE(refuses_invalid_sizes)
 {
 	struct sdp_resize r = make(100, 100);
 
@@ -82,7 +82,7 @@ static void refuses_invalid_sizes(void **state)
 }
 
 /* T45 */
-static void refuses_an_answer_without_request(void **state)
+CASE(refuses_an_answer_without_request)
 {
 	struct sdp_resize r = make(100, 100);
 
@@ -91,7 +91,7 @@ static void refuses_an_answer_without_request(void **state)
 
 /* SDP-127, SDP-128: an enlargement waits for every old receive, including the
  * spare. */
-static void answers_after_the_old_receives(void **state)
+CASE(answers_after_the_old_receives)
 {
 	struct sdp_resize r = make(100, 100);
 
@@ -111,7 +111,7 @@ static void answers_after_the_old_receives(void **state)
 }
 
 /* SDP-124, SDP-125, SDP-129, C25 */
-static void keeps_the_answer_in_range(void **state)
+CASE(keeps_the_answer_in_range)
 {
 	static const struct {
 		const char *name;
@@ -139,7 +139,7 @@ static void keeps_the_answer_in_range(void **state)
 }
 
 /* T44, SDP-133, C25 */
-static void resolves_crossing_requests_by_role(void **state)
+CASE(resolves_crossing_requests_by_role)
 {
 	struct sdp_resize r = make(100, 100);
 
@@ -155,27 +155,11 @@ static void resolves_crossing_requests_by_role(void **state)
 	assert_int_equal(r.peer_size, 100);
 }
 
-static void refuses_a_second_request(void **state)
+CASE(refuses_a_second_request)
 {
 	struct sdp_resize r = make(100, 100);
 
 	assert_int_equal(sdp_resize_on_request(&r, 500, true), 0);
 	assert_int_equal(sdp_resize_on_request(&r, 500, true),
 			 SDP_FAULT_RESIZE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits_payload_by_the_peers_size),
-		cmocka_unit_test(uses_sizes_as_the_table_says),
-		cmocka_unit_test(refuses_invalid_sizes),
-		cmocka_unit_test(refuses_an_answer_without_request),
-		cmocka_unit_test(answers_after_the_old_receives),
-		cmocka_unit_test(keeps_the_answer_in_range),
-		cmocka_unit_test(resolves_crossing_requests_by_role),
-		cmocka_unit_test(refuses_a_second_request),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static enum sdp_fault src_avail(struct sdp_sink *s, uint32_t len,
 }
 
 /* T65, SDP-173, SDP-174 */
-static void gives_one_message_to_an_advertised_buffer(void **state)
+CASE(gives_one_message_to_an_advertised_buffer)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -51,7 +51,7 @@ static void gives_one_message_to_an_advertised_buffer(void **state)
 	assert_int_equal(s->nd, 1);
 }
 
-static void refuses_src_avails_in_buffered(void **state)
+CASE(refuses_src_avails_in_buffered)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_BUFFERED);
@@ -64,7 +64,7 @@ static void refuses_src_avails_in_buffered(void **state)
 }
 
 /* SDP-210 */
-static void ignores_src_avails_that_a_sink_avail_crossed(void **state)
+CASE(ignores_src_avails_that_a_sink_avail_crossed)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -78,7 +78,7 @@ static void ignores_src_avails_that_a_sink_avail_crossed(void **state)
 }
 
 /* V9, T46 */
-static void refuses_src_avails_by_mode(void **state)
+CASE(refuses_src_avails_by_mode)
 {
 	static const struct {
 		const char *name;
@@ -114,7 +114,7 @@ static void refuses_src_avails_by_mode(void **state)
 }
 
 /* V15, T47 */
-static void refuses_payload_behind_a_src_avail(void **state)
+CASE(refuses_payload_behind_a_src_avail)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -135,7 +135,7 @@ static void refuses_payload_behind_a_src_avail(void **state)
 }
 
 /* SDP-146, SDP-148, SDP-157 */
-static void reads_in_pieces(void **state)
+CASE(reads_in_pieces)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
@@ -154,7 +154,7 @@ static void reads_in_pieces(void **state)
 }
 
 /* V13, T69 */
-static void checks_write_completions(void **state)
+CASE(checks_write_completions)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -170,7 +170,7 @@ static void checks_write_completions(void **state)
 }
 
 /* SDP-183 to SDP-187, T76 */
-static void cancels_src_avails(void **state)
+CASE(cancels_src_avails)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -190,7 +190,7 @@ static void cancels_src_avails(void **state)
 }
 
 /* SDP-194, SDP-195, C14 */
-static void cancels_its_own_adverts(void **state)
+CASE(cancels_its_own_adverts)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -216,7 +216,7 @@ static void cancels_its_own_adverts(void **state)
 }
 
 /* SDP-209 */
-static void advertises_only_when_it_may(void **state)
+CASE(advertises_only_when_it_may)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
@@ -232,7 +232,7 @@ static void advertises_only_when_it_may(void **state)
 }
 
 /* V17, SDP-219, SDP-226 */
-static void follows_mode_changes(void **state)
+CASE(follows_mode_changes)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_COMBINED);
@@ -259,7 +259,7 @@ static void follows_mode_changes(void **state)
 }
 
 /* SDP-98 */
-static void forgets_its_adverts_at_the_end(void **state)
+CASE(forgets_its_adverts_at_the_end)
 {
 	struct fixture f;
 	struct sdp_sink *s = make(&f, SDP_MODE_PIPELINED);
@@ -269,24 +269,4 @@ static void forgets_its_adverts_at_the_end(void **state)
 	sdp_sink_on_discon(s);
 	assert_int_equal(s->out_cnt, 0);
 	assert_false(s->is_cancelling);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_one_message_to_an_advertised_buffer),
-		cmocka_unit_test(refuses_src_avails_in_buffered),
-		cmocka_unit_test(ignores_src_avails_that_a_sink_avail_crossed),
-		cmocka_unit_test(refuses_src_avails_by_mode),
-		cmocka_unit_test(refuses_payload_behind_a_src_avail),
-		cmocka_unit_test(reads_in_pieces),
-		cmocka_unit_test(checks_write_completions),
-		cmocka_unit_test(cancels_src_avails),
-		cmocka_unit_test(cancels_its_own_adverts),
-		cmocka_unit_test(advertises_only_when_it_may),
-		cmocka_unit_test(follows_mode_changes),
-		cmocka_unit_test(forgets_its_adverts_at_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static enum sdp_fault sink_avail(struct sdp_source *s, uint32_t nd)
 }
 
 /* T64: pnd 2, three adverts with NonDiscards 0: the third is used. */
-static void discards_stale_adverts(void **state)
+CASE(discards_stale_adverts)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -56,7 +56,7 @@ static void discards_stale_adverts(void **state)
 }
 
 /* T67 */
-static void compares_counters_that_wrap(void **state)
+CASE(compares_counters_that_wrap)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -72,7 +72,7 @@ static void compares_counters_that_wrap(void **state)
 }
 
 /* T66, SDP-207 */
-static void lets_a_sink_avail_win(void **state)
+CASE(lets_a_sink_avail_win)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -89,7 +89,7 @@ static void lets_a_sink_avail_win(void **state)
 }
 
 /* T48, T49, V12 */
-static void adds_up_read_completions(void **state)
+CASE(adds_up_read_completions)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_COMBINED);
@@ -112,7 +112,7 @@ static void adds_up_read_completions(void **state)
 }
 
 /* T50, SDP-155, SDP-204, SDP-205 */
-static void sends_what_a_send_sm_wants(void **state)
+CASE(sends_what_a_send_sm_wants)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -135,7 +135,7 @@ static void sends_what_a_send_sm_wants(void **state)
 }
 
 /* T71, T72, C13 */
-static void ends_a_cancel(void **state)
+CASE(ends_a_cancel)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -159,7 +159,7 @@ static void ends_a_cancel(void **state)
 }
 
 /* T57, T58, T60 */
-static void changes_mode_when_it_may(void **state)
+CASE(changes_mode_when_it_may)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_COMBINED);
@@ -175,7 +175,7 @@ static void changes_mode_when_it_may(void **state)
 }
 
 /* T59, T70b: a SinkAvail that the ModeChange crossed. */
-static void reissues_in_the_window(void **state)
+CASE(reissues_in_the_window)
 {
 	static const struct {
 		const char *name;
@@ -220,7 +220,7 @@ static void reissues_in_the_window(void **state)
 }
 
 /* T104 */
-static void refuses_sink_avails_by_mode(void **state)
+CASE(refuses_sink_avails_by_mode)
 {
 	struct fixture f;
 
@@ -231,7 +231,7 @@ static void refuses_sink_avails_by_mode(void **state)
 }
 
 /* T74, T76 */
-static void answers_a_sink_cancel_once(void **state)
+CASE(answers_a_sink_cancel_once)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -248,7 +248,7 @@ static void answers_a_sink_cancel_once(void **state)
 	assert_false(sdp_source_on_sink_cancel(s, false));
 }
 
-static void takes_change_from_the_sink(void **state)
+CASE(takes_change_from_the_sink)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_BUFFERED);
@@ -261,7 +261,7 @@ static void takes_change_from_the_sink(void **state)
 }
 
 /* SDP-244 */
-static void keeps_its_place_over_a_restart(void **state)
+CASE(keeps_its_place_over_a_restart)
 {
 	struct fixture f;
 	struct sdp_source *s = make(&f, SDP_MODE_PIPELINED);
@@ -274,24 +274,4 @@ static void keeps_its_place_over_a_restart(void **state)
 	assert_int_equal(sdp_source_next_pos(s), 100);
 	assert_int_equal(s->mode, SDP_MODE_COMBINED);
 	assert_int_equal(s->pnd, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(discards_stale_adverts),
-		cmocka_unit_test(compares_counters_that_wrap),
-		cmocka_unit_test(lets_a_sink_avail_win),
-		cmocka_unit_test(adds_up_read_completions),
-		cmocka_unit_test(sends_what_a_send_sm_wants),
-		cmocka_unit_test(ends_a_cancel),
-		cmocka_unit_test(changes_mode_when_it_may),
-		cmocka_unit_test(reissues_in_the_window),
-		cmocka_unit_test(refuses_sink_avails_by_mode),
-		cmocka_unit_test(answers_a_sink_cancel_once),
-		cmocka_unit_test(takes_change_from_the_sink),
-		cmocka_unit_test(keeps_its_place_over_a_restart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static size_t encode(const struct sdp_msg *msg, enum sdp_layout layout,
 }
 
 /* T1, T4 */
-static void decodes_vectors(void **state)
+CASE(decodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
@@ -82,7 +82,7 @@ static void decodes_vectors(void **state)
 	}
 }
 
-static void encodes_vectors(void **state)
+CASE(encodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
@@ -95,7 +95,7 @@ static void encodes_vectors(void **state)
 	}
 }
 
-static void refuses_each_prefix(void **state)
+CASE(refuses_each_prefix)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sdp_vectors); i++) {
 		const struct sdp_vector *v = &sdp_vectors[i];
@@ -136,7 +136,7 @@ static void clear_reserved(uint8_t *buf, enum sdp_layout layout, uint8_t mid)
 
 /* A flipped bit is refused, ignored because it is reserved, or visible in the
  * result. */
-static void sees_each_bit_flip(void **state)
+CASE(sees_each_bit_flip)
 {
 	size_t seen = 0, refused = 0, ignored = 0;
 
@@ -242,7 +242,7 @@ static const struct {
 	  SDP_MSG_CONST },
 };
 
-static void refuses_malformed_messages(void **state)
+CASE(refuses_malformed_messages)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		uint8_t buf[BUF_SIZE];
@@ -257,7 +257,7 @@ static void refuses_malformed_messages(void **state)
 }
 
 /* SDP-5 */
-static void accepts_every_mid_and_no_other(void **state)
+CASE(accepts_every_mid_and_no_other)
 {
 	unsigned int known = 0;
 
@@ -338,7 +338,7 @@ static void set_field(struct sdp_msg *msg, size_t i, bool is_max)
 	       fields[i].size);
 }
 
-static void carries_the_ends_of_every_field(void **state)
+CASE(carries_the_ends_of_every_field)
 {
 	for (size_t i = 0; i < 4 * ARRAY_LEN(fields); i++) {
 		enum sdp_layout layout = i & 1 ? SDP_LAYOUT_MIRRORED
@@ -361,7 +361,7 @@ static void carries_the_ends_of_every_field(void **state)
 }
 
 /* Part 5: private data may be padded with zeros only. */
-static void takes_padded_start_messages(void **state)
+CASE(takes_padded_start_messages)
 {
 	uint8_t buf[256] = { 0 };
 	struct sdp_msg msg;
@@ -382,7 +382,7 @@ static void takes_padded_start_messages(void **state)
 }
 
 /* T108 */
-static void says_which_messages_are_solicited(void **state)
+CASE(says_which_messages_are_solicited)
 {
 	static const uint8_t solicited[] = {
 		SDP_MID_HELLO_ACK,	   SDP_MID_ABORT_CONN,
@@ -399,21 +399,4 @@ static void says_which_messages_are_solicited(void **state)
 	assert_false(sdp_msg_is_solicited(SDP_MID_DATA, SDP_FLAG_REQ_PIPE));
 	assert_true(sdp_msg_is_solicited(SDP_MID_DATA, SDP_FLAG_OOB_PEND));
 	assert_true(sdp_msg_is_solicited(SDP_MID_DATA, SDP_FLAG_OOB_PRES));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_vectors),
-		cmocka_unit_test(encodes_vectors),
-		cmocka_unit_test(refuses_each_prefix),
-		cmocka_unit_test(sees_each_bit_flip),
-		cmocka_unit_test(refuses_malformed_messages),
-		cmocka_unit_test(accepts_every_mid_and_no_other),
-		cmocka_unit_test(carries_the_ends_of_every_field),
-		cmocka_unit_test(takes_padded_start_messages),
-		cmocka_unit_test(says_which_messages_are_solicited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

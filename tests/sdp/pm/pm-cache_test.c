@@ -50,7 +50,7 @@ static int get(unsigned int host, uint16_t port, uint64_t now_ms)
 }
 
 /* T91, SDP-258 */
-static void forgets_in_time(void **state)
+CASE_WITH(forgets_in_time, setup, NULL)
 {
 	assert_int_equal(get(1, 80, NOW), -1);
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 250);
@@ -65,7 +65,7 @@ static void forgets_in_time(void **state)
 	assert_int_equal(get(4, 80, NOW), -1);
 }
 
-static void remembers_silence_of_a_whole_host(void **state)
+CASE_WITH(remembers_silence_of_a_whole_host, setup, NULL)
 {
 	put(1, 80, SDP_PM_CACHED_SILENT, NOW, NOW + 9);
 	put(2, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
@@ -77,7 +77,7 @@ static void remembers_silence_of_a_whole_host(void **state)
 	assert_int_equal(get(1, 443, NOW), SDP_PM_CACHED_MAPPED);
 }
 
-static void replaces_what_it_knew(void **state)
+CASE_WITH(replaces_what_it_knew, setup, NULL)
 {
 	put(1, 80, SDP_PM_CACHED_MAPPED, NOW, NOW + 9);
 	put(1, 80, SDP_PM_CACHED_DENIED, NOW, NOW + 9);
@@ -87,7 +87,7 @@ static void replaces_what_it_knew(void **state)
 	assert_int_equal(get(1, 80, NOW), -1);
 }
 
-static void tells_families_apart(void **state)
+CASE_WITH(tells_families_apart, setup, NULL)
 {
 	struct sdp_pm_key key = key_make(1, 80);
 	struct sdp_pm_cache_entry entry;
@@ -101,7 +101,7 @@ static void tells_families_apart(void **state)
 
 /* Under many insertions, the newest entry is stored, and of the others those
  * that expire last. */
-static void stays_within_its_size(void **state)
+CASE_WITH(stays_within_its_size, setup, NULL)
 {
 	unsigned int known = 0;
 
@@ -115,18 +115,4 @@ static void stays_within_its_size(void **state)
 	assert_true(known >= SDP_PM_CACHE_SETS);
 	assert_true(known < SDP_PM_CACHE_SETS * SDP_PM_CACHE_WAYS);
 	assert_int_equal(get(0, 1, NOW), SDP_PM_CACHED_MAPPED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(forgets_in_time, setup),
-		cmocka_unit_test_setup(remembers_silence_of_a_whole_host,
-				       setup),
-		cmocka_unit_test_setup(replaces_what_it_knew, setup),
-		cmocka_unit_test_setup(tells_families_apart, setup),
-		cmocka_unit_test_setup(stays_within_its_size, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

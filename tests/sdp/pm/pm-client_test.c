@@ -169,7 +169,7 @@ static void check_addr(const struct sockaddr_storage *got, const char *text,
 
 /* SDP-252, SDP-254: a wildcard is replaced by the source address of the
  * route. */
-static void finds_the_sdp_address(void **state)
+CASE(finds_the_sdp_address)
 {
 	static const struct {
 		const char *server, *peer, *local, *want_local, *want_sdp;
@@ -209,7 +209,7 @@ static void finds_the_sdp_address(void **state)
 }
 
 /* T91 */
-static void remembers_as_long_as_it_may(void **state)
+CASE(remembers_as_long_as_it_may)
 {
 	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
 	struct sdp_pm_result result;
@@ -242,7 +242,7 @@ static void remembers_as_long_as_it_may(void **state)
 }
 
 /* SDP-250 */
-static void asks_at_port_3935(void **state)
+CASE(asks_at_port_3935)
 {
 	unsetenv("USIW_SDP_PM_PORT");
 	assert_int_equal(util_settings()->sdp_pm_port, SDP_PM_UDP_PORT);
@@ -250,7 +250,7 @@ static void asks_at_port_3935(void **state)
 }
 
 /* T89 */
-static void takes_a_deny_and_remembers_it(void **state)
+CASE(takes_a_deny_and_remembers_it)
 {
 	struct sdp_pm_result result;
 
@@ -270,7 +270,7 @@ static void takes_a_deny_and_remembers_it(void **state)
 }
 
 /* T86, SDP-263; with a signal now and then. */
-static void gives_up_and_remembers_it(void **state)
+CASE(gives_up_and_remembers_it)
 {
 	const struct itimerval often = { .it_interval = { 0, 5000 },
 					 .it_value = { 0, 5000 } };
@@ -294,7 +294,7 @@ static void gives_up_and_remembers_it(void **state)
 }
 
 /* What a connection is told holds for no other one, but silence does. */
-static void remembers_silence_alone_of_connections(void **state)
+CASE(remembers_silence_alone_of_connections)
 {
 	static const struct {
 		enum behaviour behaviour;
@@ -332,7 +332,7 @@ static void remembers_silence_alone_of_connections(void **state)
 	}
 }
 
-static void does_not_wait_without_a_listener(void **state)
+CASE(does_not_wait_without_a_listener)
 {
 	struct sdp_pm_result result;
 
@@ -343,7 +343,7 @@ static void does_not_wait_without_a_listener(void **state)
 	assert_int_equal(result.outcome, SDP_PM_NO_ANSWER);
 }
 
-static void ends_when_it_is_told(void **state)
+CASE(ends_when_it_is_told)
 {
 	struct sdp_pm_result result;
 	int stop[2];
@@ -385,7 +385,7 @@ __attribute__((noinline)) static int open_cnt(void)
 
 /* A handler jumps out of the wait: no descriptor stays open, and the thread can
  * be cancelled as before. */
-static void leaves_nothing_to_a_jump(void **state)
+CASE(leaves_nothing_to_a_jump)
 {
 	struct sigaction old, sa = { .sa_handler = on_alarm_jump };
 	struct sdp_pm_result result;
@@ -405,7 +405,7 @@ static void leaves_nothing_to_a_jump(void **state)
 	sigaction(SIGALRM, &old, NULL);
 }
 
-static void ignores_datagrams_of_others(void **state)
+CASE(ignores_datagrams_of_others)
 {
 	struct sdp_pm_result result;
 
@@ -417,7 +417,7 @@ static void ignores_datagrams_of_others(void **state)
 }
 
 /* T90, SDP-264 */
-static void denies_what_was_rejected(void **state)
+CASE(denies_what_was_rejected)
 {
 	const struct sdp_pm_options options = { .negative_ms = NEVER_MS };
 	struct sockaddr_storage peer = test_addr("127.0.0.1", 80);
@@ -434,7 +434,7 @@ static void denies_what_was_rejected(void **state)
 	assert_int_equal(server.reqs, 1);
 }
 
-static void refuses_wrong_addresses(void **state)
+CASE(refuses_wrong_addresses)
 {
 	struct sockaddr unix_addr = { .sa_family = AF_UNIX };
 	struct sockaddr_storage addr = test_addr("127.0.0.1", 80);
@@ -472,7 +472,7 @@ static void *client_run(void *arg)
 	return NULL;
 }
 
-static void serves_many_threads(void **state)
+CASE(serves_many_threads)
 {
 	struct client clients[16];
 
@@ -497,25 +497,9 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(asks_at_port_3935),
-		cmocka_unit_test(finds_the_sdp_address),
-		cmocka_unit_test(remembers_as_long_as_it_may),
-		cmocka_unit_test(takes_a_deny_and_remembers_it),
-		cmocka_unit_test(gives_up_and_remembers_it),
-		cmocka_unit_test(remembers_silence_alone_of_connections),
-		cmocka_unit_test(does_not_wait_without_a_listener),
-		cmocka_unit_test(ends_when_it_is_told),
-		cmocka_unit_test(leaves_nothing_to_a_jump),
-		cmocka_unit_test(ignores_datagrams_of_others),
-		cmocka_unit_test(denies_what_was_rejected),
-		cmocka_unit_test(refuses_wrong_addresses),
-		cmocka_unit_test(serves_many_threads),
-	};
 	const struct sigaction action = { .sa_handler = on_alarm };
 
 	sigaction(SIGALRM, &action, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static bool are_same(const struct sdp_pm_msg *a, const struct sdp_pm_msg *b)
 }
 
 /* T84 */
-static void decodes_and_encodes_vectors(void **state)
+CASE(decodes_and_encodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
 		uint8_t buf[SDP_PM_SIZE], out[SDP_PM_SIZE];
@@ -75,7 +75,7 @@ static void decodes_and_encodes_vectors(void **state)
 }
 
 /* T93 */
-static void drops_every_other_size(void **state)
+CASE(drops_every_other_size)
 {
 	for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
 		uint8_t buf[SDP_PM_SIZE + 1] = { 0 };
@@ -103,7 +103,7 @@ static void clear_ignored(uint8_t *buf, const struct sdp_pm_msg *msg)
 	}
 }
 
-static void sees_each_bit_flip(void **state)
+CASE(sees_each_bit_flip)
 {
 	size_t dropped = 0;
 
@@ -129,7 +129,7 @@ static void sees_each_bit_flip(void **state)
 }
 
 /* Versions 1 to 3, and every IPV except 4 and 6. */
-static void drops_other_versions_and_families(void **state)
+CASE(drops_other_versions_and_families)
 {
 	for (unsigned int first = 0; first < 256; first++) {
 		uint8_t buf[SDP_PM_SIZE];
@@ -145,7 +145,7 @@ static void drops_other_versions_and_families(void **state)
 }
 
 /* T91 */
-static void counts_the_cache_time(void **state)
+CASE(counts_the_cache_time)
 {
 	static const struct {
 		uint8_t time;
@@ -157,17 +157,4 @@ static void counts_the_cache_time(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_true(sdp_pm_time_ms(rows[i].time) == rows[i].ms);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_and_encodes_vectors),
-		cmocka_unit_test(drops_every_other_size),
-		cmocka_unit_test(sees_each_bit_flip),
-		cmocka_unit_test(drops_other_versions_and_families),
-		cmocka_unit_test(counts_the_cache_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

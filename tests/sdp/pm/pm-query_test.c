@@ -43,7 +43,7 @@ static struct sdp_pm_msg reply(enum sdp_pm_type type)
 }
 
 /* T84: the vector of 1.10. */
-static void sends_a_pm_req(void **state)
+CASE(sends_a_pm_req)
 {
 	static const uint8_t want[SDP_PM_SIZE] = {
 		0x04, 0, 0, 0, 0,  0x50, 0x9c, 0x40, 1,		2, 3, 4,
@@ -60,7 +60,7 @@ static void sends_a_pm_req(void **state)
 }
 
 /* T86: the same four times, after 250, 500, 1000 ms; the end after 2000 ms. */
-static void repeats_the_same_and_gives_up(void **state)
+CASE(repeats_the_same_and_gives_up)
 {
 	static const unsigned int at_ms[] = { 0, 250, 750, 1750 };
 	uint8_t first[SDP_PM_SIZE], out[SDP_PM_SIZE];
@@ -92,7 +92,7 @@ static void repeats_the_same_and_gives_up(void **state)
 }
 
 /* T87: the answer to a repeated PMReq, after the first answer was lost. */
-static void acknowledges_the_accept_once(void **state)
+CASE(acknowledges_the_accept_once)
 {
 	struct sdp_pm_msg accept = reply(SDP_PM_ACCEPT);
 	uint8_t out[SDP_PM_SIZE], ack[SDP_PM_SIZE];
@@ -128,7 +128,7 @@ static void acknowledges_the_accept_once(void **state)
 }
 
 /* T89 */
-static void ends_at_a_deny_without_ack(void **state)
+CASE(ends_at_a_deny_without_ack)
 {
 	struct sdp_pm_msg deny = reply(SDP_PM_DENY);
 	struct sdp_pm_query query;
@@ -144,7 +144,7 @@ static void ends_at_a_deny_without_ack(void **state)
 }
 
 /* T92, T93 */
-static void drops_datagrams_that_are_no_replies(void **state)
+CASE(drops_datagrams_that_are_no_replies)
 {
 	static const struct {
 		const char *name;
@@ -192,7 +192,7 @@ static void drops_datagrams_that_are_no_replies(void **state)
 	assert_true(sdp_pm_query_receive(&query, buf, 48));
 }
 
-static void accepts_extreme_options(void **state)
+CASE(accepts_extreme_options)
 {
 	struct sdp_pm_query query;
 	uint8_t out[SDP_PM_SIZE];
@@ -208,18 +208,4 @@ static void accepts_extreme_options(void **state)
 		}
 	}
 	assert_int_equal(sends, 40);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sends_a_pm_req),
-		cmocka_unit_test(repeats_the_same_and_gives_up),
-		cmocka_unit_test(acknowledges_the_accept_once),
-		cmocka_unit_test(ends_at_a_deny_without_ack),
-		cmocka_unit_test(drops_datagrams_that_are_no_replies),
-		cmocka_unit_test(accepts_extreme_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

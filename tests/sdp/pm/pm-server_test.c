@@ -33,6 +33,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
 static const struct sdp_pm_server_counts *counts(void)
 {
 	return sdp_pm_server_counts(server);
@@ -108,7 +110,7 @@ static uint64_t pending(void)
 }
 
 /* T84 */
-static void accepts_and_echoes(void **state)
+FILE_CASE(accepts_and_echoes)
 {
 	struct sdp_pm_msg req = request(0), want = req, reply;
 	uint8_t out[SDP_PM_SIZE];
@@ -134,7 +136,7 @@ static void accepts_and_echoes(void **state)
 }
 
 /* T89, C20 */
-static void denies_and_keeps_nothing(void **state)
+FILE_CASE(denies_and_keeps_nothing)
 {
 	struct sdp_pm_msg req = request(0), want = req, reply;
 
@@ -147,7 +149,7 @@ static void denies_and_keeps_nothing(void **state)
 }
 
 /* T88, SDP-266, SDP-268 */
-static void answers_duplicates_anew(void **state)
+FILE_CASE(answers_duplicates_anew)
 {
 	struct sdp_pm_msg req = request(0), first, second;
 
@@ -175,7 +177,7 @@ static void answers_duplicates_anew(void **state)
 }
 
 /* T88, SDP-270 */
-static void replaces_a_transaction_by_a_newer_one(void **state)
+FILE_CASE(replaces_a_transaction_by_a_newer_one)
 {
 	struct sdp_pm_msg req = request(0), old, new;
 
@@ -206,7 +208,7 @@ static void replaces_a_transaction_by_a_newer_one(void **state)
 }
 
 /* T95 */
-static void deletes_what_is_not_acknowledged(void **state)
+FILE_CASE(deletes_what_is_not_acknowledged)
 {
 	struct sdp_pm_msg req, reply;
 
@@ -230,7 +232,7 @@ static void deletes_what_is_not_acknowledged(void **state)
 }
 
 /* T93 */
-static void drops_what_it_does_not_expect(void **state)
+FILE_CASE(drops_what_it_does_not_expect)
 {
 	struct sdp_pm_msg req = request(0), msg;
 	uint8_t buf[SDP_PM_SIZE + 1] = { 0 };
@@ -252,7 +254,7 @@ static void drops_what_it_does_not_expect(void **state)
 }
 
 /* T95: a source at its limit loses its oldest entry. Others lose none. */
-static void keeps_a_source_within_its_share(void **state)
+FILE_CASE(keeps_a_source_within_its_share)
 {
 	static const struct sdp_pm_source other = { .addr = { 192, 0, 2, 7 } };
 	struct sdp_pm_msg req, reply[20], its;
@@ -272,7 +274,7 @@ static void keeps_a_source_within_its_share(void **state)
 }
 
 /* T95: a flood from many sources removes the oldest entry. */
-static void bears_a_flood(void **state)
+FILE_CASE(bears_a_flood)
 {
 	struct sdp_pm_msg req, reply = { 0 };
 
@@ -293,7 +295,7 @@ static void bears_a_flood(void **state)
 	assert_true(counts()->evicted > 90000);
 }
 
-static void answers_a_source_at_its_rate(void **state)
+FILE_CASE(answers_a_source_at_its_rate)
 {
 	struct sdp_pm_server_options options = { .source_per_s = 10 };
 	static const struct sdp_pm_source other = { .addr = { 192, 0, 2, 7 } };
@@ -321,29 +323,10 @@ static void answers_a_source_at_its_rate(void **state)
 	assert_true(receive(&req, NOW + 3600100, &here, &got));
 }
 
-static void checks_options(void **state)
+CASE(checks_options)
 {
 	struct sdp_pm_server_options options = { .slot_cnt = 65536 };
 
 	assert_null(sdp_pm_server_new(&options));
 	sdp_pm_server_free(NULL);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(accepts_and_echoes),
-		TEST(denies_and_keeps_nothing),
-		TEST(answers_duplicates_anew),
-		TEST(replaces_a_transaction_by_a_newer_one),
-		TEST(deletes_what_is_not_acknowledged),
-		TEST(drops_what_it_does_not_expect),
-		TEST(keeps_a_source_within_its_share),
-		TEST(bears_a_flood),
-		TEST(answers_a_source_at_its_rate),
-		cmocka_unit_test(checks_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static int find_anew(const char *text, uint16_t port)
 	return ret;
 }
 
-static void finds_the_listener_that_tcp_finds(void **state)
+CASE(finds_the_listener_that_tcp_finds)
 {
 	static const struct {
 		const char *name, *bound, *dst;
@@ -142,7 +142,7 @@ static void finds_the_listener_that_tcp_finds(void **state)
 	}
 }
 
-static void prefers_the_specific_listener(void **state)
+CASE(prefers_the_specific_listener)
 {
 	int any, special, announce_any, announce_special, one = 1;
 	struct sockaddr_storage addr;
@@ -170,7 +170,7 @@ static void prefers_the_specific_listener(void **state)
 	close(special);
 }
 
-static void tells_listeners_without_an_announcement(void **state)
+CASE(tells_listeners_without_an_announcement)
 {
 	uint16_t port, sdp_port = 0;
 	int fd = bound_socket("127.0.0.1", false, &port);
@@ -184,7 +184,7 @@ static void tells_listeners_without_an_announcement(void **state)
 	assert_int_equal(sdp_port, 0);
 }
 
-static void refuses_what_is_no_listener(void **state)
+CASE(refuses_what_is_no_listener)
 {
 	struct sockaddr addr = { .sa_family = AF_UNIX };
 	int fds[2];
@@ -202,7 +202,7 @@ static void refuses_what_is_no_listener(void **state)
 	close(fds[1]);
 }
 
-static void ends_with_the_last_descriptor(void **state)
+CASE(ends_with_the_last_descriptor)
 {
 	int announce, fd, ready[2];
 	char octet;
@@ -229,7 +229,7 @@ static void ends_with_the_last_descriptor(void **state)
 	close(fd);
 }
 
-static void follows_the_listener_over_exec(void **state)
+CASE(follows_the_listener_over_exec)
 {
 	int announce, fd;
 	uint16_t port;
@@ -245,7 +245,7 @@ static void follows_the_listener_over_exec(void **state)
 }
 
 /* A result is stored for a limited time. */
-static void forgets_what_it_found(void **state)
+CASE(forgets_what_it_found)
 {
 	uint16_t port, sdp_port;
 	int announce, fd, ret;
@@ -285,7 +285,7 @@ static int name_bind(const char *name)
 
 /* Names that are not an announcement of this listener, followed by a valid one:
  * the dump takes several answers of the kernel. */
-static void reads_good_names_only(void **state)
+CASE(reads_good_names_only)
 {
 	static const char *const bad[] = {
 		"usiw-sdp/1/",
@@ -365,7 +365,7 @@ static pid_t announce_as(uid_t uid, int listen_fd, int *ret_hold)
 	return child;
 }
 
-static void believes_the_listeners_user_and_root_only(void **state)
+CASE(believes_the_listeners_user_and_root_only)
 {
 	int fd, hold, one = 1;
 	uint16_t port;
@@ -391,7 +391,7 @@ static void believes_the_listeners_user_and_root_only(void **state)
 	close(fd);
 }
 
-static void tells_ports_of_rdma_cm_apart(void **state)
+CASE(tells_ports_of_rdma_cm_apart)
 {
 	int fd, announce;
 	uint16_t port;
@@ -412,7 +412,7 @@ static void tells_ports_of_rdma_cm_apart(void **state)
 }
 
 /* Each end of a connection is announced for itself, and not as its listener. */
-static void finds_the_other_end_of_a_connection(void **state)
+CASE(finds_the_other_end_of_a_connection)
 {
 	struct sockaddr_storage name[3]; /* connecting, accepted, no one's */
 	int fd[2], announce, note[2], of_listener;
@@ -455,7 +455,7 @@ static void finds_the_other_end_of_a_connection(void **state)
 	close(of_listener);
 }
 
-static void takes_no_datagram(void **state)
+CASE(takes_no_datagram)
 {
 	struct sockaddr_un addr;
 	socklen_t len = sizeof(addr);
@@ -472,24 +472,4 @@ static void takes_no_datagram(void **state)
 	close(sender);
 	close(announce);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_listener_that_tcp_finds),
-		cmocka_unit_test(prefers_the_specific_listener),
-		cmocka_unit_test(tells_listeners_without_an_announcement),
-		cmocka_unit_test(refuses_what_is_no_listener),
-		cmocka_unit_test(ends_with_the_last_descriptor),
-		cmocka_unit_test(follows_the_listener_over_exec),
-		cmocka_unit_test(forgets_what_it_found),
-		cmocka_unit_test(reads_good_names_only),
-		cmocka_unit_test(believes_the_listeners_user_and_root_only),
-		cmocka_unit_test(tells_ports_of_rdma_cm_apart),
-		cmocka_unit_test(finds_the_other_end_of_a_connection),
-		cmocka_unit_test(takes_no_datagram),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void numbers_of(const char *text, char ret_numbers[16])
 	ret_numbers[cnt] = '\0';
 }
 
-static void prints_as_much_as_it_is_told(void **state)
+CASE(prints_as_much_as_it_is_told)
 {
 	static const struct {
 		struct sdp_log_rule log;
@@ -69,7 +69,7 @@ static void prints_as_much_as_it_is_told(void **state)
 	}
 }
 
-static void writes_to_a_file_of_the_user(void **state)
+CASE(writes_to_a_file_of_the_user)
 {
 	char name[64], path[128], text[512] = "", err[512], numbers[16];
 	struct sdp_log_rule log = { SDP_LOG_FILE, 8, name };
@@ -103,7 +103,7 @@ static int print_as_other(void *arg)
 }
 
 /* Without a directory, as a user who cannot write to /var/log. */
-static void writes_to_tmp_for_others(void **state)
+CASE(writes_to_tmp_for_others)
 {
 	unsigned int uid = geteuid() == 0 ? 65534 : geteuid();
 	char name[64], path[128], err[512];
@@ -121,7 +121,7 @@ static int start_long(void *arg)
 	return sdp_log_start(arg) == -ENAMETOOLONG ? 0 : 1;
 }
 
-static void refuses_a_name_that_is_too_long(void **state)
+CASE(refuses_a_name_that_is_too_long)
 {
 	char name[400], err[64];
 	struct sdp_log_rule log = { SDP_LOG_FILE, 9, name };
@@ -129,16 +129,4 @@ static void refuses_a_name_that_is_too_long(void **state)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(child_run(start_long, &log, err, sizeof(err)), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_as_much_as_it_is_told),
-		cmocka_unit_test(writes_to_a_file_of_the_user),
-		cmocka_unit_test(writes_to_tmp_for_others),
-		cmocka_unit_test(refuses_a_name_that_is_too_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static struct sdp_rules *parse(const char *text)
 	return rules;
 }
 
-static void finds_the_first_rule_that_matches(void **state)
+CASE(finds_the_first_rule_that_matches)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +125,7 @@ static void finds_the_first_rule_that_matches(void **state)
 	}
 }
 
-static void leaves_other_families_to_tcp(void **state)
+CASE(leaves_other_families_to_tcp)
 {
 	struct sockaddr addr = { .sa_family = AF_UNIX };
 	unsigned int line = 9;
@@ -136,7 +136,7 @@ static void leaves_other_families_to_tcp(void **state)
 	assert_int_equal(line, 0);
 }
 
-static void names_file_line_and_remedy(void **state)
+CASE(names_file_line_and_remedy)
 {
 	static const struct {
 		const char *text, *error;
@@ -220,7 +220,7 @@ static void names_file_line_and_remedy(void **state)
 	}
 }
 
-static void refuses_binary_files(void **state)
+CASE(refuses_binary_files)
 {
 	struct sdp_rules *rules;
 	char error[256];
@@ -231,7 +231,7 @@ static void refuses_binary_files(void **state)
 	assert_non_null(strstr(error, "conf:2: it contains an octet 0"));
 }
 
-static void takes_the_log_line(void **state)
+CASE(takes_the_log_line)
 {
 	static const struct {
 		const char *text;
@@ -265,7 +265,7 @@ static void takes_the_log_line(void **state)
 	assert_int_equal(sdp_rules_log(sdp_rules_default())->min_level, 9);
 }
 
-static void matches_rules_to_programs(void **state)
+CASE(matches_rules_to_programs)
 {
 	static const struct {
 		const char *text, *program;
@@ -299,7 +299,7 @@ static void matches_rules_to_programs(void **state)
 	assert_true(sdp_rules_concern(sdp_rules_default(), "p"));
 }
 
-static void takes_many_rules(void **state)
+CASE(takes_many_rules)
 {
 	struct sockaddr_storage addr = test_addr("10.0.0.1", 999);
 	struct sdp_rules *rules;
@@ -327,7 +327,7 @@ static void file_write(const char *path, const char *text, size_t len)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void loads_the_file_of_the_variable(void **state)
+CASE(loads_the_file_of_the_variable)
 {
 	struct sockaddr_storage addr = test_addr("10.0.0.1", 80);
 	static const char text[] = "use tcp client * *:80\n";
@@ -377,7 +377,7 @@ static void loads_the_file_of_the_variable(void **state)
 }
 
 /* The test's build of rules.c has another path for the default file. */
-static void works_without_the_default_file(void **state)
+CASE(works_without_the_default_file)
 {
 	struct sdp_rules *rules = NULL;
 	char error[256] = "";
@@ -387,21 +387,4 @@ static void works_without_the_default_file(void **state)
 	assert_true(sdp_rules_concern(rules, "p"));
 	sdp_rules_free(rules);
 	sdp_rules_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_the_first_rule_that_matches),
-		cmocka_unit_test(leaves_other_families_to_tcp),
-		cmocka_unit_test(names_file_line_and_remedy),
-		cmocka_unit_test(refuses_binary_files),
-		cmocka_unit_test(takes_the_log_line),
-		cmocka_unit_test(matches_rules_to_programs),
-		cmocka_unit_test(takes_many_rules),
-		cmocka_unit_test(loads_the_file_of_the_variable),
-		cmocka_unit_test(works_without_the_default_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

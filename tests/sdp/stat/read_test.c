@@ -56,7 +56,7 @@ static int image_read(const void *image, size_t len,
 	return ret;
 }
 
-static void takes_slots_in_use(void **state)
+CASE(takes_slots_in_use)
 {
 	struct sdp_stat_snapshot s;
 	struct image image;
@@ -71,7 +71,7 @@ static void takes_slots_in_use(void **state)
 	sdp_stat_snapshot_free(&s);
 }
 
-static void refuses_what_is_no_page(void **state)
+CASE(refuses_what_is_no_page)
 {
 	struct sdp_stat_snapshot s;
 	struct image image;
@@ -96,7 +96,7 @@ static void refuses_what_is_no_page(void **state)
 }
 
 /* Fewer slots than the page says: only complete ones are read. */
-static void takes_a_cut_page(void **state)
+CASE(takes_a_cut_page)
 {
 	struct sdp_stat_snapshot s;
 	struct image image;
@@ -111,7 +111,7 @@ static void takes_a_cut_page(void **state)
 	sdp_stat_snapshot_free(&s);
 }
 
-static void takes_the_page_of_a_killed_process(void **state)
+CASE(takes_the_page_of_a_killed_process)
 {
 	struct sdp_stat_snapshot s;
 	struct image image;
@@ -123,16 +123,4 @@ static void takes_the_page_of_a_killed_process(void **state)
 	assert_int_equal(s.sock_cnt, 1);
 	assert_int_equal(s.sock[0].id, 2);
 	sdp_stat_snapshot_free(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_slots_in_use),
-		cmocka_unit_test(refuses_what_is_no_page),
-		cmocka_unit_test(takes_a_cut_page),
-		cmocka_unit_test(takes_the_page_of_a_killed_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static int check_sockets(void)
 	return 0;
 }
 
-static void shows_sockets_and_keeps_totals(void **state)
+CASE(shows_sockets_and_keeps_totals)
 {
 	assert_int_equal(in_child(check_sockets), 0);
 }
@@ -145,7 +145,7 @@ static int check_overflow(void)
 	return 0;
 }
 
-static void counts_sockets_that_find_no_place(void **state)
+CASE(counts_sockets_that_find_no_place)
 {
 	assert_int_equal(in_child(check_overflow), 0);
 }
@@ -194,12 +194,12 @@ static int check_fork(void)
 	return 0;
 }
 
-static void gives_a_forked_child_its_own_page(void **state)
+CASE(gives_a_forked_child_its_own_page)
 {
 	assert_int_equal(in_child(check_fork), 0);
 }
 
-static void leaves_a_file_behind(void **state)
+CASE(leaves_a_file_behind)
 {
 	struct sdp_stat_snapshot s;
 	pid_t pid = fork();
@@ -287,20 +287,9 @@ static int check_threads(void)
 	return 0;
 }
 
-static void counts_while_sockets_come_and_go(void **state)
+CASE(counts_while_sockets_come_and_go)
 {
 	assert_int_equal(in_child(check_threads), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_sockets_and_keeps_totals),
-		cmocka_unit_test(counts_sockets_that_find_no_place),
-		cmocka_unit_test(gives_a_forked_child_its_own_page),
-		cmocka_unit_test(leaves_a_file_behind),
-		cmocka_unit_test(counts_while_sockets_come_and_go),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+ALL_CASES_WITH(setup, teardown);

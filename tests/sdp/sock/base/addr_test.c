@@ -30,7 +30,7 @@ static void assert_same(const union sdp_addr *addr, const char *ip,
 	assert_memory_equal(addr, &want, sdp_addr_len(&want));
 }
 
-static void has_a_port_in_each_family(void **state)
+CASE(has_a_port_in_each_family)
 {
 	static const char *const ips[] = { "192.0.2.1", "2001:db8::1" };
 	union sdp_addr other = { .sa = { .sa_family = AF_UNIX,
@@ -48,7 +48,7 @@ static void has_a_port_in_each_family(void **state)
 	assert_memory_equal(&other, &kept, sizeof(kept));
 }
 
-static void ipv4_is_mapped_and_unmapped(void **state)
+CASE(ipv4_is_mapped_and_unmapped)
 {
 	static const char *const ips[][2] = {
 		{ "192.0.2.1", "::ffff:192.0.2.1" },
@@ -71,7 +71,7 @@ static void ipv4_is_mapped_and_unmapped(void **state)
 }
 
 /* A link-local address keeps its interface. */
-static void ipv6_stays_ipv6(void **state)
+CASE(ipv6_stays_ipv6)
 {
 	static const char *const ips[] = { "::", "::1", "::192.0.2.1",
 					   "2001:db8::ffff:192.0.2.1",
@@ -89,7 +89,7 @@ static void ipv6_stays_ipv6(void **state)
 	}
 }
 
-static void asks_the_kernel(void **state)
+CASE(asks_the_kernel)
 {
 	union sdp_addr addr = addr_of("127.0.0.1", 0), found;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -110,16 +110,4 @@ static void asks_the_kernel(void **state)
 	close(fd);
 	if (fd6 >= 0)
 		close(fd6);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_a_port_in_each_family),
-		cmocka_unit_test(ipv4_is_mapped_and_unmapped),
-		cmocka_unit_test(ipv6_stays_ipv6),
-		cmocka_unit_test(asks_the_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int open_logged(void *arg)
 {
 	sock.is_accepting = *(const bool *)arg;
@@ -56,7 +58,7 @@ static int open_logged(void *arg)
 	return 0;
 }
 
-static void a_connection_is_logged(void **state)
+FILE_CASE(a_connection_is_logged)
 {
 	static const struct {
 		bool is_accepting;
@@ -75,7 +77,7 @@ static void a_connection_is_logged(void **state)
 	}
 }
 
-static void looks_seldom(void **state)
+FILE_CASE(looks_seldom)
 {
 	sdp_count_send(&sock, 1);
 	assert_int_equal(look_cnt, 1);
@@ -112,7 +114,7 @@ static uint64_t resets(void)
 	return cnt;
 }
 
-static void counts_what_has_not_ended_well(void **state)
+FILE_CASE(counts_what_has_not_ended_well)
 {
 	assert_int_equal(resets(), 0);
 	sdp_count_close(&sock);
@@ -125,7 +127,7 @@ static void counts_what_has_not_ended_well(void **state)
 	assert_int_equal(resets(), 1);
 }
 
-static void tells_of_both_credits(void **state)
+FILE_CASE(tells_of_both_credits)
 {
 	link_stats.send_credit = 5;
 	link_stats.recv_credit = 31;
@@ -134,7 +136,7 @@ static void tells_of_both_credits(void **state)
 	assert_int_equal(sock.stat->gauge[SDP_STAT_recv_credits], 31);
 }
 
-static void octets_of_advertisements_count_apart(void **state)
+FILE_CASE(octets_of_advertisements_count_apart)
 {
 	link_stats.tx_carried = 30;
 	link_stats.rx_carried = 8;
@@ -150,7 +152,7 @@ static void octets_of_advertisements_count_apart(void **state)
 
 /* The link counts transfers without copying when they begin: for a while more
  * than the program has seen. */
-static void copies_are_what_is_left(void **state)
+FILE_CASE(copies_are_what_is_left)
 {
 	static const struct {
 		uint64_t all, read, write, copied;
@@ -172,7 +174,7 @@ static void copies_are_what_is_left(void **state)
 	}
 }
 
-static void counts_what_is_relayed(void **state)
+FILE_CASE(counts_what_is_relayed)
 {
 	sock.relay.is_on = true;
 	sdp_count_relay(&sock, 10, true);
@@ -184,7 +186,7 @@ static void counts_what_is_relayed(void **state)
 }
 
 /* A start that failed has a slot in the page, and no link. */
-static void does_without_a_link(void **state)
+FILE_CASE(does_without_a_link)
 {
 	atomic_store(&sock.link, NULL);
 	sdp_count_send(&sock, 3);
@@ -200,7 +202,7 @@ static void does_without_a_link(void **state)
 }
 
 /* connect() with AF_UNSPEC ends a connection, and the socket makes another. */
-static void the_next_connection_counts_from_zero(void **state)
+FILE_CASE(the_next_connection_counts_from_zero)
 {
 	sdp_count_send(&sock, 1 << 20);
 	sdp_count_recv(&sock, 30);
@@ -215,7 +217,7 @@ static void the_next_connection_counts_from_zero(void **state)
 	assert_int_equal(counted(SDP_STAT_tx_bcopy), 1);
 }
 
-static void is_exact_at_the_end(void **state)
+FILE_CASE(is_exact_at_the_end)
 {
 	struct sdp_stat_sock *stat = sock.stat;
 
@@ -239,21 +241,4 @@ static int start(void **state)
 	return page_fd < 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(a_connection_is_logged),
-		TEST(counts_what_has_not_ended_well),
-		TEST(tells_of_both_credits),
-		TEST(octets_of_advertisements_count_apart),
-		TEST(looks_seldom),
-		TEST(copies_are_what_is_left),
-		TEST(counts_what_is_relayed),
-		TEST(does_without_a_link),
-		TEST(the_next_connection_counts_from_zero),
-		TEST(is_exact_at_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, start, NULL);
-}
+ALL_CASES_WITH(start, NULL);

@@ -33,7 +33,7 @@ int sdp_link_error(struct sdp_link *link)
 static char link_place;
 #define LINK ((struct sdp_link *)(void *)&link_place)
 
-static void says_what_the_link_has(void **state)
+CASE(says_what_the_link_has)
 {
 	static const struct {
 		const char *name;
@@ -124,14 +124,14 @@ static void row_check(const struct row *row)
 	assert_row(row->name, !sdp_sock_is_stream(&sock));
 }
 
-static void says_what_the_socket_has(void **state)
+CASE(says_what_the_socket_has)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows_of_socks); i++)
 		row_check(&rows_of_socks[i]);
 }
 
 /* The table of tcp-answer.c has the answers. Here are those to a state. */
-static void takes_an_error_once(void **state)
+CASE(takes_an_error_once)
 {
 	static const struct {
 		const char *name;
@@ -178,7 +178,7 @@ static void takes_an_error_once(void **state)
 		-EPIPE);
 }
 
-static void leaves_other_states_to_the_kernel(void **state)
+CASE(leaves_other_states_to_the_kernel)
 {
 	static const enum sdp_sock_state states[] = {
 		SDP_SOCK_TCP,	  SDP_SOCK_LISTENING, SDP_SOCK_CONNECTING,
@@ -191,16 +191,4 @@ static void leaves_other_states_to_the_kernel(void **state)
 		assert_false(sdp_sock_is_stream(&sock));
 		assert_false(sdp_sock_is_over(&sock));
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(says_what_the_link_has),
-		cmocka_unit_test(says_what_the_socket_has),
-		cmocka_unit_test(takes_an_error_once),
-		cmocka_unit_test(leaves_other_states_to_the_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static rlim_t limit_now(void)
 	return limit.rlim_cur;
 }
 
-static void stays_while_there_are_enough(void **state)
+CASE(stays_while_there_are_enough)
 {
 	bool is_raised;
 
@@ -42,7 +42,7 @@ static void stays_while_there_are_enough(void **state)
 	assert_int_equal(limit_now(), 128);
 }
 
-static void is_raised_for_as_long_as_one_needs_it(void **state)
+CASE(is_raised_for_as_long_as_one_needs_it)
 {
 	bool first, second;
 
@@ -57,7 +57,7 @@ static void is_raised_for_as_long_as_one_needs_it(void **state)
 }
 
 /* No number is free. */
-static void is_raised_at_the_limit(void **state)
+CASE(is_raised_at_the_limit)
 {
 	int fds[32], cnt = 0, fd;
 	bool is_raised;
@@ -76,7 +76,7 @@ static void is_raised_at_the_limit(void **state)
 }
 
 /* The library's numbers are used up, and the program's are not. */
-static void is_raised_for_its_own_numbers(void **state)
+CASE(is_raised_for_its_own_numbers)
 {
 	int fds[128], cnt = 0;
 	bool is_raised;
@@ -93,7 +93,7 @@ static void is_raised_for_its_own_numbers(void **state)
 		close(fds[--cnt]);
 }
 
-static void keeps_a_limit_that_the_program_has_set(void **state)
+CASE(keeps_a_limit_that_the_program_has_set)
 {
 	bool is_raised;
 
@@ -126,7 +126,7 @@ static bool is_enough_with(rlim_t soft, rlim_t hard, int open_cnt)
 	return WEXITSTATUS(status);
 }
 
-static void checks_the_hard_limit(void **state)
+CASE(checks_the_hard_limit)
 {
 	static const struct {
 		const char *name;
@@ -149,25 +149,10 @@ static void checks_the_hard_limit(void **state)
 				   rows[i].is_enough);
 }
 
-static void is_as_it_was_in_a_child(void **state)
+CASE(is_as_it_was_in_a_child)
 {
 	limit_set(16);
 	(void)sdp_limit_begin(0);
 	sdp_limit_fork_child();
 	assert_int_equal(limit_now(), 16);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stays_while_there_are_enough),
-		cmocka_unit_test(is_raised_for_as_long_as_one_needs_it),
-		cmocka_unit_test(is_raised_at_the_limit),
-		cmocka_unit_test(is_raised_for_its_own_numbers),
-		cmocka_unit_test(keeps_a_limit_that_the_program_has_set),
-		cmocka_unit_test(checks_the_hard_limit),
-		cmocka_unit_test(is_as_it_was_in_a_child),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static bool has_mark(int fd)
 	return sdp_mark_get(fd, &mark);
 }
 
-static void has_role_carrier_and_port(void **state)
+CASE(has_role_carrier_and_port)
 {
 	static const uint16_t ports[] = { 0, 1, 80, 0x7fff, 0x8000, 0xffff };
 	int fd = test_tcp_socket();
@@ -49,7 +49,7 @@ static void has_role_carrier_and_port(void **state)
 	close(fd);
 }
 
-static void is_taken_away(void **state)
+CASE(is_taken_away)
 {
 	uint32_t value = 1;
 	socklen_t len = sizeof(value);
@@ -67,7 +67,7 @@ static void is_taken_away(void **state)
 }
 
 /* Values that programs set, and those nearest to a mark. */
-static void is_no_value_of_a_program(void **state)
+CASE(is_no_value_of_a_program)
 {
 	static const uint32_t values[] = { 0,	       1,	   16384,
 					   131072,     0x10000000, 0x7d4fffff,
@@ -85,7 +85,7 @@ static void is_no_value_of_a_program(void **state)
 	close(fd);
 }
 
-static void is_on_no_other_descriptor(void **state)
+CASE(is_on_no_other_descriptor)
 {
 	int ends[2], udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -101,7 +101,7 @@ static void is_on_no_other_descriptor(void **state)
 }
 
 /* A connection has it from its listener, a duplicate from the original. */
-static void goes_with_the_connection(void **state)
+CASE(goes_with_the_connection)
 {
 	int listener = test_tcp_socket(), fds[2], other;
 	struct sockaddr_in name;
@@ -120,17 +120,4 @@ static void goes_with_the_connection(void **state)
 	close(fds[0]);
 	close(fds[1]);
 	close(other);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_role_carrier_and_port),
-		cmocka_unit_test(is_taken_away),
-		cmocka_unit_test(is_no_value_of_a_program),
-		cmocka_unit_test(is_on_no_other_descriptor),
-		cmocka_unit_test(goes_with_the_connection),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

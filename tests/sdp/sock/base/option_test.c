@@ -123,6 +123,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int int_get(int level, int name)
 {
 	int value = -1;
@@ -149,7 +151,7 @@ static int kernel_int(int fd, int level, int name)
 
 /* ---- numbers ---- */
 
-static void numbers_are_kept(void **state)
+FILE_CASE(numbers_are_kept)
 {
 	static const struct {
 		const char *name;
@@ -190,7 +192,7 @@ static void numbers_are_kept(void **state)
 	}
 }
 
-static void others_are_the_tcp_sockets(void **state)
+FILE_CASE(others_are_the_tcp_sockets)
 {
 	assert_int_equal(int_set(SOL_SOCKET, SO_KEEPALIVE, 1), 0);
 	assert_int_equal(kernel_int(client, SOL_SOCKET, SO_KEEPALIVE), 1);
@@ -208,7 +210,7 @@ static void others_are_the_tcp_sockets(void **state)
 }
 
 /* sshd refuses a connection whose IP options have a length. */
-static void a_relay_has_the_kernels_options(void **state)
+FILE_CASE(a_relay_has_the_kernels_options)
 {
 	socklen_t len = 44;
 	char value[44];
@@ -231,7 +233,7 @@ static void a_relay_has_the_kernels_options(void **state)
 	assert_int_equal(int_set(IPPROTO_IP, IP_TOS, IPTOS_LOWDELAY), 0);
 }
 
-static void bad_memory_and_lengths_are_refused(void **state)
+FILE_CASE(bad_memory_and_lengths_are_refused)
 {
 	static const struct {
 		int level, name;
@@ -274,7 +276,7 @@ static void bad_memory_and_lengths_are_refused(void **state)
 	assert_int_equal(set_cnt, 0);
 }
 
-static void an_answer_is_cut_to_its_space(void **state)
+FILE_CASE(an_answer_is_cut_to_its_space)
 {
 	unsigned char value[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
 	socklen_t len = 2;
@@ -294,7 +296,7 @@ static void an_answer_is_cut_to_its_space(void **state)
 
 /* ---- times, linger ---- */
 
-static void times_are_kept(void **state)
+FILE_CASE(times_are_kept)
 {
 	static const struct {
 		const char *name;
@@ -339,7 +341,7 @@ static void times_are_kept(void **state)
 }
 
 /* The longest time that a program can set: the kernel treats it as no limit. */
-static void a_time_without_end_is_no_limit(void **state)
+FILE_CASE(a_time_without_end_is_no_limit)
 {
 	static const int names[] = { SO_RCVTIMEO, SO_SNDTIMEO };
 	struct timeval tv, kernels;
@@ -365,7 +367,7 @@ static void a_time_without_end_is_no_limit(void **state)
 	assert_int_equal(sock.options.sndtimeo_ns, 0);
 }
 
-static void the_kernels_times_are_read(void **state)
+FILE_CASE(the_kernels_times_are_read)
 {
 	static const struct {
 		const char *name;
@@ -401,7 +403,7 @@ static void the_kernels_times_are_read(void **state)
 	assert_int_equal(sdp_option_time_ms(&sock, -1, SO_SNDTIMEO), -1);
 }
 
-static void calls_end_in_time(void **state)
+FILE_CASE(calls_end_in_time)
 {
 	assert_true(sdp_option_deadline(&sock, SO_RCVTIMEO) == SDP_NEVER);
 	sock.options.rcvtimeo_ns = 7;
@@ -409,7 +411,7 @@ static void calls_end_in_time(void **state)
 	assert_true(sdp_option_deadline(&sock, SO_SNDTIMEO) == SDP_NEVER);
 }
 
-static void lingering_is_kept(void **state)
+FILE_CASE(lingering_is_kept)
 {
 	static const struct linger rows[] = {
 		{ 1, 5 }, { 1, 0 }, { 0, 0 }, { 0, 5 }, { 7, 3 },
@@ -465,7 +467,7 @@ static struct linger kernel_linger(int fd)
 	return linger;
 }
 
-static void the_start_takes_what_the_program_has_set(void **state)
+FILE_CASE(the_start_takes_what_the_program_has_set)
 {
 	set_before();
 	sdp_options_take(&sock, sock.tcp_fd);
@@ -489,7 +491,7 @@ static void the_start_takes_what_the_program_has_set(void **state)
 
 /* The socket that replaces it after connect() with AF_UNSPEC, or after the fall
  * back to TCP. */
-static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
+FILE_CASE(a_new_tcp_socket_has_what_the_program_has_set)
 {
 	static const struct timeval at_once = { .tv_sec = -1 };
 	int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -519,7 +521,7 @@ static void a_new_tcp_socket_has_what_the_program_has_set(void **state)
 	close(never);
 }
 
-static void a_copy_has_what_the_original_has(void **state)
+FILE_CASE(a_copy_has_what_the_original_has)
 {
 	struct timeval tv = { .tv_sec = 3 }, copied = { 0 };
 	int one = 1, size = 50000, to = socket(AF_INET, SOCK_STREAM, 0);
@@ -542,7 +544,7 @@ static void a_copy_has_what_the_original_has(void **state)
 
 /* ---- errors, states ---- */
 
-static void an_error_is_told_once(void **state)
+FILE_CASE(an_error_is_told_once)
 {
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 	sock.error = ETIMEDOUT;
@@ -554,7 +556,7 @@ static void an_error_is_told_once(void **state)
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 }
 
-static void the_state_is_the_streams(void **state)
+FILE_CASE(the_state_is_the_streams)
 {
 	static const struct {
 		unsigned int bits;
@@ -612,7 +614,7 @@ static uint16_t port_told(bool is_peer)
 }
 
 /* The program connected to the TCP port, and the socket to the SDP port. */
-static void ports_are_those_of_the_programs_view(void **state)
+FILE_CASE(ports_are_those_of_the_programs_view)
 {
 	sock.peer.in = (struct sockaddr_in){ .sin_family = AF_INET,
 					     .sin_port = htons(80) };
@@ -626,7 +628,7 @@ static void ports_are_those_of_the_programs_view(void **state)
 	assert_int_equal(port_told(true), port_of(client, true));
 }
 
-static void a_name_is_told_as_the_kernel_tells_it(void **state)
+FILE_CASE(a_name_is_told_as_the_kernel_tells_it)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	struct sockaddr *any = (struct sockaddr *)(void *)&addr;
@@ -657,7 +659,7 @@ static void a_name_is_told_as_the_kernel_tells_it(void **state)
 
 /* ---- ioctl ---- */
 
-static void ioctls_tell_of_the_stream(void **state)
+FILE_CASE(ioctls_tell_of_the_stream)
 {
 	static const struct {
 		unsigned long request;
@@ -692,7 +694,7 @@ static void ioctls_tell_of_the_stream(void **state)
 }
 
 /* A shadow answers them as what it is. */
-static void ioctls_of_interfaces_are_the_tcp_sockets(void **state)
+FILE_CASE(ioctls_of_interfaces_are_the_tcp_sockets)
 {
 	static const struct {
 		unsigned long request;
@@ -720,7 +722,7 @@ static void ioctls_of_interfaces_are_the_tcp_sockets(void **state)
 }
 
 /* What is sent and what is acknowledged are not told apart. */
-static void unsent_octets_are_those_in_the_queue(void **state)
+FILE_CASE(unsent_octets_are_those_in_the_queue)
 {
 	int value = -1;
 
@@ -729,31 +731,4 @@ static void unsent_octets_are_those_in_the_queue(void **state)
 	assert_int_equal(value, 22);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(numbers_are_kept),
-		TEST(a_relay_has_the_kernels_options),
-		TEST(ioctls_of_interfaces_are_the_tcp_sockets),
-		TEST(unsent_octets_are_those_in_the_queue),
-		TEST(others_are_the_tcp_sockets),
-		TEST(bad_memory_and_lengths_are_refused),
-		TEST(an_answer_is_cut_to_its_space),
-		TEST(times_are_kept),
-		TEST(a_time_without_end_is_no_limit),
-		TEST(the_kernels_times_are_read),
-		TEST(calls_end_in_time),
-		TEST(lingering_is_kept),
-		TEST(the_start_takes_what_the_program_has_set),
-		TEST(a_new_tcp_socket_has_what_the_program_has_set),
-		TEST(a_copy_has_what_the_original_has),
-		TEST(an_error_is_told_once),
-		TEST(the_state_is_the_streams),
-		TEST(ports_are_those_of_the_programs_view),
-		TEST(a_name_is_told_as_the_kernel_tells_it),
-		TEST(ioctls_tell_of_the_stream),
-	};
-
-	return cmocka_run_group_tests(tests, start, NULL);
-}
+ALL_CASES_WITH(start, NULL);

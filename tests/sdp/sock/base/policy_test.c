@@ -106,6 +106,8 @@ static int end(void **state)
 	return close(fd);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static union sdp_addr addr_make(const char *text, uint16_t port)
 {
 	struct sockaddr_storage storage = test_addr(text, port);
@@ -147,7 +149,7 @@ static int find(int of, const union sdp_addr *dst,
 
 /* ---- this host ---- */
 
-static void a_listener_here_has_the_registrys_port(void **state)
+FILE_CASE(a_listener_here_has_the_registrys_port)
 {
 	static const char *const texts[] = { "127.0.0.1", "::1",
 					     "::ffff:127.0.0.1" };
@@ -162,7 +164,7 @@ static void a_listener_here_has_the_registrys_port(void **state)
 	assert_int_equal(query_cnt, 0);
 }
 
-static void without_one_the_port_mapper_is_not_asked(void **state)
+FILE_CASE(without_one_the_port_mapper_is_not_asked)
 {
 	static const int rets[] = { -ENOENT, -EPERM, -ECONNREFUSED,
 				    -EOPNOTSUPP };
@@ -177,7 +179,7 @@ static void without_one_the_port_mapper_is_not_asked(void **state)
 }
 
 /* A raw Hello is sent only to ports that are known to accept it. */
-static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
+FILE_CASE(begins_with_a_request_where_a_hello_may_be_refused)
 {
 	union sdp_addr dst = addr_make("127.0.0.1", 80);
 	struct sdp_target sdp;
@@ -199,7 +201,7 @@ static void begins_with_a_request_where_a_hello_may_be_refused(void **state)
 
 /* ---- another host ---- */
 
-static void another_host_is_asked(void **state)
+FILE_CASE(another_host_is_asked)
 {
 	static const struct {
 		const char *dst, *says, *want;
@@ -226,7 +228,7 @@ static void another_host_is_asked(void **state)
 }
 
 /* The query names the port of the socket that will connect. */
-static void the_socket_is_bound_before_the_question(void **state)
+FILE_CASE(the_socket_is_bound_before_the_question)
 {
 	union sdp_addr dst = addr_make("192.0.2.1", 80), local;
 	struct sdp_target sdp;
@@ -245,7 +247,7 @@ static void the_socket_is_bound_before_the_question(void **state)
 	assert_int_equal(find(-1, &dst, &sdp), -EBADF);
 }
 
-static void what_the_port_mapper_says_is_told(void **state)
+FILE_CASE(what_the_port_mapper_says_is_told)
 {
 	union sdp_addr dst = addr_make("192.0.2.1", 80);
 	struct sdp_target sdp;
@@ -259,7 +261,7 @@ static void what_the_port_mapper_says_is_told(void **state)
 	assert_int_equal(find(fd, &dst, &sdp), -ECANCELED);
 }
 
-static void a_nonblocking_connect_gets_the_cached_answer(void **state)
+FILE_CASE(a_nonblocking_connect_gets_the_cached_answer)
 {
 	union sdp_addr dst = addr_make("192.0.2.1", 80);
 	struct sdp_target sdp;
@@ -277,7 +279,7 @@ static void a_nonblocking_connect_gets_the_cached_answer(void **state)
 
 /* ---- ports where a start failed ---- */
 
-static void a_bad_port_is_left_alone(void **state)
+FILE_CASE(a_bad_port_is_left_alone)
 {
 	union sdp_addr bad = addr_make("127.0.0.1", 1000);
 	struct sdp_target sdp;
@@ -292,7 +294,7 @@ static void a_bad_port_is_left_alone(void **state)
 }
 
 /* Sixteen are stored, and the oldest is dropped. */
-static void the_latest_bad_ports_are_remembered(void **state)
+FILE_CASE(the_latest_bad_ports_are_remembered)
 {
 	union sdp_addr dst;
 	struct sdp_target sdp;
@@ -311,7 +313,7 @@ static void the_latest_bad_ports_are_remembered(void **state)
 
 /* ---- rules ---- */
 
-static void the_device_is_looked_for_as_the_librarys_own(void **state)
+FILE_CASE(the_device_is_looked_for_as_the_librarys_own)
 {
 	assert_false(sdp_inside());
 	assert_int_equal(sdp_policy_way(), SDP_WAY_CM);
@@ -329,7 +331,26 @@ static void conf_write(const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void rules_say_what_is_used(void **state)
+static int conf_begin(void **state)
+{
+	int file = mkstemp(conf_path);
+
+	if (file < 0 || close(file) < 0)
+		return -1;
+	setenv(SDP_RULES_ENV, conf_path, 1);
+	return begin(state);
+}
+
+static int conf_end(void **state)
+{
+	unlink(conf_path);
+	memcpy(conf_path + strlen(conf_path) - 6, "XXXXXX", 6);
+	return end(state);
+}
+
+#define CONF_CASE(name) CASE_WITH(name, conf_begin, conf_end)
+
+CONF_CASE(rules_say_what_is_used)
 {
 	union sdp_addr addr = addr_make("10.0.0.1", 80);
 	union sdp_addr other = addr_make("10.0.0.1", 81);
@@ -356,7 +377,7 @@ static int rules_ask(void *arg)
 	return 0;
 }
 
-static void the_rule_that_decides_is_logged(void **state)
+CONF_CASE(the_rule_that_decides_is_logged)
 {
 	char log[1000];
 
@@ -371,51 +392,10 @@ static void the_rule_that_decides_is_logged(void **state)
 	assert_string_equal(log, "");
 }
 
-static void a_program_without_rules_or_with_bad_ones_has_none(void **state)
+CONF_CASE(a_program_without_rules_or_with_bad_ones_has_none)
 {
 	conf_write("use tcp server * *:*\nuse tcp client * *:*\n");
 	assert_false(sdp_policy_start());
 	conf_write("use nothing\n");
 	assert_false(sdp_policy_start());
-}
-
-static int conf_begin(void **state)
-{
-	int file = mkstemp(conf_path);
-
-	if (file < 0 || close(file) < 0)
-		return -1;
-	setenv(SDP_RULES_ENV, conf_path, 1);
-	return begin(state);
-}
-
-static int conf_end(void **state)
-{
-	unlink(conf_path);
-	memcpy(conf_path + strlen(conf_path) - 6, "XXXXXX", 6);
-	return end(state);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define TEST_CONF(name)                                                        \
-	cmocka_unit_test_setup_teardown(name, conf_begin, conf_end)
-		TEST(a_listener_here_has_the_registrys_port),
-		TEST(without_one_the_port_mapper_is_not_asked),
-		TEST(begins_with_a_request_where_a_hello_may_be_refused),
-		TEST(another_host_is_asked),
-		TEST(the_socket_is_bound_before_the_question),
-		TEST(what_the_port_mapper_says_is_told),
-		TEST(a_nonblocking_connect_gets_the_cached_answer),
-		TEST(a_bad_port_is_left_alone),
-		TEST(the_latest_bad_ports_are_remembered),
-		TEST(the_device_is_looked_for_as_the_librarys_own),
-		TEST_CONF(rules_say_what_is_used),
-		TEST_CONF(the_rule_that_decides_is_logged),
-		TEST_CONF(a_program_without_rules_or_with_bad_ones_has_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

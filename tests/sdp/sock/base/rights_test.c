@@ -45,7 +45,7 @@ static struct cmsghdr *part_add(int level, int type, const int *fds, size_t cnt)
 	return part;
 }
 
-static void finds_all_of_all_parts(void **state)
+CASE_WITH(finds_all_of_all_parts, begin, NULL)
 {
 	part_add(SOL_SOCKET, SCM_RIGHTS, (int[]){ 4, 5, 6 }, 3);
 	part_add(SOL_SOCKET, SCM_CREDENTIALS, (int[]){ 1, 2, 3 }, 3);
@@ -56,14 +56,14 @@ static void finds_all_of_all_parts(void **state)
 	assert_memory_equal(found, ((int[]){ 4, 5, 6, 7 }), 4 * sizeof(int));
 }
 
-static void finds_none_without_control_data(void **state)
+CASE_WITH(finds_none_without_control_data, begin, NULL)
 {
 	message.msg_control = NULL;
 	sdp_rights_each(&message, note);
 	assert_int_equal(found_cnt, 0);
 }
 
-static void bad_lengths_end_the_walk(void **state)
+CASE_WITH(bad_lengths_end_the_walk, begin, NULL)
 {
 	static const size_t lengths[] = { 0, 1, CMSG_LEN(0) - 1, 1000,
 					  SIZE_MAX };
@@ -80,7 +80,7 @@ static void bad_lengths_end_the_walk(void **state)
 	}
 }
 
-static void half_a_descriptor_is_none(void **state)
+CASE_WITH(half_a_descriptor_is_none, begin, NULL)
 {
 	struct cmsghdr *part;
 
@@ -110,7 +110,9 @@ static int ways_close(void **state)
 	return 0;
 }
 
-static void one_descriptor_goes_and_comes(void **state)
+#define WAYS_CASE(name) CASE_WITH(name, ways_open, ways_close)
+
+WAYS_CASE(one_descriptor_goes_and_comes)
 {
 	uint64_t sent = 0x123456789abcdefull, got = 0;
 	int fd;
@@ -124,7 +126,7 @@ static void one_descriptor_goes_and_comes(void **state)
 	close(fd);
 }
 
-static void says_that_it_did_not_go(void **state)
+WAYS_CASE(says_that_it_did_not_go)
 {
 	assert_false(sdp_rights_send(ways[0], "x", 1, -1));
 	close(ways[1]);
@@ -148,7 +150,7 @@ static void other_send(size_t fd_cnt, size_t len)
 
 /* Descriptors of a refused message are closed, so no process holds the end of
  * the pipe that it passed. */
-static void refuses_other_messages(void **state)
+WAYS_CASE(refuses_other_messages)
 {
 	static const struct {
 		size_t fd_cnt, len;
@@ -169,7 +171,7 @@ static void refuses_other_messages(void **state)
 }
 
 /* The next message may get a number. */
-static void tells_when_there_is_no_number(void **state)
+WAYS_CASE(tells_when_there_is_no_number)
 {
 	struct rlimit old;
 	char octet = 0;
@@ -186,7 +188,7 @@ static void tells_when_there_is_no_number(void **state)
 	close(fd);
 }
 
-static void the_end_is_no_message(void **state)
+WAYS_CASE(the_end_is_no_message)
 {
 	char octet;
 
@@ -194,25 +196,4 @@ static void the_end_is_no_message(void **state)
 	assert_int_equal(sdp_rights_receive(ways[1], &octet, 1), -EPROTO);
 	assert_int_equal(sdp_rights_receive(-1, &octet, 1), -EBADF);
 	ways[0] = -1;
-}
-
-#define WAYS_TEST(name)                                                        \
-	cmocka_unit_test_setup_teardown(name, ways_open, ways_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(finds_all_of_all_parts, begin),
-		cmocka_unit_test_setup(finds_none_without_control_data, begin),
-		cmocka_unit_test_setup(bad_lengths_end_the_walk, begin),
-		cmocka_unit_test_setup(half_a_descriptor_is_none, begin),
-		WAYS_TEST(one_descriptor_goes_and_comes),
-		WAYS_TEST(says_that_it_did_not_go),
-		WAYS_TEST(refuses_other_messages),
-		WAYS_TEST(tells_when_there_is_no_number),
-		WAYS_TEST(the_end_is_no_message),
-	};
-
-	return cmocka_run_group_tests_name("sdp_sock_rights", tests, NULL,
-					   NULL);
 }

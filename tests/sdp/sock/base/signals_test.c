@@ -50,13 +50,15 @@ static int end(void **state)
 	return close(sock.tcp_fd);
 }
 
-static void no_signal_without_an_owner(void **state)
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
+FILE_CASE(no_signal_without_an_owner)
 {
 	sdp_signals_urgent(sock.tcp_fd);
 	assert_false(urgent_take());
 }
 
-static void tells_a_process(void **state)
+FILE_CASE(tells_a_process)
 {
 	assert_int_equal(
 		sdp_signals_own(&sock, F_SETOWN, (void *)(intptr_t)getpid()),
@@ -66,7 +68,7 @@ static void tells_a_process(void **state)
 	assert_false(urgent_take());
 }
 
-static void tells_a_thread(void **state)
+FILE_CASE(tells_a_thread)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID,
 				    .pid = (pid_t)syscall(SYS_gettid) };
@@ -77,7 +79,7 @@ static void tells_a_thread(void **state)
 	assert_false(urgent_take());
 }
 
-static void goes_on_after_handlers_with_sa_restart(void **state)
+FILE_CASE(goes_on_after_handlers_with_sa_restart)
 {
 	struct sigaction action = { .sa_handler = ignore,
 				    .sa_flags = SA_RESTART };
@@ -91,7 +93,7 @@ static void goes_on_after_handlers_with_sa_restart(void **state)
 
 /* A fault does not interrupt a sleep. Many programs have a handler that logs a
  * fault, and so has a sanitizer's runtime. */
-static void handlers_of_faults_do_not_count(void **state)
+FILE_CASE(handlers_of_faults_do_not_count)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS,	SIGFPE,
 				      SIGILL,  SIGTRAP, SIGSYS };
@@ -107,18 +109,9 @@ static void handlers_of_faults_do_not_count(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
 	sigset_t set = urgent_set();
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(no_signal_without_an_owner),
-		TEST(tells_a_process),
-		TEST(tells_a_thread),
-		TEST(goes_on_after_handlers_with_sa_restart),
-		TEST(handlers_of_faults_do_not_count),
-	};
 
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,10 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 /* The rules leave the program to TCP. */
-static void nothing_is_taken_without_a_table(void **state)
+FILE_CASE(nothing_is_taken_without_a_table)
 {
 	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
 
@@ -73,7 +75,7 @@ static void nothing_is_taken_without_a_table(void **state)
 	assert_int_equal(sdp_fd_kind(fds[1]), SDP_FD_NONE);
 }
 
-static void a_socket_is_found_by_its_number(void **state)
+FILE_CASE(a_socket_is_found_by_its_number)
 {
 	struct sdp_sock *found = sdp_sock_get(fds[0]);
 
@@ -88,7 +90,7 @@ static void a_socket_is_found_by_its_number(void **state)
 	assert_false(sdp_sock_has_fd(sock, -1));
 }
 
-static void a_new_socket_is_tcps(void **state)
+FILE_CASE(a_new_socket_is_tcps)
 {
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(sock->tcp_fd, -1);
@@ -98,7 +100,7 @@ static void a_new_socket_is_tcps(void **state)
 	assert_int_equal(sock->options.rcvlowat, 1);
 }
 
-static void closes_with_the_last_number(void **state)
+FILE_CASE(closes_with_the_last_number)
 {
 	assert_int_equal(sdp_sock_add_fd(sock, fds[1]), 0);
 	number_close(fds[0]);
@@ -110,7 +112,7 @@ static void closes_with_the_last_number(void **state)
 }
 
 /* A call in progress keeps the open file, as in the kernel. */
-static void ends_with_the_last_call(void **state)
+FILE_CASE(ends_with_the_last_call)
 {
 	struct sdp_sock *inside = sdp_sock_get(fds[0]);
 
@@ -123,7 +125,7 @@ static void ends_with_the_last_call(void **state)
 
 /* A thread of the library keeps only the memory. (ASan detects a read after
  * free().) */
-static void a_reference_keeps_only_the_memory(void **state)
+FILE_CASE(a_reference_keeps_only_the_memory)
 {
 	sdp_sock_hold(sock);
 	number_close(fds[0]);
@@ -132,7 +134,7 @@ static void a_reference_keeps_only_the_memory(void **state)
 	sdp_sock_drop(sock);
 }
 
-static void a_number_that_stood_for_another_is_its_own(void **state)
+FILE_CASE(a_number_that_stood_for_another_is_its_own)
 {
 	struct sdp_sock *other =
 		sdp_sock_add(fds[0], AF_INET6, count_close, count_end);
@@ -167,7 +169,7 @@ static void sock_see(struct sdp_sock *each)
 	seen_cnt++;
 }
 
-static void each_number_is_gone_through(void **state)
+FILE_CASE(each_number_is_gone_through)
 {
 	struct sdp_sock *other =
 		sdp_sock_add(fds[1], AF_INET, count_close, count_end);
@@ -196,7 +198,7 @@ static void close_seen(struct sdp_sock *each)
 	assert_int_equal(each->family, AF_INET);
 }
 
-static void a_walk_keeps_what_is_closed_meanwhile(void **state)
+FILE_CASE(a_walk_keeps_what_is_closed_meanwhile)
 {
 	sdp_table_each_sock(close_seen);
 	assert_int_equal(end_cnt, 1);
@@ -204,7 +206,7 @@ static void a_walk_keeps_what_is_closed_meanwhile(void **state)
 
 /* ---- replacing the file of the numbers ---- */
 
-static void each_number_gets_another_file(void **state)
+FILE_CASE(each_number_gets_another_file)
 {
 	int from = memfd_create("table_test", MFD_CLOEXEC);
 
@@ -229,7 +231,7 @@ static void *cover(void *arg)
 
 /* A number that another thread is closing may belong to another file at once.
  * That file must not be replaced. */
-static void a_number_that_is_being_closed_gets_no_file(void **state)
+FILE_CASE(a_number_that_is_being_closed_gets_no_file)
 {
 	int from = memfd_create("table_test", MFD_CLOEXEC), reused;
 	pthread_t thread;
@@ -254,7 +256,7 @@ static void a_number_that_is_being_closed_gets_no_file(void **state)
 }
 
 /* The count that spares epoll_wait() a check. */
-static void counts_what_waits_for_its_start(void **state)
+FILE_CASE(counts_what_waits_for_its_start)
 {
 	static const struct {
 		enum sdp_sock_state state;
@@ -280,7 +282,7 @@ static void counts_what_waits_for_its_start(void **state)
 
 /* ---- descriptors of the library's own ---- */
 
-static void own_descriptors_have_high_numbers(void **state)
+CASE(own_descriptors_have_high_numbers)
 {
 	int fd = open("/dev/null", O_RDONLY), moved = sdp_private_add(fd);
 
@@ -295,7 +297,7 @@ static void own_descriptors_have_high_numbers(void **state)
 	sdp_private_close(-1);
 }
 
-static void own_descriptors_stay_below_the_limit(void **state)
+CASE(own_descriptors_stay_below_the_limit)
 {
 	struct rlimit old, small;
 	int fd, moved;
@@ -312,7 +314,7 @@ static void own_descriptors_stay_below_the_limit(void **state)
 	assert_int_equal(sdp_private_add(-1), -EBADF);
 }
 
-static void what_cannot_be_moved_is_closed(void **state)
+CASE(what_cannot_be_moved_is_closed)
 {
 	/* The lowest free number. */
 	int fd = open("/dev/null", O_RDONLY);
@@ -340,7 +342,7 @@ static void *inside_of_thread(void *arg)
 	return NULL;
 }
 
-static void the_mark_belongs_to_the_thread(void **state)
+CASE(the_mark_belongs_to_the_thread)
 {
 	bool outer = sdp_inside_enter(), inner = sdp_inside_enter();
 	bool of_other = true;
@@ -367,7 +369,7 @@ static const void *verbs_code(void)
 	return dlsym(lib, "ibv_get_device_list");
 }
 
-static void a_caller_is_known_by_its_object_file(void **state)
+CASE(a_caller_is_known_by_its_object_file)
 {
 	assert_false(sdp_caller_is_rnic(&close_cnt));
 	assert_false(sdp_caller_is_rnic((void *)(uintptr_t)&abort));
@@ -384,14 +386,14 @@ static int child_check(void)
 	return sdp_is_owner() ? 0 : 2;
 }
 
-static void a_child_is_not_the_owner(void **state)
+CASE(a_child_is_not_the_owner)
 {
 	assert_true(sdp_is_owner());
 	assert_int_equal(in_child(child_check), 0);
 }
 
 /* The last case, because it cannot be undone. */
-static void one_thread_ends_the_process(void **state)
+CASE(one_thread_ends_the_process)
 {
 	assert_false(atomic_load(&sdp_is_ending));
 	assert_true(sdp_ending_begin());
@@ -401,30 +403,4 @@ static void one_thread_ends_the_process(void **state)
 	sdp_ending_look();
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(nothing_is_taken_without_a_table),
-		TEST(a_socket_is_found_by_its_number),
-		TEST(a_new_socket_is_tcps),
-		TEST(closes_with_the_last_number),
-		TEST(ends_with_the_last_call),
-		TEST(a_reference_keeps_only_the_memory),
-		TEST(a_number_that_stood_for_another_is_its_own),
-		TEST(each_number_is_gone_through),
-		TEST(a_walk_keeps_what_is_closed_meanwhile),
-		TEST(each_number_gets_another_file),
-		TEST(a_number_that_is_being_closed_gets_no_file),
-		TEST(counts_what_waits_for_its_start),
-		cmocka_unit_test(own_descriptors_have_high_numbers),
-		cmocka_unit_test(own_descriptors_stay_below_the_limit),
-		cmocka_unit_test(what_cannot_be_moved_is_closed),
-		cmocka_unit_test(the_mark_belongs_to_the_thread),
-		cmocka_unit_test(a_caller_is_known_by_its_object_file),
-		cmocka_unit_test(a_child_is_not_the_owner),
-		cmocka_unit_test(one_thread_ends_the_process),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

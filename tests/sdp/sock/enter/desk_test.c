@@ -63,7 +63,7 @@ static bool is_served(int port)
 
 /* Each that comes has a thread, up to a limit. Those beyond it are closed at
  * once. */
-static void serves_a_limited_number_at_a_time(void **state)
+CASE(serves_a_limited_number_at_a_time)
 {
 	int port = sdp_desk_open(expects, serve), fds[MANY];
 	char octet;
@@ -91,7 +91,7 @@ static void serves_a_limited_number_at_a_time(void **state)
 }
 
 /* Others have no thread. */
-static void serves_who_is_expected(void **state)
+CASE(serves_who_is_expected)
 {
 	int fd, port = sdp_desk_open(expects, serve), before = served_cnt;
 	char octet;
@@ -104,7 +104,7 @@ static void serves_who_is_expected(void **state)
 	atomic_store(&is_expected, true);
 }
 
-static void a_forked_child_has_none(void **state)
+CASE(a_forked_child_has_none)
 {
 	int port = sdp_desk_open(expects, serve), status = 0;
 	pid_t pid;
@@ -124,14 +124,9 @@ static void a_forked_child_has_none(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(serves_a_limited_number_at_a_time),
-		cmocka_unit_test(serves_who_is_expected),
-		cmocka_unit_test(a_forked_child_has_none),
-	};
-
 	sem_init(&go, 0, 0);
-	return cmocka_run_group_tests(tests, table_start, NULL);
 }
+
+ALL_CASES_WITH(table_start, NULL);

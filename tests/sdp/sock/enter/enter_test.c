@@ -224,6 +224,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 /* A call that moves nothing tries what is due. */
 static void try_now(struct side *side)
 {
@@ -248,7 +250,7 @@ static void carry(size_t sent, size_t read, size_t unread)
 /* ---- tests ---- */
 
 /* What is unread belongs to the link, on both sides. */
-static void the_rest_of_tcp_is_fed(void **state)
+FILE_CASE(the_rest_of_tcp_is_fed)
 {
 	static const struct {
 		const char *name;
@@ -281,7 +283,7 @@ static void the_rest_of_tcp_is_fed(void **state)
 }
 
 /* Whatever fails, TCP goes on with all octets, and SDP is tried again later. */
-static void tcp_goes_on_where_sdp_cannot_enter(void **state)
+FILE_CASE(tcp_goes_on_where_sdp_cannot_enter)
 {
 	static const struct {
 		const char *name;
@@ -342,7 +344,7 @@ static void tcp_goes_on_where_sdp_cannot_enter(void **state)
 }
 
 /* Octets that went past the library. */
-static void foreign_octets_keep_it_on_tcp(void **state)
+FILE_CASE(foreign_octets_keep_it_on_tcp)
 {
 	char octet;
 
@@ -354,7 +356,7 @@ static void foreign_octets_keep_it_on_tcp(void **state)
 		assert_int_equal(sdp_sock_state(sides[s].sock), SDP_SOCK_TCP);
 }
 
-static void never_is_for_good(void **state)
+FILE_CASE(never_is_for_good)
 {
 	sdp_enter_never(sides[1].sock);
 	assert_false(sdp_enter_is_possible(sides[1].sock));
@@ -373,7 +375,7 @@ static void never_is_for_good(void **state)
 }
 
 /* Those that nobody enters do not use up descriptors: the oldest give way. */
-static void a_limited_number_is_announced(void **state)
+FILE_CASE(a_limited_number_is_announced)
 {
 	enum { MANY = 130, MAX = 128 };
 	static struct sdp_sock *socks[MANY];
@@ -399,7 +401,7 @@ static void a_limited_number_is_announced(void **state)
 }
 
 /* Which calls may go into the kernel. */
-static void the_gate_admits(void **state)
+FILE_CASE(the_gate_admits)
 {
 	static const struct {
 		const char *name;
@@ -438,7 +440,7 @@ static void the_gate_admits(void **state)
 }
 
 /* What TCP has is read while SDP enters, and counted. */
-static void reads_tcp_while_it_starts(void **state)
+FILE_CASE(reads_tcp_while_it_starts)
 {
 	char octets[4];
 	struct iovec iov = { octets, sizeof(octets) };
@@ -466,19 +468,9 @@ static void reads_tcp_while_it_starts(void **state)
 	sock->start.is_entering = false;
 }
 
-int main(void)
+BEFORE_CASES()
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(the_rest_of_tcp_is_fed),
-		TEST(tcp_goes_on_where_sdp_cannot_enter),
-		TEST(foreign_octets_keep_it_on_tcp),
-		TEST(never_is_for_good),
-		TEST(a_limited_number_is_announced),
-		TEST(the_gate_admits),
-		TEST(reads_tcp_while_it_starts),
-	};
-
 	setenv("USIW_SDP_AFTER", "10000", 1);
-	return cmocka_run_group_tests(tests, table_start, NULL);
 }
+
+ALL_CASES_WITH(table_start, NULL);

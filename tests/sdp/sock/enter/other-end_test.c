@@ -38,7 +38,7 @@ int sdp_pm_query(const struct sockaddr *peer, const struct sockaddr *local,
 	return answer.mapper;
 }
 
-static void asks_the_host_of_the_other_end(void **state)
+CASE(asks_the_host_of_the_other_end)
 {
 	static const struct {
 		const char *name;
@@ -80,13 +80,4 @@ static void asks_the_host_of_the_other_end(void **state)
 			   rows[i].want < 0 || port == rows[i].want_port);
 		assert_row(rows[i].name, asked_cnt == rows[i].want_asked);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(asks_the_host_of_the_other_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "sock/enter/tcp-count.h"
 
-static void counts_what_was_written_and_read(void **state)
+CASE(counts_what_was_written_and_read)
 {
 	static const struct {
 		const char *name;
@@ -48,7 +48,7 @@ static void counts_what_was_written_and_read(void **state)
 	}
 }
 
-static void counts_only_what_is_established(void **state)
+CASE(counts_only_what_is_established)
 {
 	struct sdp_tcp_count count;
 	int fds[2], other = test_tcp_socket();
@@ -65,14 +65,4 @@ static void counts_only_what_is_established(void **state)
 		close(fds[0]);
 		close(fds[1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_what_was_written_and_read),
-		cmocka_unit_test(counts_only_what_is_established),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

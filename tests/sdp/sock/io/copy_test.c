@@ -83,6 +83,8 @@ static int begin(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, NULL)
+
 /* ---- files and pipes of the program's ---- */
 
 static void pipe_new(int *fds)
@@ -108,7 +110,7 @@ static int file_new(void)
 
 /* ---- files ---- */
 
-static void file_offset_counts_what_was_sent(void **state)
+FILE_CASE(file_offset_counts_what_was_sent)
 {
 	static const struct {
 		const char *name;
@@ -146,7 +148,7 @@ static void file_offset_counts_what_was_sent(void **state)
 	}
 }
 
-static void file_that_is_none_sends_nothing(void **state)
+FILE_CASE(file_that_is_none_sends_nothing)
 {
 	int fds[2], fd = file_new();
 	off_t negative = -1, begin = 0;
@@ -166,7 +168,7 @@ static void file_that_is_none_sends_nothing(void **state)
 /* ---- pipes ---- */
 
 /* The request to the socket always fits into the pipe. */
-static void pipe_is_never_overrun(void **state)
+FILE_CASE(pipe_is_never_overrun)
 {
 	char page[4096] = "";
 	int fds[2], size;
@@ -196,7 +198,7 @@ static void pipe_is_never_overrun(void **state)
 }
 
 /* As splice(2): the socket keeps its octets. */
-static void pipe_without_reader_takes_nothing(void **state)
+FILE_CASE(pipe_without_reader_takes_nothing)
 {
 	int fds[2];
 
@@ -209,7 +211,7 @@ static void pipe_without_reader_takes_nothing(void **state)
 }
 
 /* What was taken from the pipe is sent. */
-static void pipe_loses_nothing(void **state)
+FILE_CASE(pipe_loses_nothing)
 {
 	int fds[2];
 
@@ -241,7 +243,7 @@ static void assert_pipe_has(const int *fds, const char *text)
 }
 
 /* What was not sent is still in the pipe. */
-static void pipe_tells_how_far_it_got(void **state)
+FILE_CASE(pipe_tells_how_far_it_got)
 {
 	int fds[2];
 
@@ -264,7 +266,7 @@ static void pipe_tells_how_far_it_got(void **state)
 }
 
 /* What a non-blocking socket has no space for stays in the pipe. */
-static void pipe_keeps_what_has_no_space(void **state)
+FILE_CASE(pipe_keeps_what_has_no_space)
 {
 	int fds[2];
 
@@ -286,7 +288,7 @@ static void pipe_keeps_what_has_no_space(void **state)
 
 /* splice() reports a lack of descriptors as a lack of memory, and leaks
  * none. */
-static void pipe_without_descriptors_is_left_alone(void **state)
+FILE_CASE(pipe_without_descriptors_is_left_alone)
 {
 	struct rlimit old;
 	int fds[2], next;
@@ -301,21 +303,4 @@ static void pipe_without_descriptors_is_left_alone(void **state)
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 3, 0), 3);
 	assert_int_equal(test_fd_next(), next);
 	pipe_end(fds);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-	static const struct CMUnitTest tests[] = {
-		TEST(file_offset_counts_what_was_sent),
-		TEST(file_that_is_none_sends_nothing),
-		TEST(pipe_is_never_overrun),
-		TEST(pipe_without_reader_takes_nothing),
-		TEST(pipe_loses_nothing),
-		TEST(pipe_tells_how_far_it_got),
-		TEST(pipe_keeps_what_has_no_space),
-		TEST(pipe_without_descriptors_is_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

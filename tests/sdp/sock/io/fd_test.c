@@ -150,6 +150,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static bool is_open(int number)
 {
 	return fcntl(number, F_GETFD) >= 0;
@@ -166,14 +168,14 @@ static int private_new(void)
 
 /* ---- made ---- */
 
-static void a_socket_of_the_program_has_an_entry(void **state)
+FILE_CASE(a_socket_of_the_program_has_an_entry)
 {
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
 	assert_int_equal(sock->family, AF_INET);
 	assert_false(sock->is_nonblock);
 }
 
-static void the_librarys_own_has_none(void **state)
+FILE_CASE(the_librarys_own_has_none)
 {
 	int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool old = sdp_inside_enter();
@@ -186,7 +188,7 @@ static void the_librarys_own_has_none(void **state)
 	close(own);
 }
 
-static void an_accepted_one_has_an_entry(void **state)
+FILE_CASE(an_accepted_one_has_an_entry)
 {
 	static const struct {
 		bool is_sdp;
@@ -227,7 +229,7 @@ static void an_accepted_one_has_an_entry(void **state)
 
 /* A connection by rdma_cm is established at once. Without space for it, it
  * keeps waiting. */
-static void a_link_is_accepted_or_waits_on(void **state)
+FILE_CASE(a_link_is_accepted_or_waits_on)
 {
 	static const struct {
 		int ret;
@@ -267,7 +269,7 @@ static void a_link_is_accepted_or_waits_on(void **state)
 
 /* ---- closed ---- */
 
-static void close_takes_the_entry_along(void **state)
+FILE_CASE(close_takes_the_entry_along)
 {
 	assert_int_equal(sdp_fd_close(fd), 0);
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_NONE);
@@ -278,7 +280,7 @@ static void close_takes_the_entry_along(void **state)
 }
 
 /* fclose(): the kernel's descriptor is closed behind it. */
-static void what_libc_closes_is_forgotten(void **state)
+FILE_CASE(what_libc_closes_is_forgotten)
 {
 	int own = private_new();
 
@@ -293,7 +295,7 @@ static void what_libc_closes_is_forgotten(void **state)
 	sdp_private_close(own);
 }
 
-static void close_passes_over_the_librarys_own(void **state)
+FILE_CASE(close_passes_over_the_librarys_own)
 {
 	int own = private_new();
 
@@ -302,7 +304,7 @@ static void close_passes_over_the_librarys_own(void **state)
 	sdp_private_close(own);
 }
 
-static void a_range_passes_over_the_librarys_own(void **state)
+FILE_CASE(a_range_passes_over_the_librarys_own)
 {
 	int low = fcntl(fd, F_DUPFD_CLOEXEC, 600), own, high;
 
@@ -320,7 +322,7 @@ static void a_range_passes_over_the_librarys_own(void **state)
 	sdp_private_close(own);
 }
 
-static void a_bad_range_closes_nothing(void **state)
+FILE_CASE(a_bad_range_closes_nothing)
 {
 	assert_int_equal(
 		sdp_fd_close_range((unsigned int)fd, (unsigned int)fd - 1, 0),
@@ -334,7 +336,7 @@ static void a_bad_range_closes_nothing(void **state)
 
 /* ---- duplicates ---- */
 
-static void a_duplicate_is_the_same_socket(void **state)
+FILE_CASE(a_duplicate_is_the_same_socket)
 {
 	int plain = sdp_fd_dup(fd, 0, false), high = sdp_fd_dup(fd, 200, true);
 
@@ -370,7 +372,7 @@ static bool is_one_file(int one, int other)
 	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static void a_duplicate_is_covered_as_well(void **state)
+FILE_CASE(a_duplicate_is_covered_as_well)
 {
 	struct sdp_reals *reals = sdp_real_table.pointers;
 	int copy;
@@ -388,7 +390,7 @@ static void a_duplicate_is_covered_as_well(void **state)
 	close(covering_fd);
 }
 
-static void a_duplicate_takes_a_number_over(void **state)
+FILE_CASE(a_duplicate_takes_a_number_over)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int number = sdp_fd_dup3(fd, null, O_CLOEXEC);
@@ -406,7 +408,7 @@ static void a_duplicate_takes_a_number_over(void **state)
 	close(null);
 }
 
-static void a_bad_duplicate_costs_nothing(void **state)
+FILE_CASE(a_bad_duplicate_costs_nothing)
 {
 	int own = private_new();
 
@@ -423,7 +425,7 @@ static void a_bad_duplicate_costs_nothing(void **state)
 
 /* ---- flags ---- */
 
-static void flags_are_noted(void **state)
+FILE_CASE(flags_are_noted)
 {
 	sdp_fd_nonblock(fd, true);
 	assert_true(sock->is_nonblock);
@@ -458,7 +460,7 @@ static int domain_of(int number)
 	return domain;
 }
 
-static void a_socket_of_sdps_family_takes_both(void **state)
+FILE_CASE(a_socket_of_sdps_family_takes_both)
 {
 	struct sockaddr_in6 addr = { .sin6_family = AF_INET6,
 				     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -488,26 +490,4 @@ static void a_socket_of_sdps_family_takes_both(void **state)
 	assert_int_equal(sdp_fd_close(second), 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(a_socket_of_the_program_has_an_entry),
-		TEST(the_librarys_own_has_none),
-		TEST(an_accepted_one_has_an_entry),
-		TEST(a_link_is_accepted_or_waits_on),
-		TEST(close_takes_the_entry_along),
-		TEST(close_passes_over_the_librarys_own),
-		TEST(what_libc_closes_is_forgotten),
-		TEST(a_range_passes_over_the_librarys_own),
-		TEST(a_bad_range_closes_nothing),
-		TEST(a_duplicate_is_the_same_socket),
-		TEST(a_duplicate_is_covered_as_well),
-		TEST(a_duplicate_takes_a_number_over),
-		TEST(a_bad_duplicate_costs_nothing),
-		TEST(flags_are_noted),
-		TEST(a_socket_of_sdps_family_takes_both),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -87,7 +87,7 @@ static int start(void **state)
 
 static char octets[64];
 
-static void vectors_are_checked(void **state)
+CASE_WITH(vectors_are_checked, begin, NULL)
 {
 	static const struct iovec large[] = { { octets, SSIZE_MAX },
 					      { octets, 1 } },
@@ -129,7 +129,7 @@ static void vectors_are_checked(void **state)
 }
 
 /* A read of length 0 does not wait. */
-static void a_read_of_length_0_succeeds(void **state)
+CASE_WITH(a_read_of_length_0_succeeds, begin, NULL)
 {
 	static const struct iovec empty[] = { { octets, 0 }, { NULL, 0 } };
 
@@ -138,7 +138,7 @@ static void a_read_of_length_0_succeeds(void **state)
 	assert_int_equal(call_cnt, 0);
 }
 
-static void flags_of_files_become_those_of_sockets(void **state)
+CASE_WITH(flags_of_files_become_those_of_sockets, begin, NULL)
 {
 	static const struct iovec iov = { octets, 4 };
 
@@ -153,7 +153,7 @@ static void flags_of_files_become_those_of_sockets(void **state)
 
 /* ---- messages ---- */
 
-static void messages_are_checked(void **state)
+CASE_WITH(messages_are_checked, begin, NULL)
 {
 	struct iovec iov = { octets, 4 };
 	const struct {
@@ -208,7 +208,7 @@ static void messages_are_checked(void **state)
 }
 
 /* A stream returns no address and no control messages. */
-static void a_receive_returns_no_name_and_no_control(void **state)
+CASE_WITH(a_receive_returns_no_name_and_no_control, begin, NULL)
 {
 	struct iovec iov = { octets, 4 };
 	char control[64];
@@ -244,7 +244,7 @@ static void a_receive_returns_no_name_and_no_control(void **state)
 	assert_int_equal(again.msg_namelen, sizeof(name));
 }
 
-static void of_many_those_that_went_are_counted(void **state)
+CASE_WITH(of_many_those_that_went_are_counted, begin, NULL)
 {
 	struct iovec iov = { octets, 4 };
 	struct mmsghdr msgs[3];
@@ -273,7 +273,7 @@ static void of_many_those_that_went_are_counted(void **state)
 }
 
 /* Waits for one message, and takes others only if they are there. */
-static void waits_for_one_of_many(void **state)
+CASE_WITH(waits_for_one_of_many, begin, NULL)
 {
 	struct iovec iov = { octets, 4 };
 	struct mmsghdr msgs[3] = {
@@ -294,7 +294,7 @@ static void waits_for_one_of_many(void **state)
 
 /* ---- names ---- */
 
-static void names_of_receives_are_empty(void **state)
+CASE(names_of_receives_are_empty)
 {
 	socklen_t len = 16, large = (socklen_t)-1;
 
@@ -306,7 +306,7 @@ static void names_of_receives_are_empty(void **state)
 	assert_int_equal(sdp_message_no_name(BAD, true, -EAGAIN), -EAGAIN);
 }
 
-static void names_of_sends_are_read(void **state)
+CASE(names_of_sends_are_read)
 {
 	struct sockaddr_storage name = { .ss_family = AF_INET };
 	struct sockaddr *any = (struct sockaddr *)(void *)&name;
@@ -319,22 +319,4 @@ static void names_of_sends_are_read(void **state)
 	assert_int_equal(sdp_message_check_name(BAD, 0), 0);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(vectors_are_checked, begin),
-		cmocka_unit_test_setup(a_read_of_length_0_succeeds, begin),
-		cmocka_unit_test_setup(flags_of_files_become_those_of_sockets,
-				       begin),
-		cmocka_unit_test_setup(messages_are_checked, begin),
-		cmocka_unit_test_setup(a_receive_returns_no_name_and_no_control,
-				       begin),
-		cmocka_unit_test_setup(of_many_those_that_went_are_counted,
-				       begin),
-		cmocka_unit_test_setup(waits_for_one_of_many, begin),
-		cmocka_unit_test(names_of_receives_are_empty),
-		cmocka_unit_test(names_of_sends_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, start, NULL);
-}
+ALL_CASES_WITH(start, NULL);

@@ -296,6 +296,8 @@ static int begin(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, NULL)
+
 static ssize_t send_octets(size_t len, int flags)
 {
 	struct iovec iov = { octets, len };
@@ -312,7 +314,7 @@ static ssize_t recv_octets(size_t len, int flags)
 
 /* ---- send ---- */
 
-static void a_stream_counts_what_it_sends(void **state)
+FILE_CASE(a_stream_counts_what_it_sends)
 {
 	assert_int_equal(send_octets(20, 0), 20);
 	assert_int_equal(send_octets(10, MSG_DONTWAIT), 10);
@@ -320,7 +322,7 @@ static void a_stream_counts_what_it_sends(void **state)
 }
 
 /* The start counts what it has stored, even if it has ended by then. */
-static void octets_of_a_start_are_counted_once(void **state)
+FILE_CASE(octets_of_a_start_are_counted_once)
 {
 	for (int ends = 0; ends < 2; ends++) {
 		begin(NULL);
@@ -334,7 +336,7 @@ static void octets_of_a_start_are_counted_once(void **state)
 }
 
 /* What several threads send is not mixed, but where TCP would mix it. */
-static void a_start_stores_small_sends_whole(void **state)
+FILE_CASE(a_start_stores_small_sends_whole)
 {
 	static const struct {
 		const char *name;
@@ -357,7 +359,7 @@ static void a_start_stores_small_sends_whole(void **state)
 	}
 }
 
-static void a_short_send_that_can_wait_goes_on(void **state)
+FILE_CASE(a_short_send_that_can_wait_goes_on)
 {
 	answers[0] = 5;
 	answers[1] = -EAGAIN;
@@ -382,7 +384,7 @@ static void a_short_send_that_can_wait_goes_on(void **state)
 }
 
 /* Only the very last octet is urgent, and all others have MSG_MORE. */
-static void long_vectors_go_in_slices(void **state)
+FILE_CASE(long_vectors_go_in_slices)
 {
 	struct iovec iov[150];
 
@@ -406,7 +408,7 @@ static void long_vectors_go_in_slices(void **state)
 	assert_int_equal(send_cnt, 2);
 }
 
-static void a_send_behind_the_end_is_a_broken_pipe(void **state)
+FILE_CASE(a_send_behind_the_end_is_a_broken_pipe)
 {
 	answers[0] = -EPIPE;
 	assert_int_equal(send_octets(1, 0), -EPIPE);
@@ -425,7 +427,7 @@ static void a_send_behind_the_end_is_a_broken_pipe(void **state)
 }
 
 /* Also if it sends nothing, or after SHUT_WR. */
-static void a_send_takes_the_error_of_the_link(void **state)
+FILE_CASE(a_send_takes_the_error_of_the_link)
 {
 	for (int row = 0; row < 4; row++) {
 		begin(NULL);
@@ -439,7 +441,7 @@ static void a_send_takes_the_error_of_the_link(void **state)
 	}
 }
 
-static void a_socket_that_was_shut_sends_nothing(void **state)
+FILE_CASE(a_socket_that_was_shut_sends_nothing)
 {
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, 77), -EINVAL);
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, SHUT_RD), 0);
@@ -456,7 +458,7 @@ static void a_socket_that_was_shut_sends_nothing(void **state)
 
 /* ---- receive ---- */
 
-static void a_receive_counts_what_it_takes(void **state)
+FILE_CASE(a_receive_counts_what_it_takes)
 {
 	answers[0] = 5;
 	assert_int_equal(recv_octets(20, 0), 5);
@@ -477,7 +479,7 @@ static void a_receive_counts_what_it_takes(void **state)
 	assert_int_equal(counted_rx, 8);
 }
 
-static void a_receive_waits_for_the_start(void **state)
+FILE_CASE(a_receive_waits_for_the_start)
 {
 	sdp_sock_link_put(&sock, NULL);
 	sdp_sock_become(&sock, SDP_SOCK_STARTING);
@@ -487,7 +489,7 @@ static void a_receive_waits_for_the_start(void **state)
 }
 
 /* Nothing arrives before the start has ended. */
-static void a_start_does_not_hold_up_what_has_ended(void **state)
+FILE_CASE(a_start_does_not_hold_up_what_has_ended)
 {
 	sdp_sock_link_put(&sock, NULL);
 	sdp_sock_become(&sock, SDP_SOCK_STARTING);
@@ -500,7 +502,7 @@ static void a_start_does_not_hold_up_what_has_ended(void **state)
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_STARTING);
 }
 
-static void without_a_link_the_error_is_told_then_the_end(void **state)
+FILE_CASE(without_a_link_the_error_is_told_then_the_end)
 {
 	sdp_sock_link_put(&sock, NULL);
 	sock.error = ECONNRESET;
@@ -512,7 +514,7 @@ static void without_a_link_the_error_is_told_then_the_end(void **state)
 
 /* A call that waits while SDP is about to enter goes on, although another
  * thread has closed the number. */
-static void a_call_that_waits_outlives_its_number(void **state)
+FILE_CASE(a_call_that_waits_outlives_its_number)
 {
 	struct iovec iov = { octets, 5 };
 	int ends[2];
@@ -534,7 +536,7 @@ static void a_call_that_waits_outlives_its_number(void **state)
 }
 
 /* Another thread may have closed the number: it is not used. */
-static void what_has_fallen_back_is_the_kernels(void **state)
+FILE_CASE(what_has_fallen_back_is_the_kernels)
 {
 	struct iovec iov = { octets, 5 };
 	int ends[2];
@@ -555,27 +557,4 @@ static void what_has_fallen_back_is_the_kernels(void **state)
 	assert_int_equal(sdp_stream_send(&sock, -1, &iov, 1, 0), -EPIPE);
 	assert_int_equal(pipe_cnt, 1);
 	close(ends[0]);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-		TEST(a_stream_counts_what_it_sends),
-		TEST(octets_of_a_start_are_counted_once),
-		TEST(a_start_stores_small_sends_whole),
-		TEST(a_short_send_that_can_wait_goes_on),
-		TEST(long_vectors_go_in_slices),
-		TEST(a_send_behind_the_end_is_a_broken_pipe),
-		TEST(a_send_takes_the_error_of_the_link),
-		TEST(a_socket_that_was_shut_sends_nothing),
-		TEST(a_receive_counts_what_it_takes),
-		TEST(a_receive_waits_for_the_start),
-		TEST(a_start_does_not_hold_up_what_has_ended),
-		TEST(without_a_link_the_error_is_told_then_the_end),
-		TEST(a_call_that_waits_outlives_its_number),
-		TEST(what_has_fallen_back_is_the_kernels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,9 +256,11 @@ static int end(void **state)
 	return close(ask_fd);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 /* ---- cases ---- */
 
-static void has_one_port_for_both_families(void **state)
+FILE_CASE(has_one_port_for_both_families)
 {
 	/* The first port that rdma_cm chooses is in use in the other family. */
 	used_port_cnt = 2;
@@ -270,7 +272,7 @@ static void has_one_port_for_both_families(void **state)
 		assert_int_equal(sdp_addr_port(&listened_at[i]), port);
 }
 
-static void is_accepted_in_the_order_of_asking(void **state)
+FILE_CASE(is_accepted_in_the_order_of_asking)
 {
 	acceptor_open(8);
 	ask(3);
@@ -284,7 +286,7 @@ static void is_accepted_in_the_order_of_asking(void **state)
 	assert_null(sdp_acceptor_take(acceptor));
 }
 
-static void a_peer_that_does_not_go_on_is_overtaken(void **state)
+FILE_CASE(a_peer_that_does_not_go_on_is_overtaken)
 {
 	acceptor_open(8);
 	ask(2);
@@ -296,7 +298,7 @@ static void a_peer_that_does_not_go_on_is_overtaken(void **state)
 	assert_ptr_equal(take(), link_of(0));
 }
 
-static void a_peer_that_fails_delays_no_other(void **state)
+FILE_CASE(a_peer_that_fails_delays_no_other)
 {
 	acceptor_open(8);
 	ask(2);
@@ -308,7 +310,7 @@ static void a_peer_that_fails_delays_no_other(void **state)
 }
 
 /* Its place is free, although an earlier one still waits. */
-static void a_peer_that_fails_gives_its_place_back(void **state)
+FILE_CASE(a_peer_that_fails_gives_its_place_back)
 {
 	acceptor_open(2);
 	ask(4);
@@ -324,7 +326,7 @@ static void a_peer_that_fails_gives_its_place_back(void **state)
 }
 
 /* Linux accepts one more than listen() was told. */
-static void takes_no_more_than_the_backlog(void **state)
+FILE_CASE(takes_no_more_than_the_backlog)
 {
 	for (int i = 0; i < PEER_MAX; i++)
 		peers[i].answer = 0;
@@ -339,7 +341,7 @@ static void takes_no_more_than_the_backlog(void **state)
 		assert_ptr_equal(take(), link_of(i));
 }
 
-static void what_is_put_back_is_the_first(void **state)
+FILE_CASE(what_is_put_back_is_the_first)
 {
 	struct sdp_link *link;
 
@@ -352,7 +354,7 @@ static void what_is_put_back_is_the_first(void **state)
 	assert_ptr_equal(take(), link_of(1));
 }
 
-static void stops_without_losing_any(void **state)
+FILE_CASE(stops_without_losing_any)
 {
 	peers[0].answer = 0;
 	acceptor_open(8);
@@ -366,7 +368,7 @@ static void stops_without_losing_any(void **state)
 }
 
 /* One is ready, one waits for it, one is still starting. */
-static void connections_that_are_not_accepted_are_reset(void **state)
+FILE_CASE(connections_that_are_not_accepted_are_reset)
 {
 	peers[0].answer = peers[2].answer = 0;
 	acceptor_open(8);
@@ -381,20 +383,4 @@ static void connections_that_are_not_accepted_are_reset(void **state)
 	acceptor_open(8); /* for the teardown */
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	static const struct CMUnitTest tests[] = {
-		TEST(has_one_port_for_both_families),
-		TEST(is_accepted_in_the_order_of_asking),
-		TEST(a_peer_that_does_not_go_on_is_overtaken),
-		TEST(a_peer_that_fails_delays_no_other),
-		TEST(a_peer_that_fails_gives_its_place_back),
-		TEST(takes_no_more_than_the_backlog),
-		TEST(what_is_put_back_is_the_first),
-		TEST(stops_without_losing_any),
-		TEST(connections_that_are_not_accepted_are_reset),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

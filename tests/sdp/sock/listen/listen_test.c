@@ -217,6 +217,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int dial(uint16_t port_be)
 {
 	union sdp_addr to = name;
@@ -280,7 +282,7 @@ static const struct {
 	  -EACCES, 0, -EACCES, false, false },
 };
 
-static void has_a_twin_where_sdp_is_possible(void **state)
+CASE(has_a_twin_where_sdp_is_possible)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int before;
@@ -320,7 +322,7 @@ static void has_a_twin_where_sdp_is_possible(void **state)
 	}
 }
 
-static void the_twins_mark_has_the_sockets_port(void **state)
+FILE_CASE(the_twins_mark_has_the_sockets_port)
 {
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(mark.port, ntohs(name.in.sin_port));
@@ -331,7 +333,7 @@ static void the_twins_mark_has_the_sockets_port(void **state)
 	assert_true(announced != ntohs(name.in.sin_port));
 }
 
-static void listen_binds_what_was_not_bound(void **state)
+CASE_WITH(listen_binds_what_was_not_bound, begin_unbound, end)
 {
 	union sdp_addr own;
 	socklen_t len = sizeof(own);
@@ -344,7 +346,7 @@ static void listen_binds_what_was_not_bound(void **state)
 }
 
 /* Another listener has the port: nothing of the library is left. */
-static void the_twin_is_closed_if_listen_fails(void **state)
+FILE_CASE(the_twin_is_closed_if_listen_fails)
 {
 	int other = test_tcp_socket(), before;
 
@@ -359,7 +361,7 @@ static void the_twin_is_closed_if_listen_fails(void **state)
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 }
 
-static void listening_again_changes_the_backlog(void **state)
+FILE_CASE(listening_again_changes_the_backlog)
 {
 	way = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
@@ -380,7 +382,7 @@ static int take(struct sdp_came *came)
 	return sdp_listen_accept(sock, NULL, NULL, SOCK_CLOEXEC, came);
 }
 
-static void accepts_connections_of_the_twin_first(void **state)
+FILE_CASE(accepts_connections_of_the_twin_first)
 {
 	struct sdp_came came;
 	int tcp, sdp, first, second;
@@ -404,7 +406,7 @@ static void accepts_connections_of_the_twin_first(void **state)
 	close(second);
 }
 
-static void sdp_only_resets_what_comes_by_tcp(void **state)
+FILE_CASE(sdp_only_resets_what_comes_by_tcp)
 {
 	struct sdp_came came;
 	int tcp, ret;
@@ -440,7 +442,7 @@ static void *connect_main(void *arg)
 	return NULL;
 }
 
-static void waits_as_long_as_it_may(void **state)
+FILE_CASE(waits_as_long_as_it_may)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 	pthread_t self = pthread_self(), thread;
@@ -458,7 +460,7 @@ static void waits_as_long_as_it_may(void **state)
 	pthread_join(thread, NULL);
 }
 
-static void takes_links_of_rdma_cm(void **state)
+FILE_CASE(takes_links_of_rdma_cm)
 {
 	struct sdp_came came;
 	struct rlimit old;
@@ -488,7 +490,7 @@ static void takes_links_of_rdma_cm(void **state)
 
 /* ---- fork() ---- */
 
-static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
+FILE_CASE(a_fork_leaves_rdma_cm_to_the_parent)
 {
 	way = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
@@ -505,7 +507,7 @@ static void a_fork_leaves_rdma_cm_to_the_parent(void **state)
 	assert_true(listens(name.in.sin_port));
 }
 
-static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
+FILE_CASE(a_fork_keeps_a_twin_with_a_kernel_socket)
 {
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
@@ -514,23 +516,4 @@ static void a_fork_keeps_a_twin_with_a_kernel_socket(void **state)
 	assert_true(sock->listening.note_fd >= 0 && listens(htons(announced)));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_a_twin_where_sdp_is_possible),
-		TEST(the_twins_mark_has_the_sockets_port),
-		cmocka_unit_test_setup_teardown(listen_binds_what_was_not_bound,
-						begin_unbound, end),
-		TEST(the_twin_is_closed_if_listen_fails),
-		TEST(listening_again_changes_the_backlog),
-		TEST(accepts_connections_of_the_twin_first),
-		TEST(sdp_only_resets_what_comes_by_tcp),
-		TEST(waits_as_long_as_it_may),
-		TEST(takes_links_of_rdma_cm),
-		TEST(a_fork_leaves_rdma_cm_to_the_parent),
-		TEST(a_fork_keeps_a_twin_with_a_kernel_socket),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -50,7 +50,7 @@ static int dial(int listener)
 
 /* ---- tests ---- */
 
-static void takes_what_is_marked(void **state)
+CASE(takes_what_is_marked)
 {
 	int listener = listen_new(), fd = dial(listener);
 	struct sdp_sock *sock;
@@ -78,7 +78,7 @@ static void takes_what_is_marked(void **state)
 	close(listener);
 }
 
-static void leaves_the_others(void **state)
+CASE(leaves_the_others)
 {
 	int listener = listen_new(), fd = dial(listener), pair[2];
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -101,7 +101,7 @@ static void leaves_the_others(void **state)
 }
 
 /* inetd's two numbers are one connection. Similar ones are not. */
-static void takes_duplicates_for_one(void **state)
+CASE(takes_duplicates_for_one)
 {
 	int listener = listen_new(), fd = dial(listener), other;
 	int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -130,7 +130,7 @@ static void takes_duplicates_for_one(void **state)
 	close(listener);
 }
 
-static void takes_a_relay_by_its_name(void **state)
+CASE(takes_a_relay_by_its_name)
 {
 	union sdp_addr local = { .in = { .sin_family = AF_INET,
 					 .sin_port = htons(80) } };
@@ -156,7 +156,7 @@ static void takes_a_relay_by_its_name(void **state)
 
 /* Descriptors in a message. One that was lost, because the process had no
  * number left, is not among them. */
-static void takes_what_a_message_brings(void **state)
+CASE(takes_what_a_message_brings)
 {
 	int listener = listen_new(), fds[2];
 	union {
@@ -186,15 +186,4 @@ static void takes_what_a_message_brings(void **state)
 	close(listener);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_what_is_marked),
-		cmocka_unit_test(leaves_the_others),
-		cmocka_unit_test(takes_duplicates_for_one),
-		cmocka_unit_test(takes_a_relay_by_its_name),
-		cmocka_unit_test(takes_what_a_message_brings),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -152,7 +152,7 @@ static int begin(void **state)
 
 /* ---- a socket ---- */
 
-static void lingers_for_the_time_of_so_linger(void **state)
+CASE_WITH(lingers_for_the_time_of_so_linger, begin, NULL)
 {
 	static const struct {
 		const char *name;
@@ -179,7 +179,7 @@ static void lingers_for_the_time_of_so_linger(void **state)
 }
 
 /* close() waits for what was sent before the peer took part. */
-static void lingers_for_a_start(void **state)
+CASE_WITH(lingers_for_a_start, begin, NULL)
 {
 	static const struct {
 		const char *name;
@@ -210,7 +210,7 @@ static void lingers_for_a_start(void **state)
 }
 
 /* A relay's last thread and close() may both call it. */
-static void ends_once(void **state)
+CASE_WITH(ends_once, begin, NULL)
 {
 	sock.past_link = PAST;
 	sock.start.early = malloc(1);
@@ -224,7 +224,7 @@ static void ends_once(void **state)
 }
 
 /* The second call leaves everything to the first. */
-static void ends_once_while_it_ends(void **state)
+CASE_WITH(ends_once_while_it_ends, begin, NULL)
 {
 	sock.start.early = malloc(1);
 	ends_again = true;
@@ -235,7 +235,7 @@ static void ends_once_while_it_ends(void **state)
 	assert_null(sock.start.early);
 }
 
-static void releases_what_each_state_has(void **state)
+CASE_WITH(releases_what_each_state_has, begin, NULL)
 {
 	static const struct {
 		const char *name;
@@ -277,7 +277,7 @@ static void releases_what_each_state_has(void **state)
 }
 
 /* When the process exits, threads inside a call find the link unchanged. */
-static void keeps_the_link_at_exit(void **state)
+CASE_WITH(keeps_the_link_at_exit, begin, NULL)
 {
 	sdp_is_ending = true;
 	sdp_sock_end(&sock);
@@ -286,17 +286,4 @@ static void keeps_the_link_at_exit(void **state)
 	assert_ptr_equal(sdp_sock_link(&sock), LINK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(lingers_for_the_time_of_so_linger,
-				       begin),
-		cmocka_unit_test_setup(lingers_for_a_start, begin),
-		cmocka_unit_test_setup(ends_once, begin),
-		cmocka_unit_test_setup(ends_once_while_it_ends, begin),
-		cmocka_unit_test_setup(releases_what_each_state_has, begin),
-		cmocka_unit_test_setup(keeps_the_link_at_exit, begin),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

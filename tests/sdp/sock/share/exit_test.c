@@ -89,7 +89,7 @@ static int begin(void **state)
 
 /* ---- cases ---- */
 
-static void nothing_is_done_before_sdp(void **state)
+CASE_WITH(nothing_is_done_before_sdp, begin, NULL)
 {
 	sdp_begun = false;
 	sdp_exit_run(true);
@@ -97,7 +97,7 @@ static void nothing_is_done_before_sdp(void **state)
 	assert_int_equal(seen.ends + seen.drains, 0);
 }
 
-static void what_the_links_have_is_sent(void **state)
+CASE_WITH(what_the_links_have_is_sent, begin, NULL)
 {
 	sdp_exit_run(true);
 	assert_int_equal(seen.ends, 1);
@@ -110,7 +110,7 @@ static void what_the_links_have_is_sent(void **state)
 	assert_int_equal(seen.ends, 1);
 }
 
-static void a_peer_without_room_gets_another_carrier(void **state)
+CASE_WITH(a_peer_without_room_gets_another_carrier, begin, NULL)
 {
 	drain_ret = 1;
 	full_cnt = 1;
@@ -121,7 +121,7 @@ static void a_peer_without_room_gets_another_carrier(void **state)
 }
 
 /* They have sent all, and their peers have not closed. */
-static void links_that_owe_nothing_are_not_waited_for_again(void **state)
+CASE_WITH(links_that_owe_nothing_are_not_waited_for_again, begin, NULL)
 {
 	drain_ret = 1;
 	sdp_exit_run(true);
@@ -129,7 +129,7 @@ static void links_that_owe_nothing_are_not_waited_for_again(void **state)
 }
 
 /* A peer that never looks does not keep it for ever. */
-static void starts_that_owe_octets_are_waited_for(void **state)
+CASE_WITH(starts_that_owe_octets_are_waited_for, begin, NULL)
 {
 	owed_cnt = 2;
 	sdp_exit_run(true);
@@ -137,18 +137,4 @@ static void starts_that_owe_octets_are_waited_for(void **state)
 	assert_int_equal(seen.drains, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_is_done_before_sdp, begin),
-		cmocka_unit_test_setup(what_the_links_have_is_sent, begin),
-		cmocka_unit_test_setup(a_peer_without_room_gets_another_carrier,
-				       begin),
-		cmocka_unit_test_setup(
-			links_that_owe_nothing_are_not_waited_for_again, begin),
-		cmocka_unit_test_setup(starts_that_owe_octets_are_waited_for,
-				       begin),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -34,7 +34,7 @@ static union sdp_addr addr_of(const char *text, uint16_t port)
 	return addr;
 }
 
-static void tells_both_addresses(void **state)
+CASE(tells_both_addresses)
 {
 	static const struct {
 		const char *local, *peer;
@@ -57,7 +57,7 @@ static void tells_both_addresses(void **state)
 	}
 }
 
-static void two_of_one_connection_have_two_names(void **state)
+CASE_WITH(two_of_one_connection_have_two_names, begin, end)
 {
 	union sdp_addr from = addr_of("127.0.0.1", 1);
 	union sdp_addr to = addr_of("127.0.0.1", 2);
@@ -72,7 +72,7 @@ static void two_of_one_connection_have_two_names(void **state)
 	close(other[1]);
 }
 
-static void other_descriptors_have_none(void **state)
+CASE_WITH(other_descriptors_have_none, begin, end)
 {
 	int pipes[2];
 
@@ -85,7 +85,7 @@ static void other_descriptors_have_none(void **state)
 }
 
 /* Any process can bind such names. */
-static void bad_names_are_none(void **state)
+CASE(bad_names_are_none)
 {
 	static const char *const names[] = {
 		"usiw-sdp/relay/",
@@ -113,19 +113,4 @@ static void bad_names_are_none(void **state)
 		assert_false(sdp_relay_name_get(pair[0], &local, &peer));
 		end(state);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_both_addresses),
-		cmocka_unit_test_setup_teardown(
-			two_of_one_connection_have_two_names, begin, end),
-		cmocka_unit_test_setup_teardown(other_descriptors_have_none,
-						begin, end),
-		cmocka_unit_test(bad_names_are_none),
-	};
-
-	return cmocka_run_group_tests_name("sdp_sock_relay-name", tests, NULL,
-					   NULL);
 }

@@ -279,9 +279,11 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 /* ---- cases ---- */
 
-static void carries_octets_both_ways(void **state)
+FILE_CASE(carries_octets_both_ways)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_true(sock->relay.is_on);
@@ -306,7 +308,7 @@ static void carries_octets_both_ways(void **state)
 	link_fds[1] = dup(0);
 }
 
-static void octets_received_before_are_there_at_once(void **state)
+FILE_CASE(octets_received_before_are_there_at_once)
 {
 	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -316,7 +318,7 @@ static void octets_received_before_are_there_at_once(void **state)
 }
 
 /* Octets that the pair showed for readiness are not part of the stream. */
-static void octets_shown_for_readiness_are_not_sent(void **state)
+FILE_CASE(octets_shown_for_readiness_are_not_sent)
 {
 	assert_int_equal(send(fd, "????", 4, 0), 4);
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -334,7 +336,7 @@ static const struct {
 	{ "the rest cannot be sent", -1, -ETIMEDOUT, 1, 1 },
 };
 
-static void ends_with_its_last_descriptor(void **state)
+FILE_CASE(ends_with_its_last_descriptor)
 {
 	for (size_t i = 0; i < ARRAY_LEN(closes); i++) {
 		if (i > 0)
@@ -359,7 +361,7 @@ static void ends_with_its_last_descriptor(void **state)
 }
 
 /* Another holder has closed nothing: the relay continues. */
-static void goes_on_for_other_descriptors(void **state)
+FILE_CASE(goes_on_for_other_descriptors)
 {
 	int other = dup(fd);
 
@@ -373,7 +375,7 @@ static void goes_on_for_other_descriptors(void **state)
 	assert_int_equal(linger_cnt, 1);
 }
 
-static void a_reset_ends_both_directions(void **state)
+FILE_CASE(a_reset_ends_both_directions)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	is_reset = true;
@@ -385,7 +387,7 @@ static void a_reset_ends_both_directions(void **state)
 	link_fds[1] = dup(0);
 }
 
-static void unread_octets_cause_a_reset(void **state)
+FILE_CASE(unread_octets_cause_a_reset)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	/* Stops reading without notice, like a child that was killed. */
@@ -411,7 +413,7 @@ static int thread_cnt(void)
 }
 
 /* Nothing has changed for the program, and a later attempt may succeed. */
-static void needs_both_threads(void **state)
+FILE_CASE(needs_both_threads)
 {
 	for (int cnt = 0; cnt < 2; cnt++) {
 		threads_left = cnt;
@@ -428,7 +430,7 @@ static void needs_both_threads(void **state)
 	assert_octets(link_fds[1], "hello");
 }
 
-static void refuses_what_it_cannot_carry(void **state)
+FILE_CASE(refuses_what_it_cannot_carry)
 {
 	static const struct {
 		const char *name;
@@ -471,7 +473,7 @@ static void refuses_what_it_cannot_carry(void **state)
 	}
 }
 
-static void is_entered_once(void **state)
+FILE_CASE(is_entered_once)
 {
 	atomic_store(&sock->start.is_asking, true);
 	assert_int_equal(sdp_relay_enter(sock), 0);
@@ -484,7 +486,7 @@ static void is_entered_once(void **state)
 
 /* When the process exits, what the holders have written is sent, and their
  * stream ends; at most until the deadline. */
-static void ends_with_its_process(void **state)
+FILE_CASE(ends_with_its_process)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(send(fd, "written", 7, 0), 7);
@@ -497,7 +499,7 @@ static void ends_with_its_process(void **state)
 }
 
 /* The program has closed it a moment before. */
-static void what_was_closed_ends_with_the_process_too(void **state)
+FILE_CASE(what_was_closed_ends_with_the_process_too)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_int_equal(send(fd, "written", 7, 0), 7);
@@ -512,7 +514,7 @@ static void what_was_closed_ends_with_the_process_too(void **state)
 }
 
 /* Those of the parent go on there. */
-static void a_forked_child_waits_for_none(void **state)
+FILE_CASE(a_forked_child_waits_for_none)
 {
 #ifdef __SANITIZE_THREAD__
 	skip_because("a forked child has no other threads");
@@ -525,32 +527,11 @@ static void a_forked_child_waits_for_none(void **state)
 	shutdown(link_fds[1], SHUT_RDWR);
 }
 
-static void does_not_wait_beyond_the_deadline(void **state)
+FILE_CASE(does_not_wait_beyond_the_deadline)
 {
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	sdp_relay_end(0);
 	assert_int_equal(drain_cnt, 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(carries_octets_both_ways),
-		TEST(octets_received_before_are_there_at_once),
-		TEST(octets_shown_for_readiness_are_not_sent),
-		TEST(ends_with_its_last_descriptor),
-		TEST(goes_on_for_other_descriptors),
-		TEST(a_reset_ends_both_directions),
-		TEST(unread_octets_cause_a_reset),
-		TEST(needs_both_threads),
-		TEST(refuses_what_it_cannot_carry),
-		TEST(is_entered_once),
-		TEST(ends_with_its_process),
-		TEST(what_was_closed_ends_with_the_process_too),
-		TEST(a_forked_child_waits_for_none),
-		TEST(does_not_wait_beyond_the_deadline),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

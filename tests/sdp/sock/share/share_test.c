@@ -157,6 +157,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int counts_make(void **state)
 {
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
@@ -210,7 +212,7 @@ static int child_uses_one(void)
 	return 0;
 }
 
-static void a_child_asks_for_what_it_uses(void **state)
+FILE_CASE(a_child_asks_for_what_it_uses)
 {
 	assert_int_equal(in_fork(child_uses_one), 0);
 	assert_int_equal(counts->entered, 1);
@@ -232,7 +234,7 @@ static int child_uses_all(void)
 	return 0;
 }
 
-static void using_all_enters_every_socket(void **state)
+FILE_CASE(using_all_enters_every_socket)
 {
 	assert_int_equal(in_fork(child_uses_all), 0);
 	assert_int_equal(counts->entered, 2);
@@ -252,7 +254,7 @@ static int child_sees_a_reset(void)
 
 /* A parent that cannot start threads has no relay: the child must not wait for
  * data, and the parent's connection continues. */
-static void without_a_relay_the_child_sees_a_reset(void **state)
+FILE_CASE(without_a_relay_the_child_sees_a_reset)
 {
 	enter_ret = -EAGAIN;
 	assert_int_equal(in_fork(child_sees_a_reset), 0);
@@ -262,7 +264,7 @@ static void without_a_relay_the_child_sees_a_reset(void **state)
 }
 
 /* There is no parent to ask, and no relay could be made before. */
-static void a_child_that_cannot_ask_sees_a_reset(void **state)
+FILE_CASE(a_child_that_cannot_ask_sees_a_reset)
 {
 	struct rlimit old;
 	int status;
@@ -293,7 +295,7 @@ static int child_executes(void)
 	return 0;
 }
 
-static void a_program_gets_what_it_inherits(void **state)
+FILE_CASE(a_program_gets_what_it_inherits)
 {
 	assert_int_equal(in_fork(child_executes), 0);
 	/* A program beside this one: relays in this process. */
@@ -337,7 +339,7 @@ static int parent_that_ends(void)
 	return 0; /* and _exit() */
 }
 
-static void a_parent_that_has_ended_is_not_waited_for(void **state)
+FILE_CASE(a_parent_that_has_ended_is_not_waited_for)
 {
 	int done[2], status;
 	char octet;
@@ -359,8 +361,10 @@ static void a_parent_that_has_ended_is_not_waited_for(void **state)
 	close(done[0]);
 }
 
-/* The child could not ask, so these are relays from the beginning. */
-static void without_descriptors_all_become_relays_at_once(void **state)
+/* The child could not ask, so these are relays from the beginning. Runs first:
+ * no child of another case may be left. And TSan allows no thread in the second
+ * process. */
+FIRST_CASE_WITH(without_descriptors_all_become_relays_at_once, begin, end)
 {
 	int before = test_fd_cnt();
 	struct rlimit old;
@@ -386,7 +390,7 @@ static int child_waits(void)
 	return read(fds[PLAIN], &octet, 1) != 1;
 }
 
-static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
+FILE_CASE(the_last_number_of_a_shared_socket_leaves_a_relay)
 {
 	int second = dup(fds[USED]), status;
 	pid_t pid;
@@ -416,7 +420,7 @@ static void the_last_number_of_a_shared_socket_leaves_a_relay(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void a_descriptor_in_a_message_becomes_a_relay(void **state)
+FILE_CASE(a_descriptor_in_a_message_becomes_a_relay)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
 	struct msghdr msg = { .msg_control = control,
@@ -434,7 +438,7 @@ static void a_descriptor_in_a_message_becomes_a_relay(void **state)
 }
 
 /* Otherwise the child would inherit half of a query to the Port Mapper. */
-static void what_stdio_may_use_becomes_a_relay(void **state)
+FILE_CASE(what_stdio_may_use_becomes_a_relay)
 {
 	static const struct {
 		const char *name;
@@ -462,7 +466,7 @@ static void what_stdio_may_use_becomes_a_relay(void **state)
 	assert_int_equal(atomic_load(&counts->entered), 1);
 }
 
-static void standard_streams_that_are_inherited_become_relays(void **state)
+FILE_CASE(standard_streams_that_are_inherited_become_relays)
 {
 	int input = dup(0);
 
@@ -484,12 +488,12 @@ static int vfork_child_uses_stdio(void)
 	return atomic_load(&counts->entered);
 }
 
-static void a_vfork_child_changes_nothing(void **state)
+FILE_CASE(a_vfork_child_changes_nothing)
 {
 	assert_int_equal(in_child(vfork_child_uses_stdio), 0);
 }
 
-static void a_query_ends_before_a_fork(void **state)
+FILE_CASE(a_query_ends_before_a_fork)
 {
 	static const enum sdp_sock_state answers[] = { SDP_SOCK_TCP,
 						       SDP_SOCK_STREAM };
@@ -512,26 +516,4 @@ static void a_query_ends_before_a_fork(void **state)
 	}
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		/* Runs first: no child of another case may be left. And TSan
-		 * allows no thread in the second process. */
-		TEST(without_descriptors_all_become_relays_at_once),
-		TEST(a_child_that_cannot_ask_sees_a_reset),
-		TEST(a_parent_that_has_ended_is_not_waited_for),
-		TEST(a_child_asks_for_what_it_uses),
-		TEST(without_a_relay_the_child_sees_a_reset),
-		TEST(using_all_enters_every_socket),
-		TEST(a_program_gets_what_it_inherits),
-		TEST(the_last_number_of_a_shared_socket_leaves_a_relay),
-		TEST(a_descriptor_in_a_message_becomes_a_relay),
-		TEST(what_stdio_may_use_becomes_a_relay),
-		TEST(standard_streams_that_are_inherited_become_relays),
-		TEST(a_vfork_child_changes_nothing),
-		TEST(a_query_ends_before_a_fork),
-	};
-
-	return cmocka_run_group_tests(tests, counts_make, NULL);
-}
+ALL_CASES_WITH(counts_make, NULL);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sock-fixture.h"
 #include "sock/show/epoll.h"
 #include "sock/show/ready.h"
 #include "verbs/sdp-link.h"
@@ -65,8 +66,10 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 /* The rules leave the program to TCP. */
-static void no_set_is_taken_without_a_table(void **state)
+FILE_CASE(no_set_is_taken_without_a_table)
 {
 	int other = epoll_create1(EPOLL_CLOEXEC);
 	struct util_fdtab *tab = atomic_exchange(&sdp_fds, NULL);
@@ -94,7 +97,7 @@ static uint64_t reported(void)
 	return epoll_wait(set_fd, &ev, 1, 0) == 1 ? ev.data.u64 : 0;
 }
 
-static void leaves_and_returns(void **state)
+FILE_CASE(leaves_and_returns)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(reported(), 7);
@@ -104,7 +107,7 @@ static void leaves_and_returns(void **state)
 	assert_int_equal(reported(), 7);
 }
 
-static void returns_as_it_was_changed(void **state)
+FILE_CASE(returns_as_it_was_changed)
 {
 	uint32_t events;
 
@@ -117,7 +120,7 @@ static void returns_as_it_was_changed(void **state)
 	assert_int_equal(events, EPOLLIN | EPOLLET);
 }
 
-static void forgets_what_is_deleted(void **state)
+FILE_CASE(forgets_what_is_deleted)
 {
 	uint32_t events;
 
@@ -129,7 +132,7 @@ static void forgets_what_is_deleted(void **state)
 }
 
 /* A set can be used through any number that still refers to it. */
-static void reaches_a_set_by_its_duplicate(void **state)
+FILE_CASE(reaches_a_set_by_its_duplicate)
 {
 	struct util_fdtab *tab = atomic_load(&sdp_fds);
 	int other = dup(set_fd);
@@ -148,7 +151,7 @@ static void reaches_a_set_by_its_duplicate(void **state)
 	assert_int_equal(reported(), 7);
 }
 
-static void forgets_a_set_that_is_closed(void **state)
+FILE_CASE(forgets_a_set_that_is_closed)
 {
 	uint32_t events;
 
@@ -157,7 +160,7 @@ static void forgets_a_set_that_is_closed(void **state)
 	assert_false(sdp_watch_any(sock, &events));
 }
 
-static void finds_what_waits_for_its_start(void **state)
+FILE_CASE(finds_what_waits_for_its_start)
 {
 	struct epoll_event ev[2] = { { .data.u64 = 9 }, { .data.u64 = 7 } };
 	struct sdp_wait waits[4];
@@ -193,6 +196,8 @@ static int begin_stream(void **state)
 	return 0;
 }
 
+#define STREAM_CASE(name) CASE_WITH(name, begin_stream, end)
+
 /* As the program calls it. */
 static void ctl_stream(int op, uint32_t events, uint64_t data)
 {
@@ -220,7 +225,7 @@ static uint32_t queued(uint64_t data)
 	return cnt == 1 && ev[0].data.u64 == data ? ev[0].events : ~0u;
 }
 
-static void keeps_a_stream_from_the_kernel(void **state)
+STREAM_CASE(keeps_a_stream_from_the_kernel)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(reported(), 0);
@@ -230,7 +235,7 @@ static void keeps_a_stream_from_the_kernel(void **state)
 	assert_int_equal(queued(7), EPOLLIN);
 }
 
-static void adds_a_stream_without_the_kernel(void **state)
+STREAM_CASE(adds_a_stream_without_the_kernel)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 9 };
@@ -258,7 +263,7 @@ static void adds_a_stream_without_the_kernel(void **state)
 	util_file_put(&set->file);
 }
 
-static void reports_a_level_while_it_holds(void **state)
+STREAM_CASE(reports_a_level_while_it_holds)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
@@ -270,7 +275,7 @@ static void reports_a_level_while_it_holds(void **state)
 	assert_int_equal(queued(7), EPOLLIN);
 }
 
-static void reports_what_was_ready_before(void **state)
+STREAM_CASE(reports_what_was_ready_before)
 {
 	link_bits = SDP_LINK_IN | SDP_LINK_OUT;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
@@ -281,7 +286,7 @@ static void reports_what_was_ready_before(void **state)
 	assert_int_equal(queued(8), 0);
 }
 
-static void reports_each_arrival_as_an_edge(void **state)
+STREAM_CASE(reports_each_arrival_as_an_edge)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT | EPOLLET, 7);
 	become_ready(SDP_LINK_IN);
@@ -295,7 +300,7 @@ static void reports_each_arrival_as_an_edge(void **state)
 	assert_int_equal(queued(7), 0);
 }
 
-static void reports_one_shot_once(void **state)
+STREAM_CASE(reports_one_shot_once)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLONESHOT, 7);
 	become_ready(SDP_LINK_IN);
@@ -306,7 +311,7 @@ static void reports_one_shot_once(void **state)
 	assert_int_equal(queued(8), EPOLLIN);
 }
 
-static void refuses_as_the_kernel(void **state)
+STREAM_CASE(refuses_as_the_kernel)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -325,7 +330,7 @@ static void refuses_as_the_kernel(void **state)
 }
 
 /* The set itself is polled. */
-static void gives_all_to_the_kernel(void **state)
+STREAM_CASE(gives_all_to_the_kernel)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
@@ -336,7 +341,7 @@ static void gives_all_to_the_kernel(void **state)
 	assert_int_equal(reported(), 8);
 }
 
-static void gives_a_relay_to_the_kernel(void **state)
+STREAM_CASE(gives_a_relay_to_the_kernel)
 {
 	ctl(EPOLL_CTL_ADD, EPOLLIN, 7);
 	become_ready(SDP_LINK_IN);
@@ -348,7 +353,7 @@ static void gives_a_relay_to_the_kernel(void **state)
 
 /* A thread that sleeps in the kernel for the set can only be woken by the
  * kernel. */
-static void leaves_a_thread_in_epoll_wait_to_the_kernel(void **state)
+STREAM_CASE(leaves_a_thread_in_epoll_wait_to_the_kernel)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 
@@ -385,7 +390,7 @@ static void sleep_for(struct sdp_epoll *set)
 	sdp_epoll_sleep_end(set, &sleeper, pfd.revents);
 }
 
-static void wakes_a_sleeper_each_time(void **state)
+STREAM_CASE(wakes_a_sleeper_each_time)
 {
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 	pthread_t thread;
@@ -404,32 +409,4 @@ static void wakes_a_sleeper_each_time(void **state)
 	util_file_put(&set->file);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(no_set_is_taken_without_a_table),
-		TEST(leaves_and_returns),
-		TEST(returns_as_it_was_changed),
-		TEST(forgets_what_is_deleted),
-		TEST(reaches_a_set_by_its_duplicate),
-		TEST(forgets_a_set_that_is_closed),
-		TEST(finds_what_waits_for_its_start),
-#define STREAM(name) cmocka_unit_test_setup_teardown(name, begin_stream, end)
-		STREAM(keeps_a_stream_from_the_kernel),
-		STREAM(adds_a_stream_without_the_kernel),
-		STREAM(reports_a_level_while_it_holds),
-		STREAM(reports_what_was_ready_before),
-		STREAM(reports_each_arrival_as_an_edge),
-		STREAM(reports_one_shot_once),
-		STREAM(refuses_as_the_kernel),
-		STREAM(gives_all_to_the_kernel),
-		STREAM(gives_a_relay_to_the_kernel),
-		STREAM(leaves_a_thread_in_epoll_wait_to_the_kernel),
-		STREAM(wakes_a_sleeper_each_time),
-	};
-
-	if (sdp_table_start() < 0)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

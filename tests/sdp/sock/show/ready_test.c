@@ -74,6 +74,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static short kernel_says(void)
 {
 	struct pollfd pfd = {
@@ -114,7 +116,7 @@ static const struct {
 	{ "nothing", POLLIN | POLLOUT, SDP_LINK_DRAINED, false },
 };
 
-static void wakes_a_waiting_thread(void **state)
+FILE_CASE(wakes_a_waiting_thread)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -134,7 +136,7 @@ static void wakes_a_waiting_thread(void **state)
 }
 
 /* Threads may come and go in any order. */
-static void wakes_all_waiting_threads(void **state)
+FILE_CASE(wakes_all_waiting_threads)
 {
 	struct sdp_sleeper sleepers[3];
 	struct sdp_poller pollers[3];
@@ -157,7 +159,7 @@ static void wakes_all_waiting_threads(void **state)
 }
 
 /* The thread of the start notifies when it has ended. */
-static void a_socket_that_starts_wakes_no_thread(void **state)
+FILE_CASE(a_socket_that_starts_wakes_no_thread)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -175,7 +177,7 @@ static void a_socket_that_starts_wakes_no_thread(void **state)
 	sdp_sleeper_end(&sleeper, true);
 }
 
-static void a_sleeper_wakes_for_events_of_the_kernel(void **state)
+FILE_CASE(a_sleeper_wakes_for_events_of_the_kernel)
 {
 	struct sdp_sleeper sleeper;
 	struct sdp_poller poller;
@@ -191,7 +193,7 @@ static void a_sleeper_wakes_for_events_of_the_kernel(void **state)
 
 /* ---- the shadow ---- */
 
-static void a_shadow_without_an_observer_is_left_alone(void **state)
+FILE_CASE(a_shadow_without_an_observer_is_left_alone)
 {
 	short before = kernel_says();
 
@@ -210,7 +212,7 @@ static void registered(uint32_t events)
 			 0);
 }
 
-static void a_set_of_the_kernels_sees_the_shadow(void **state)
+FILE_CASE(a_set_of_the_kernels_sees_the_shadow)
 {
 	registered(EPOLLIN);
 	bits_change(SDP_LINK_OUT);
@@ -228,7 +230,7 @@ static void a_set_of_the_kernels_sees_the_shadow(void **state)
 	assert_int_equal(kernel_says(), POLLOUT);
 }
 
-static void urgent_octets_are_reported_on_request(void **state)
+FILE_CASE(urgent_octets_are_reported_on_request)
 {
 	struct epoll_event again = { .events = 0 };
 
@@ -267,7 +269,7 @@ static const struct {
 	  POLLIN | POLLPRI },
 };
 
-static void signals_when_an_urgent_octet_is_announced(void **state)
+FILE_CASE(signals_when_an_urgent_octet_is_announced)
 {
 	static const struct timespec none = { 0 };
 	sigset_t set, old;
@@ -289,7 +291,7 @@ static void signals_when_an_urgent_octet_is_announced(void **state)
 	assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
 }
 
-static void signals_need_the_shadow_as_well(void **state)
+FILE_CASE(signals_need_the_shadow_as_well)
 {
 	sdp_sock_watch(sock, fd);
 	assert_false(sock->shadow.is_watched);
@@ -304,7 +306,7 @@ static void signals_need_the_shadow_as_well(void **state)
 	assert_false(sock->shadow.is_watched);
 }
 
-static void a_relays_shadow_is_its_own(void **state)
+FILE_CASE(a_relays_shadow_is_its_own)
 {
 	short before = kernel_says();
 
@@ -315,21 +317,4 @@ static void a_relays_shadow_is_its_own(void **state)
 	assert_int_equal(kernel_says(), before);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(wakes_a_waiting_thread),
-		TEST(wakes_all_waiting_threads),
-		TEST(a_socket_that_starts_wakes_no_thread),
-		TEST(a_sleeper_wakes_for_events_of_the_kernel),
-		TEST(a_shadow_without_an_observer_is_left_alone),
-		TEST(a_set_of_the_kernels_sees_the_shadow),
-		TEST(urgent_octets_are_reported_on_request),
-		TEST(signals_when_an_urgent_octet_is_announced),
-		TEST(signals_need_the_shadow_as_well),
-		TEST(a_relays_shadow_is_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

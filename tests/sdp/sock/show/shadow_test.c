@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sock-fixture.h"
 #include "sock/show/shadow.h"
 
 #define ASKED (POLLIN | POLLOUT | POLLRDHUP | POLLPRI)
@@ -32,6 +33,8 @@ static int close_pair(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, open_pair, close_pair)
+
 static short kernel_says(void)
 {
 	struct pollfd pfd = { .fd = program_fd, .events = ASKED };
@@ -45,7 +48,7 @@ static void show(short events)
 	sdp_shadow_show(&shadow, program_fd, events, 0);
 }
 
-static void shows_the_present_state(void **state)
+FILE_CASE(shows_the_present_state)
 {
 	static const short steps[] = {
 		POLLOUT, POLLIN | POLLOUT, POLLIN,	     0, POLLIN, POLLOUT,
@@ -58,7 +61,7 @@ static void shows_the_present_state(void **state)
 	}
 }
 
-static void is_fit_for_a_thousand_changes(void **state)
+FILE_CASE(is_fit_for_a_thousand_changes)
 {
 	for (int i = 0; i < 1000; i++) {
 		show(i & 1 ? POLLIN : POLLOUT);
@@ -67,7 +70,7 @@ static void is_fit_for_a_thousand_changes(void **state)
 }
 
 /* The library's threads have no number of the program. */
-static void takes_back_only_in_a_call_of_the_program(void **state)
+FILE_CASE(takes_back_only_in_a_call_of_the_program)
 {
 	show(POLLIN | POLLOUT);
 	sdp_shadow_show(&shadow, -1, 0, 0);
@@ -78,7 +81,7 @@ static void takes_back_only_in_a_call_of_the_program(void **state)
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT);
 }
 
-static void shows_the_end_of_the_peer(void **state)
+FILE_CASE(shows_the_end_of_the_peer)
 {
 	show(POLLIN | POLLOUT | POLLRDHUP);
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP);
@@ -87,7 +90,7 @@ static void shows_the_end_of_the_peer(void **state)
 	assert_int_equal(kernel_says(), POLLIN | POLLOUT | POLLRDHUP);
 }
 
-static void shows_the_end_of_both(void **state)
+FILE_CASE(shows_the_end_of_both)
 {
 	show(0);
 	show(POLLIN | POLLOUT | POLLRDHUP | POLLHUP);
@@ -97,7 +100,7 @@ static void shows_the_end_of_both(void **state)
 	show(0);
 }
 
-static void shows_a_reset(void **state)
+FILE_CASE(shows_a_reset)
 {
 	int err = 0;
 	socklen_t len = sizeof(err);
@@ -119,7 +122,7 @@ static int edges(int set_fd)
 	return epoll_wait(set_fd, &ev, 1, 0);
 }
 
-static void makes_an_edge_for_each_arrival(void **state)
+FILE_CASE(makes_an_edge_for_each_arrival)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	int set_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -153,7 +156,7 @@ static void makes_an_edge_for_each_arrival(void **state)
 }
 
 /* The octet for POLLPRI causes POLLIN too. Both are cleared together. */
-static void shows_urgent_data(void **state)
+FILE_CASE(shows_urgent_data)
 {
 	for (int i = 0; i < 100; i++) {
 		show(POLLOUT | POLLPRI);
@@ -167,7 +170,7 @@ static void shows_urgent_data(void **state)
 	}
 }
 
-static void makes_an_edge_for_each_urgent_octet(void **state)
+FILE_CASE(makes_an_edge_for_each_urgent_octet)
 {
 	struct epoll_event ev = { .events = EPOLLPRI | EPOLLET };
 	int set_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -183,7 +186,7 @@ static void makes_an_edge_for_each_urgent_octet(void **state)
 	close(set_fd);
 }
 
-static void has_the_flags_of_the_socket(void **state)
+FILE_CASE(has_the_flags_of_the_socket)
 {
 	assert_true(fcntl(program_fd, F_GETFL) & O_NONBLOCK);
 	assert_int_equal(fcntl(program_fd, F_GETFD), FD_CLOEXEC);
@@ -191,23 +194,4 @@ static void has_the_flags_of_the_socket(void **state)
 	assert_int_equal(sdp_fd_kind(shadow.lib_fd), SDP_FD_PRIVATE);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
-		TEST(shows_the_present_state),
-		TEST(is_fit_for_a_thousand_changes),
-		TEST(takes_back_only_in_a_call_of_the_program),
-		TEST(shows_the_end_of_the_peer),
-		TEST(shows_the_end_of_both),
-		TEST(shows_a_reset),
-		TEST(makes_an_edge_for_each_arrival),
-		TEST(shows_urgent_data),
-		TEST(makes_an_edge_for_each_urgent_octet),
-		TEST(has_the_flags_of_the_socket),
-	};
-
-	if (sdp_table_start() < 0)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

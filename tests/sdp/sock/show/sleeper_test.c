@@ -23,7 +23,7 @@ static bool sleep_once(struct sdp_sleeper *sleeper, int ms)
 	return ret == 1 && pfd.revents == POLLIN;
 }
 
-static void a_thread_that_is_awake_is_not_woken(void **state)
+CASE(a_thread_that_is_awake_is_not_woken)
 {
 	struct sdp_sleeper sleeper;
 
@@ -37,7 +37,7 @@ static void a_thread_that_is_awake_is_not_woken(void **state)
 	assert_false(sleep_once(&sleeper, 0));
 }
 
-static void is_woken_once(void **state)
+CASE(is_woken_once)
 {
 	struct sdp_sleeper sleeper;
 
@@ -52,7 +52,7 @@ static void is_woken_once(void **state)
 }
 
 /* A token that arrives after the sleep makes only the next one short. */
-static void a_late_token_is_consumed(void **state)
+CASE(a_late_token_is_consumed)
 {
 	struct sdp_sleeper sleeper;
 
@@ -73,7 +73,7 @@ static void *wake(void *arg)
 	return NULL;
 }
 
-static void is_woken_by_another_thread(void **state)
+CASE(is_woken_by_another_thread)
 {
 	struct sdp_sleeper sleeper;
 	pthread_t thread;
@@ -96,7 +96,7 @@ static void *fd_take(void *arg)
 
 /* Each thread has one descriptor: the same each time, above the program's
  * numbers, closed with the thread. */
-static void has_a_descriptor_for_a_thread(void **state)
+CASE(has_a_descriptor_for_a_thread)
 {
 	struct sdp_sleeper one, two;
 	pthread_t thread;
@@ -139,7 +139,7 @@ static void *sleep_to_the_end(void *arg)
 
 /* The program's destructors of a thread may sleep after the library's own has
  * run: libc calls those of older keys first. */
-static void a_thread_sleeps_up_to_its_end(void **state)
+CASE(a_thread_sleeps_up_to_its_end)
 {
 	struct sdp_sleeper sleeper;
 	bool has_own = false;
@@ -170,7 +170,7 @@ static int child_check(struct sdp_sleeper *parents)
 	return sleep_once(&own, 0) ? 0 : 3;
 }
 
-static void a_child_does_not_wake_its_parent(void **state)
+CASE(a_child_does_not_wake_its_parent)
 {
 	struct sdp_sleeper sleeper;
 	int status = -1;
@@ -187,17 +187,4 @@ static void a_child_does_not_wake_its_parent(void **state)
 	assert_false(sleep_once(&sleeper, 0));
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thread_that_is_awake_is_not_woken),
-		cmocka_unit_test(is_woken_once),
-		cmocka_unit_test(a_late_token_is_consumed),
-		cmocka_unit_test(is_woken_by_another_thread),
-		cmocka_unit_test(has_a_descriptor_for_a_thread),
-		cmocka_unit_test(a_thread_sleeps_up_to_its_end),
-		cmocka_unit_test(a_child_does_not_wake_its_parent),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -37,7 +37,7 @@ static void report(void)
 	assert_true(epoll_wait(set, ev, ARRAY_LEN(ev), 0) >= 0);
 }
 
-static void is_spent_when_it_was_reported(void **state)
+CASE_WITH(is_spent_when_it_was_reported, begin, end)
 {
 	static const struct {
 		const char *name;
@@ -66,7 +66,7 @@ static void is_spent_when_it_was_reported(void **state)
 
 /* More lines than one read takes; the one wanted is in the middle of a read, or
  * across two. */
-static void finds_it_among_many(void **state)
+CASE_WITH(finds_it_among_many, begin, end)
 {
 	enum { CNT = 200 };
 	int fds[CNT];
@@ -81,21 +81,8 @@ static void finds_it_among_many(void **state)
 		close(fds[i]);
 }
 
-static void is_not_where_there_is_no_set(void **state)
+CASE(is_not_where_there_is_no_set)
 {
 	assert_false(sdp_epoll_is_spent(-1, 0));
 	assert_false(sdp_epoll_is_spent(0, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(is_spent_when_it_was_reported,
-						begin, end),
-		cmocka_unit_test_setup_teardown(finds_it_among_many, begin,
-						end),
-		cmocka_unit_test(is_not_where_there_is_no_set),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -337,6 +337,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int dial(void)
 {
 	return sdp_ask_connect(sock, fd, &addrs[TCP_PORT].sa,
@@ -397,7 +399,7 @@ static const struct {
 	  0, 0 },
 };
 
-static void connects_as_the_reply_says(void **state)
+CASE(connects_as_the_reply_says)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
@@ -427,7 +429,7 @@ static void connects_as_the_reply_says(void **state)
 	}
 }
 
-static void a_blocking_connect_waits_for_rdma_cm(void **state)
+FILE_CASE(a_blocking_connect_waits_for_rdma_cm)
 {
 	way = SDP_WAY_CM;
 	assert_int_equal(dial(), 0);
@@ -436,7 +438,7 @@ static void a_blocking_connect_waits_for_rdma_cm(void **state)
 	thread_wait();
 }
 
-static void a_blocking_connect_falls_back(void **state)
+FILE_CASE(a_blocking_connect_falls_back)
 {
 	way = SDP_WAY_CM;
 	cm_ret = -ECONNREFUSED;
@@ -448,7 +450,7 @@ static void a_blocking_connect_falls_back(void **state)
 }
 
 /* A new socket is left. */
-static void a_blocking_connect_is_refused(void **state)
+FILE_CASE(a_blocking_connect_is_refused)
 {
 	way = SDP_WAY_CM;
 	policy = SDP_POLICY_SDP;
@@ -462,7 +464,7 @@ static void a_blocking_connect_is_refused(void **state)
 
 /* SO_SNDTIMEO ends the first call with EINPROGRESS, a further one with
  * EALREADY, as with TCP. */
-static void a_blocking_connect_has_a_time_limit(void **state)
+FILE_CASE(a_blocking_connect_has_a_time_limit)
 {
 	way = SDP_WAY_CM;
 	waits_for_stop = true;
@@ -473,7 +475,7 @@ static void a_blocking_connect_has_a_time_limit(void **state)
 	thread_wait();
 }
 
-static void addresses_are_converted_for_rdma_cm(void **state)
+CASE(addresses_are_converted_for_rdma_cm)
 {
 	static const struct {
 		const char *text, *want;
@@ -501,7 +503,7 @@ static void addresses_are_converted_for_rdma_cm(void **state)
 }
 
 /* Cancelled during the query, or while rdma_cm connects: TCP. */
-static void a_cancel_ends_transfers_in_progress(void **state)
+CASE(a_cancel_ends_transfers_in_progress)
 {
 	static const struct {
 		const char *name;
@@ -531,7 +533,7 @@ static void a_cancel_ends_transfers_in_progress(void **state)
 }
 
 /* A fork does not cancel what has just been made. */
-static void a_connection_made_in_time_is_kept(void **state)
+FILE_CASE(a_connection_made_in_time_is_kept)
 {
 	way = SDP_WAY_CM;
 	atomic_store(&sock->is_nonblock, true);
@@ -543,7 +545,7 @@ static void a_connection_made_in_time_is_kept(void **state)
 }
 
 /* close() comes first: the thread's result is not used. */
-static void an_unwanted_connection_is_closed(void **state)
+FILE_CASE(an_unwanted_connection_is_closed)
 {
 	way = SDP_WAY_CM;
 	find_ret = 0;
@@ -557,7 +559,7 @@ static void an_unwanted_connection_is_closed(void **state)
 	assert_int_equal(fallback, NO_FALLBACK);
 }
 
-static void connect_to_af_unspec_undoes_it(void **state)
+FILE_CASE(connect_to_af_unspec_undoes_it)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
@@ -566,7 +568,7 @@ static void connect_to_af_unspec_undoes_it(void **state)
 }
 
 /* No thread can be made: the connection uses TCP, and nothing leaks. */
-static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
+FILE_CASE(without_descriptors_or_a_shadow_it_is_tcp)
 {
 	int next = test_fd_next();
 	struct rlimit old;
@@ -583,22 +585,4 @@ static void without_descriptors_or_a_shadow_it_is_tcp(void **state)
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects_as_the_reply_says),
-		TEST(a_blocking_connect_waits_for_rdma_cm),
-		TEST(a_blocking_connect_falls_back),
-		TEST(a_blocking_connect_is_refused),
-		TEST(a_blocking_connect_has_a_time_limit),
-		cmocka_unit_test(addresses_are_converted_for_rdma_cm),
-		cmocka_unit_test(a_cancel_ends_transfers_in_progress),
-		TEST(a_connection_made_in_time_is_kept),
-		TEST(an_unwanted_connection_is_closed),
-		TEST(connect_to_af_unspec_undoes_it),
-		TEST(without_descriptors_or_a_shadow_it_is_tcp),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -144,6 +144,8 @@ static int end(void **state)
 	return close(fd);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static int dial(enum port port)
 {
 	return sdp_connect(&sock, fd, &addrs[port].sa,
@@ -211,7 +213,7 @@ static const struct {
 	  NO_FALLBACK, 0, 0 },
 };
 
-static void connects_as_the_reply_says(void **state)
+CASE(connects_as_the_reply_says)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(begin(state), 0);
@@ -235,7 +237,7 @@ static void connects_as_the_reply_says(void **state)
 }
 
 /* Where SDP enters later, it is TCP, and no one is asked. */
-static void a_connection_begins_as_tcp(void **state)
+CASE(a_connection_begins_as_tcp)
 {
 	static const struct {
 		const char *name;
@@ -273,7 +275,7 @@ static void a_connection_begins_as_tcp(void **state)
 	settings->sdp_after = 0;
 }
 
-static void the_mark_has_the_programs_port(void **state)
+FILE_CASE(the_mark_has_the_programs_port)
 {
 	target.is_request = true;
 	assert_int_equal(dial(TCP_PORT), 0);
@@ -285,7 +287,7 @@ static void the_mark_has_the_programs_port(void **state)
 }
 
 /* AF_INET_SDP, which no rule can change. */
-static void family_sdp_has_no_fallback(void **state)
+FILE_CASE(family_sdp_has_no_fallback)
 {
 	policy = SDP_POLICY_TCP;
 	sock.family = SDP_AF_INET_SDP;
@@ -297,7 +299,7 @@ static void family_sdp_has_no_fallback(void **state)
 	assert_int_equal(port_of(fd), SDP_PORT);
 }
 
-static void without_descriptors_it_is_tcp(void **state)
+FILE_CASE(without_descriptors_it_is_tcp)
 {
 	is_enough = false;
 	assert_int_equal(dial(TCP_PORT), 0);
@@ -306,7 +308,7 @@ static void without_descriptors_it_is_tcp(void **state)
 }
 
 /* rdma_cm binds the connection itself. */
-static void a_bound_socket_is_not_for_rdma_cm(void **state)
+FILE_CASE(a_bound_socket_is_not_for_rdma_cm)
 {
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
 
@@ -319,7 +321,7 @@ static void a_bound_socket_is_not_for_rdma_cm(void **state)
 	assert_int_equal(fallback, FB(unsupported));
 }
 
-static void a_nonblocking_connect_leaves_the_query_to_a_thread(void **state)
+FILE_CASE(a_nonblocking_connect_leaves_the_query_to_a_thread)
 {
 	set_nonblocking();
 	find_ret = -EINPROGRESS;
@@ -340,7 +342,7 @@ static void wait_for_out(void)
 	assert_int_equal(poll(&pfd, 1, -1), 1);
 }
 
-static void a_nonblocking_connect_is_checked_later(void **state)
+FILE_CASE(a_nonblocking_connect_is_checked_later)
 {
 	int ret;
 
@@ -358,7 +360,7 @@ static void a_nonblocking_connect_is_checked_later(void **state)
 }
 
 /* The second call asks only the kernel. */
-static void a_fallback_is_counted_once(void **state)
+FILE_CASE(a_fallback_is_counted_once)
 {
 	int ret;
 
@@ -376,7 +378,7 @@ static void a_fallback_is_counted_once(void **state)
 }
 
 /* T90: the refusal is not an error; the same socket continues by TCP. */
-static void a_refused_port_is_followed_by_tcp(void **state)
+FILE_CASE(a_refused_port_is_followed_by_tcp)
 {
 	int err = -1;
 	socklen_t len = sizeof(err);
@@ -407,7 +409,7 @@ static void a_refused_port_is_followed_by_tcp(void **state)
 }
 
 /* If the attempt fails and TCP does not follow, the socket is as it was. */
-static void a_failed_attempt_leaves_a_fresh_socket(void **state)
+FILE_CASE(a_failed_attempt_leaves_a_fresh_socket)
 {
 	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
@@ -432,7 +434,7 @@ static void a_failed_attempt_leaves_a_fresh_socket(void **state)
 }
 
 /* Another thread's connect() has the error, and continues by TCP. */
-static void a_refusal_is_for_the_thread_inside_connect(void **state)
+FILE_CASE(a_refusal_is_for_the_thread_inside_connect)
 {
 	/* Not connected, as if that thread had not come that far. */
 	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
@@ -443,7 +445,7 @@ static void a_refusal_is_for_the_thread_inside_connect(void **state)
 	assert_int_equal(port_of(fd), PORT_CNT);
 }
 
-static void bad_addresses_get_the_kernels_error(void **state)
+FILE_CASE(bad_addresses_get_the_kernels_error)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
@@ -466,7 +468,7 @@ static void bad_addresses_get_the_kernels_error(void **state)
 	assert_false(has_mark);
 }
 
-static void no_address_undoes_a_connection_of_sdp(void **state)
+FILE_CASE(no_address_undoes_a_connection_of_sdp)
 {
 	static const struct {
 		const char *name;
@@ -500,7 +502,7 @@ static void no_address_undoes_a_connection_of_sdp(void **state)
 }
 
 /* connect() on a connected socket: the kernel's result, once. */
-static void a_second_connect_is_eisconn(void **state)
+FILE_CASE(a_second_connect_is_eisconn)
 {
 	sock.state = SDP_SOCK_STREAM;
 	sock.is_by_cm = true;
@@ -512,7 +514,7 @@ static void a_second_connect_is_eisconn(void **state)
 	sock.state = SDP_SOCK_TCP;
 }
 
-static void another_tcp_connection_has_the_options(void **state)
+FILE_CASE(another_tcp_connection_has_the_options)
 {
 	int other;
 
@@ -536,7 +538,7 @@ static void another_tcp_connection_has_the_options(void **state)
 }
 
 /* A start that failed for lack of memory is no reason to avoid the port. */
-static void avoids_a_port_whose_start_failed(void **state)
+FILE_CASE(avoids_a_port_whose_start_failed)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
 
@@ -556,7 +558,7 @@ static void *dial_main(void *arg)
 
 /* The error of connect() is not a refusal by the SDP port. Repeated, because
  * the two threads must meet. */
-static void shutdown_ends_an_attempt(void **state)
+FILE_CASE(shutdown_ends_an_attempt)
 {
 	int first = test_tcp_socket();
 
@@ -591,31 +593,8 @@ static void shutdown_ends_an_attempt(void **state)
 	assert_true(has_mark);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects_as_the_reply_says),
-		cmocka_unit_test(a_connection_begins_as_tcp),
-		TEST(the_mark_has_the_programs_port),
-		TEST(family_sdp_has_no_fallback),
-		TEST(without_descriptors_it_is_tcp),
-		TEST(a_bound_socket_is_not_for_rdma_cm),
-		TEST(a_nonblocking_connect_leaves_the_query_to_a_thread),
-		TEST(a_nonblocking_connect_is_checked_later),
-		TEST(a_fallback_is_counted_once),
-		TEST(a_refused_port_is_followed_by_tcp),
-		TEST(a_failed_attempt_leaves_a_fresh_socket),
-		TEST(a_refusal_is_for_the_thread_inside_connect),
-		TEST(bad_addresses_get_the_kernels_error),
-		TEST(no_address_undoes_a_connection_of_sdp),
-		TEST(a_second_connect_is_eisconn),
-		TEST(another_tcp_connection_has_the_options),
-		TEST(avoids_a_port_whose_start_failed),
-		TEST(shutdown_ends_an_attempt),
-	};
-
 	/* Otherwise a connection of this host begins as TCP. */
 	setenv("USIW_SDP_AFTER", "0", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

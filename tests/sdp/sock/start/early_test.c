@@ -22,6 +22,8 @@ static int end(void **state)
 	return 0;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, NULL, end)
+
 static ssize_t add(const char *text, bool is_urgent)
 {
 	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
@@ -50,7 +52,7 @@ static const char *pieces(void)
 	return text;
 }
 
-static void the_last_urgent_octet_stays_urgent(void **state)
+FILE_CASE(the_last_urgent_octet_stays_urgent)
 {
 	static const struct {
 		const char *name, *texts[4]; /* "!": its last octet is urgent */
@@ -78,7 +80,7 @@ static void the_last_urgent_octet_stays_urgent(void **state)
 	}
 }
 
-static void takes_what_there_is_room_for(void **state)
+FILE_CASE(takes_what_there_is_room_for)
 {
 	static char much[SDP_EARLY_MAX + 1];
 	struct iovec iov[2] = { { much, 40000 }, { much, 40000 } };
@@ -96,7 +98,7 @@ static void takes_what_there_is_room_for(void **state)
 	assert_int_equal(sdp_sock_early_len(&sock), SDP_EARLY_MAX);
 }
 
-static void bad_memory_is_efault(void **state)
+FILE_CASE(bad_memory_is_efault)
 {
 	char ok[] = "ok";
 	struct iovec iov[2] = { { ok, 2 }, { (void *)16, 5 } };
@@ -119,7 +121,7 @@ static void *read_all(void *arg)
 }
 
 /* A socket whose buffer is full, and which the program has set O_NONBLOCK. */
-static void all_goes_by_tcp_where_there_is_no_room(void **state)
+FILE_CASE(all_goes_by_tcp_where_there_is_no_room)
 {
 	static char octets[65536];
 	pthread_t reader;
@@ -143,17 +145,4 @@ static void all_goes_by_tcp_where_there_is_no_room(void **state)
 	assert_int_equal(*(size_t *)got, sent + 6);
 	free(got);
 	close(fds[1]);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_teardown(name, end)
-	const struct CMUnitTest tests[] = {
-		TEST(the_last_urgent_octet_stays_urgent),
-		TEST(takes_what_there_is_room_for),
-		TEST(bad_memory_is_efault),
-		TEST(all_goes_by_tcp_where_there_is_no_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

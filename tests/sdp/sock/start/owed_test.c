@@ -11,7 +11,7 @@
 
 #include "sock-fixture.h"
 
-static void the_end_is_a_reset_while_octets_are_owed(void **state)
+CASE(the_end_is_a_reset_while_octets_are_owed)
 {
 	for (int is_settled = 0; is_settled < 2; is_settled++) {
 		struct sdp_sock sock = { .tcp_fd = -1 };
@@ -33,7 +33,7 @@ static void the_end_is_a_reset_while_octets_are_owed(void **state)
 	}
 }
 
-static void counts_until_each_has_ended(void **state)
+CASE(counts_until_each_has_ended)
 {
 	struct sdp_sock sock = { .tcp_fd = -1 };
 
@@ -47,12 +47,4 @@ static void counts_until_each_has_ended(void **state)
 	assert_int_equal(sdp_owed_cnt(), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_end_is_a_reset_while_octets_are_owed),
-		cmocka_unit_test(counts_until_each_has_ended),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -405,6 +405,8 @@ static int end(void **state)
 	return sem_destroy(&gate);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, end)
+
 static void start_now(void)
 {
 	assert_int_equal(sdp_start(sock, fd, SDP_START_WRITE),
@@ -460,7 +462,7 @@ static void peer_acts(enum peer_does what)
 		assert_int_equal(poll(&pfd, 1, -1), 1);
 }
 
-static void starts_when_it_is_time(void **state)
+CASE(starts_when_it_is_time)
 {
 	for (size_t i = 0; i < ARRAY_LEN(whens); i++) {
 		bool has_started = whens[i].state == SDP_SOCK_STARTING;
@@ -493,21 +495,21 @@ static void starts_when_it_is_time(void **state)
 	}
 }
 
-static void a_number_that_was_closed_starts_nothing(void **state)
+FILE_CASE(a_number_that_was_closed_starts_nothing)
 {
 	assert_int_equal(sdp_start(sock, peer, SDP_START_WRITE),
 			 SDP_SOCK_PENDING);
 	assert_int_equal(make_cnt, 0);
 }
 
-static void a_connecting_socket_is_settled_first(void **state)
+FILE_CASE(a_connecting_socket_is_settled_first)
 {
 	sdp_sock_become(sock, SDP_SOCK_CONNECTING);
 	start_now();
 }
 
 /* Without descriptors for a shadow the connection ends, for both programs. */
-static void without_a_shadow_the_connection_ends(void **state)
+FILE_CASE(without_a_shadow_the_connection_ends)
 {
 	int next = test_fd_next();
 
@@ -529,7 +531,7 @@ static void without_a_shadow_the_connection_ends(void **state)
 
 /* ---- what is stored ---- */
 
-static void sent_octets_go_to_the_link(void **state)
+FILE_CASE(sent_octets_go_to_the_link)
 {
 	static char much[SDP_EARLY_MAX];
 	struct iovec iov[2] = { { much, 40000 }, { much + 40000, 40000 } };
@@ -562,7 +564,7 @@ static void sent_octets_go_to_the_link(void **state)
 }
 
 /* TCP ends in order again, but not below a link that has entered it. */
-static void the_end_of_tcp_is_what_it_was(void **state)
+FILE_CASE(the_end_of_tcp_is_what_it_was)
 {
 	for (int is_entering = 0; is_entering < 2; is_entering++) {
 		struct linger linger = { 0 };
@@ -583,7 +585,7 @@ static void the_end_of_tcp_is_what_it_was(void **state)
 	}
 }
 
-static void nothing_is_kept_while_it_asks(void **state)
+FILE_CASE(nothing_is_kept_while_it_asks)
 {
 	assert_int_equal(sdp_start_cover(sock, fd), 0);
 	assert_true(sdp_sock_is_asking(sock));
@@ -596,7 +598,7 @@ static void nothing_is_kept_while_it_asks(void **state)
 	atomic_store(&sock->start.is_asking, false);
 }
 
-static void waits_until_its_deadline(void **state)
+FILE_CASE(waits_until_its_deadline)
 {
 	start_now();
 	assert_int_equal(sdp_start_wait(sock, sdp_now_ns() + 1000000), -EAGAIN);
@@ -638,7 +640,7 @@ static const struct {
 	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, NO_FALLBACK, 0, ECONNRESET },
 };
 
-static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
+CASE(a_start_that_fails_goes_on_by_tcp_where_it_can)
 {
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
 		bool is_tcp = failures[i].state == SDP_SOCK_TCP;
@@ -689,7 +691,7 @@ static void a_start_that_fails_goes_on_by_tcp_where_it_can(void **state)
 
 /* A peer whose answer is refused may also have reset the connection by then. A
  * reset alone comes from the peer's program. It shows that octets were lost. */
-static void a_refused_answer_counts_more_than_a_reset(void **state)
+CASE(a_refused_answer_counts_more_than_a_reset)
 {
 	for (int row = 0; row < 3; row++) {
 		bool is_refused = row == 0, is_accepting = row == 2;
@@ -718,7 +720,7 @@ static void a_refused_answer_counts_more_than_a_reset(void **state)
 
 /* The fallback may take long. The program's calls do not wait for it, and the
  * program may have closed the socket by its end. */
-static void returning_to_tcp_delays_no_call(void **state)
+CASE(returning_to_tcp_delays_no_call)
 {
 	static const struct {
 		const char *name;
@@ -770,7 +772,7 @@ static void returning_to_tcp_delays_no_call(void **state)
 }
 
 /* Others had the last descriptors: tries again with the limit raised. */
-static void a_lack_of_descriptors_is_tried_again(void **state)
+FILE_CASE(a_lack_of_descriptors_is_tried_again)
 {
 	can_raise = true;
 	link_rets[0] = -EMFILE;
@@ -783,7 +785,7 @@ static void a_lack_of_descriptors_is_tried_again(void **state)
 	assert_int_equal(raised_cnt, 0);
 }
 
-static void close_leaves_the_rest_to_the_thread(void **state)
+FILE_CASE(close_leaves_the_rest_to_the_thread)
 {
 	assert_false(sdp_start_abandon(sock)); /* it has not begun */
 	start_now();
@@ -797,14 +799,14 @@ static void close_leaves_the_rest_to_the_thread(void **state)
 }
 
 /* Nothing was sent: the peer need not wait for the start. */
-static void close_of_an_empty_start_ends_the_connection(void **state)
+FILE_CASE(close_of_an_empty_start_ends_the_connection)
 {
 	start_now();
 	assert_true(sdp_start_abandon(sock));
 	assert_eof(peer);
 }
 
-static void an_accepted_link_has_the_programs_port(void **state)
+FILE_CASE(an_accepted_link_has_the_programs_port)
 {
 	sock->is_accepting = true;
 	sock->port = 80;
@@ -818,7 +820,7 @@ static void an_accepted_link_has_the_programs_port(void **state)
 }
 
 /* connect() with AF_UNSPEC: a new socket has the number. */
-static void undoing_leaves_a_fresh_socket(void **state)
+FILE_CASE(undoing_leaves_a_fresh_socket)
 {
 	sock->peer.sa.sa_family = AF_INET;
 	start_now();
@@ -836,28 +838,4 @@ static void undoing_leaves_a_fresh_socket(void **state)
 	assert_int_equal(errno, EPIPE); /* not connected */
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_when_it_is_time),
-		TEST(a_number_that_was_closed_starts_nothing),
-		TEST(a_connecting_socket_is_settled_first),
-		TEST(without_a_shadow_the_connection_ends),
-		TEST(sent_octets_go_to_the_link),
-		TEST(the_end_of_tcp_is_what_it_was),
-		TEST(nothing_is_kept_while_it_asks),
-		TEST(waits_until_its_deadline),
-		cmocka_unit_test(
-			a_start_that_fails_goes_on_by_tcp_where_it_can),
-		cmocka_unit_test(a_refused_answer_counts_more_than_a_reset),
-		cmocka_unit_test(returning_to_tcp_delays_no_call),
-		TEST(a_lack_of_descriptors_is_tried_again),
-		TEST(close_leaves_the_rest_to_the_thread),
-		TEST(close_of_an_empty_start_ends_the_connection),
-		TEST(an_accepted_link_has_the_programs_port),
-		TEST(undoing_leaves_a_fresh_socket),
-	};
-
-	return cmocka_run_group_tests(tests, table_start, NULL);
-}
+ALL_CASES_WITH(table_start, NULL);

@@ -118,7 +118,7 @@ static const struct {
 };
 
 /* An announced port must be one where connections can be made. */
-static void chooses_the_carrier_by_the_devices(void **state)
+CASE(chooses_the_carrier_by_the_devices)
 {
 	static const struct {
 		enum kind devices[2];
@@ -170,7 +170,7 @@ static void fork_and_wait(void)
 
 /* A thread that holds a lock of the user may wait for one of the driver. A fork
  * that holds the driver's lock must not wait for the user's. */
-static void forks_with_the_locks_of_the_user_first(void **state)
+CASE(forks_with_the_locks_of_the_user_first)
 {
 	sdp_verbs_at_fork(user_prepare, user_parent);
 	fork_and_wait();
@@ -178,14 +178,4 @@ static void forks_with_the_locks_of_the_user_first(void **state)
 	(void)sdp_verbs_way();
 	fork_and_wait();
 	assert_string_equal(calls, "udDU");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chooses_the_carrier_by_the_devices),
-		cmocka_unit_test(forks_with_the_locks_of_the_user_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static bool wait(struct play *play, uint64_t after_ns, bool needs_cpu)
 	return false;
 }
 
-static void grows_until_answers_are_seen(void **state)
+CASE(grows_until_answers_are_seen)
 {
 	static const uint64_t answers_us[] = { 3, 12, 30, 37 };
 
@@ -65,7 +65,7 @@ static void grows_until_answers_are_seen(void **state)
 	}
 }
 
-static void shrinks_to_nothing_when_nothing_comes(void **state)
+CASE(shrinks_to_nothing_when_nothing_comes)
 {
 	struct play play;
 
@@ -78,7 +78,7 @@ static void shrinks_to_nothing_when_nothing_comes(void **state)
 
 /* The answer of a peer on the same processor comes only after the thread
  * sleeps: all polling is in vain, and must be rare. */
-static void rarely_polls_for_a_peer_on_the_same_processor(void **state)
+CASE(rarely_polls_for_a_peer_on_the_same_processor)
 {
 	struct play play;
 	uint64_t begin, polled;
@@ -97,7 +97,7 @@ static void rarely_polls_for_a_peer_on_the_same_processor(void **state)
 }
 
 /* A single late answer costs a short rest, not a long one. */
-static void a_late_answer_costs_a_short_pause(void **state)
+CASE(a_late_answer_costs_a_short_pause)
 {
 	struct play play;
 
@@ -108,7 +108,7 @@ static void a_late_answer_costs_a_short_pause(void **state)
 	assert_in_range(play.slept_cnt, 10, 10 * 40);
 }
 
-static void stops_where_it_is_interrupted(void **state)
+CASE(stops_where_it_is_interrupted)
 {
 	struct sdp_spin spin = SDP_SPIN_INIT;
 	struct sdp_budget budget;
@@ -121,7 +121,7 @@ static void stops_where_it_is_interrupted(void **state)
 	assert_false(sdp_budget_spins(&budget));
 }
 
-static void pauses_double_up_to_the_longest(void **state)
+CASE(pauses_double_up_to_the_longest)
 {
 	uint64_t want = SDP_SPIN_REST_NS_MIN;
 	struct play play;
@@ -145,7 +145,7 @@ static void pauses_double_up_to_the_longest(void **state)
 			 SDP_SPIN_REST_NS_MIN);
 }
 
-static void one_processor_never_polls(void **state)
+CASE(one_processor_never_polls)
 {
 	struct play play;
 
@@ -153,19 +153,4 @@ static void one_processor_never_polls(void **state)
 	for (int n = 0; n < 1000; n++)
 		wait(&play, 5 * US, false);
 	assert_int_equal(play.polled_ns, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grows_until_answers_are_seen),
-		cmocka_unit_test(shrinks_to_nothing_when_nothing_comes),
-		cmocka_unit_test(rarely_polls_for_a_peer_on_the_same_processor),
-		cmocka_unit_test(a_late_answer_costs_a_short_pause),
-		cmocka_unit_test(stops_where_it_is_interrupted),
-		cmocka_unit_test(pauses_double_up_to_the_longest),
-		cmocka_unit_test(one_processor_never_polls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

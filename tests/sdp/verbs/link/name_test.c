@@ -23,7 +23,7 @@ static const struct {
 	{ AF_UNSPEC, NULL, 0, "?" },
 };
 
-static void names_both_families(void **state)
+CASE(names_both_families)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct sockaddr_storage name = { .ss_family = rows[i].family };
@@ -45,19 +45,9 @@ static void names_both_families(void **state)
 	}
 }
 
-static void knows_no_name(void **state)
+CASE(knows_no_name)
 {
 	char buf[LINK_NAME_MAX];
 
 	assert_string_equal(link_name_str(NULL, buf), "?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_both_families),
-		cmocka_unit_test(knows_no_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void play(const struct scene *s)
 	sdp_conn_free(link->conn);
 }
 
-static void test_ends(void **state)
+CASE(test_ends)
 {
 	static const struct scene scenes[] = {
 		{ .name = "the end alone",
@@ -191,7 +191,7 @@ static bool is_kicked(void)
 }
 
 /* The progress thread may sleep already, without the channel. */
-static void test_new_channel_wakes(void **state)
+CASE(test_new_channel_wakes)
 {
 	static const struct scene quiet = {
 		.type = RDMA_CM_EVENT_TIMEWAIT_EXIT,
@@ -203,14 +203,4 @@ static void test_new_channel_wakes(void **state)
 	assert_true(is_kicked());
 	play(&quiet);
 	assert_false(is_kicked());
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_new_channel_wakes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

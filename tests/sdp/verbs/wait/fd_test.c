@@ -14,7 +14,7 @@ uint64_t sdp_now_ns(void)
 	return 1000;
 }
 
-static void ends_by_the_descriptor_or_the_stop(void **state)
+CASE(ends_by_the_descriptor_or_the_stop)
 {
 	static const struct {
 		const char *name;
@@ -50,13 +50,4 @@ static void ends_by_the_descriptor_or_the_stop(void **state)
 			close(stop[j]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ends_by_the_descriptor_or_the_stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void scene_play(struct scene *s)
 	assert_true(result == (s->goes_on ? NULL : PTHREAD_CANCELED));
 }
 
-static void test_scenes(void **state)
+CASE(test_scenes)
 {
 	static struct scene scenes[] = {
 		{ .type = PTHREAD_CANCEL_DEFERRED,
@@ -118,7 +118,7 @@ static void *calls_main(void *arg)
 }
 
 /* At any point, between calls and inside them. */
-static void test_anywhere(void **state)
+CASE(test_anywhere)
 {
 	for (int i = 0; i < 500; i++) {
 		_Atomic bool has_begun = false;
@@ -138,7 +138,7 @@ static void test_anywhere(void **state)
 }
 
 /* Threads that have ended, or never made a call. */
-static void test_others(void **state)
+CASE(test_others)
 {
 	_Atomic bool has_begun = false;
 	pthread_t thread;
@@ -158,7 +158,7 @@ static void test_others(void **state)
 
 /* The thread has left its calls, as by siglongjmp(): it can be cancelled as
  * before the calls that it has left. */
-static void test_left(void **state)
+CASE(test_left)
 {
 	int outer, inner, type, cancel_state;
 
@@ -180,16 +180,4 @@ static void test_left(void **state)
 		assert_int_equal(type, PTHREAD_CANCEL_ASYNCHRONOUS);
 	}
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scenes),
-		cmocka_unit_test(test_anywhere),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
