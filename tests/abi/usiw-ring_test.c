@@ -37,7 +37,7 @@ static const struct {
 	{ 1024, 1024 }, { 1025, 2048 }, { 1u << 31, 1u << 31 },
 };
 
-static void has_a_power_of_two_of_slots(void **state)
+CASE(has_a_power_of_two_of_slots)
 {
 	for (size_t i = 0; i < ARRAY_LEN(slot_cnts); i++)
 		assert_int_equal(usiw_ring_slot_cnt(slot_cnts[i].cnt),
@@ -119,7 +119,7 @@ static void does_what_a_simple_queue_does(uint32_t depth, uint32_t start)
 	free(ring.hdr);
 }
 
-static void behaves_as_a_queue_for_every_depth_and_start(void **state)
+CASE(behaves_as_a_queue_for_every_depth_and_start)
 {
 	static const uint32_t depths[] = { 1, 2, 3, 5, 8, 13, 64 };
 	static const uint32_t starts[] = { 0, 1, 0x7ffffff0u, 0xfffffff0u,
@@ -130,7 +130,7 @@ static void behaves_as_a_queue_for_every_depth_and_start(void **state)
 			does_what_a_simple_queue_does(depths[i], starts[j]);
 }
 
-static void reports_pending_entries_past_the_wrap(void **state)
+CASE(reports_pending_entries_past_the_wrap)
 {
 	struct usiw_ring ring = ring_new(4, 16, 0xfffffffeu);
 
@@ -145,7 +145,7 @@ static void reports_pending_entries_past_the_wrap(void **state)
 	free(ring.hdr);
 }
 
-static void gives_each_slot_memory_of_its_own(void **state)
+CASE(gives_each_slot_memory_of_its_own)
 {
 	struct usiw_ring ring = ring_new(5, 48, 0);
 
@@ -188,7 +188,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-static void hands_over_whole_entries_in_order(void **state)
+CASE(hands_over_whole_entries_in_order)
 {
 	struct usiw_ring ring = ring_new(7, 16, 0xffffff00u);
 	pthread_t thread;
@@ -209,17 +209,4 @@ static void hands_over_whole_entries_in_order(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(bad, 0);
 	free(ring.hdr);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_a_power_of_two_of_slots),
-		cmocka_unit_test(behaves_as_a_queue_for_every_depth_and_start),
-		cmocka_unit_test(reports_pending_entries_past_the_wrap),
-		cmocka_unit_test(gives_each_slot_memory_of_its_own),
-		cmocka_unit_test(hands_over_whole_entries_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,8 @@ static int begin(void **state)
 	return ret;
 }
 
+#define FILE_CASE(name) CASE_WITH(name, begin, fake_teardown)
+
 static struct ibv_qp_attr rtr_attr(void)
 {
 	return (struct ibv_qp_attr){
@@ -65,7 +67,7 @@ static void expect_state(struct fake_world *w, enum ibv_qp_state want)
 	assert_int_equal(attr.qp_state, want);
 }
 
-static void rtr_names_the_peer_and_rts_the_retries(void **state)
+FILE_CASE(rtr_names_the_peer_and_rts_the_retries)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
@@ -105,7 +107,7 @@ static void rtr_names_the_peer_and_rts_the_retries(void **state)
 	assert_int_equal(attr.rnr_retry, rts.rnr_retry);
 }
 
-static void work_may_be_posted_before_the_peer_comes(void **state)
+FILE_CASE(work_may_be_posted_before_the_peer_comes)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
@@ -128,7 +130,7 @@ static void assert_each_bit_is_needed(struct fake_world *w,
 				EINVAL);
 }
 
-static void a_bad_way_to_rtr_is_einval(void **state)
+FILE_CASE(a_bad_way_to_rtr_is_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr();
@@ -145,7 +147,7 @@ static void a_bad_way_to_rtr_is_einval(void **state)
 	assert_int_equal(fake.oob.cnt, 0);
 }
 
-static void a_bad_way_to_rts_is_einval(void **state)
+FILE_CASE(a_bad_way_to_rts_is_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
@@ -164,7 +166,7 @@ static void a_bad_way_to_rts_is_einval(void **state)
 }
 
 /* What programs exchange that do not use GIDs. */
-static void a_lid_is_the_end_of_an_address(void **state)
+FILE_CASE(a_lid_is_the_end_of_an_address)
 {
 	static const uint8_t v6[16] = { 0xfe, 0x80, [15] = 9 };
 	static const uint8_t own[16] = { [10] = 0xff, 0xff, 10, 1, 0, 7 };
@@ -186,7 +188,7 @@ static void a_lid_is_the_end_of_an_address(void **state)
 	assert_memory_equal(fake.oob.opt.dgid, peer, sizeof(peer));
 }
 
-static void a_refusal_of_the_rnic_leaves_init(void **state)
+FILE_CASE(a_refusal_of_the_rnic_leaves_init)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
@@ -198,7 +200,7 @@ static void a_refusal_of_the_rnic_leaves_init(void **state)
 	assert_int_equal(ibv_modify_qp(w->qp, &rts, RTS), EINVAL);
 }
 
-static void the_retry_time_is_what_the_man_page_says(void **state)
+CASE(the_retry_time_is_what_the_man_page_says)
 {
 	assert_true(usiw_retry_ns(0, 7) == 0);
 	assert_true(usiw_retry_ns(1, 0) == UINT64_C(4096) << 1);
@@ -209,7 +211,7 @@ static void the_retry_time_is_what_the_man_page_says(void **state)
 
 /* A process that is silent gets more than an adapter would; one that has gone
  * does not. */
-static void a_silent_peer_has_four_seconds_at_least(void **state)
+FILE_CASE(a_silent_peer_has_four_seconds_at_least)
 {
 	static const struct {
 		uint8_t timeout, retry_cnt;
@@ -231,21 +233,4 @@ static void a_silent_peer_has_four_seconds_at_least(void **state)
 		assert_true(fake.oob.send.retry_ns == rows[i].silent_ns);
 		assert_true(fake.oob.send.gone_ns == rows[i].gone_ns);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, fake_teardown)
-		TEST(rtr_names_the_peer_and_rts_the_retries),
-		TEST(work_may_be_posted_before_the_peer_comes),
-		TEST(a_bad_way_to_rtr_is_einval),
-		TEST(a_bad_way_to_rts_is_einval),
-		TEST(a_lid_is_the_end_of_an_address),
-		TEST(a_refusal_of_the_rnic_leaves_init),
-		cmocka_unit_test(the_retry_time_is_what_the_man_page_says),
-		TEST(a_silent_peer_has_four_seconds_at_least),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

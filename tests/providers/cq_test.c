@@ -9,7 +9,7 @@
 
 #include "fake-rnic.h"
 
-static void entries_outside_limits_are_einval(void **state)
+FAKE_CASE(entries_outside_limits_are_einval)
 {
 	static const int bad[] = { 0, -1, INT32_MIN, 129, INT32_MAX };
 	struct fake_world *w = *state;
@@ -27,7 +27,7 @@ static void entries_outside_limits_are_einval(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
-static void vectors_outside_are_einval(void **state)
+FAKE_CASE(vectors_outside_are_einval)
 {
 	static const int bad[] = { -1, 1, 1000 };
 	struct fake_world *w = *state;
@@ -40,7 +40,7 @@ static void vectors_outside_are_einval(void **state)
 	}
 }
 
-static void channel_is_found_by_fd(void **state)
+FAKE_CASE(channel_is_found_by_fd)
 {
 	struct fake_world *w = *state;
 	struct ibv_comp_channel chan = { .context = w->context,
@@ -65,7 +65,7 @@ static void channel_is_found_by_fd(void **state)
 	assert_int_equal(fake.chan_refs, 1);
 }
 
-static void resizing_tells_the_new_size(void **state)
+FAKE_CASE(resizing_tells_the_new_size)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
@@ -90,7 +90,7 @@ static void resizing_tells_the_new_size(void **state)
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
-static void arming_tells_solicited_apart(void **state)
+FAKE_CASE(arming_tells_solicited_apart)
 {
 	struct fake_world *w = *state;
 	struct ibv_comp_channel chan = { .context = w->context,
@@ -109,7 +109,7 @@ static void arming_tells_solicited_apart(void **state)
 	assert_int_equal(fake.arm_cnt, 2);
 }
 
-static void busy_queue_stays(void **state)
+FAKE_CASE(busy_queue_stays)
 {
 	struct fake_world *w = *state;
 
@@ -131,7 +131,7 @@ static void *ack_in_two_steps(void *arg)
 }
 
 /* If destruction did not wait, the thread would write to freed memory. */
-static void destruction_waits_for_acks(void **state)
+FAKE_CASE(destruction_waits_for_acks)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
@@ -148,7 +148,7 @@ static void destruction_waits_for_acks(void **state)
 
 /* Which completions of QPs 1 and 2 remain, in their order, also if the ring
  * wraps. */
-static void forgets_the_completions_of_one_qp(void **state)
+FAKE_CASE(forgets_the_completions_of_one_qp)
 {
 	static const struct {
 		const char *qps, *left;
@@ -185,20 +185,4 @@ static void forgets_the_completions_of_one_qp(void **state)
 		assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
 	}
 	assert_int_equal(ibv_destroy_cq(cq), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(forgets_the_completions_of_one_qp),
-		FAKE_TEST(entries_outside_limits_are_einval),
-		FAKE_TEST(vectors_outside_are_einval),
-		FAKE_TEST(channel_is_found_by_fd),
-		FAKE_TEST(resizing_tells_the_new_size),
-		FAKE_TEST(arming_tells_solicited_apart),
-		FAKE_TEST(busy_queue_stays),
-		FAKE_TEST(destruction_waits_for_acks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

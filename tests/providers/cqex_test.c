@@ -93,7 +93,7 @@ static const struct {
 	{ { .cqe = 4, .comp_mask = 1u << 31 }, EOPNOTSUPP, 0 },
 };
 
-static void attributes_are_checked(void **state)
+FAKE_CASE(attributes_are_checked)
 {
 	struct fake_world *w = *state;
 
@@ -115,7 +115,7 @@ static void attributes_are_checked(void **state)
 	}
 }
 
-static void a_plain_domain_is_no_parent_domain(void **state)
+FAKE_CASE(a_plain_domain_is_no_parent_domain)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_init_attr_ex attr = {
@@ -132,7 +132,7 @@ static void a_plain_domain_is_no_parent_domain(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void channel_and_context_arrive(void **state)
+FAKE_CASE(channel_and_context_arrive)
 {
 	struct fake_world *w = *state;
 	struct ibv_comp_channel chan = { .context = w->context,
@@ -155,7 +155,7 @@ static void channel_and_context_arrive(void **state)
 
 /* ---- reading ---- */
 
-static void every_field_is_read(void **state)
+FAKE_CASE(every_field_is_read)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, TS | WALL | IBV_WC_STANDARD_FLAGS, 0);
@@ -184,7 +184,7 @@ static void every_field_is_read(void **state)
 }
 
 /* The ring is shared memory: whatever it contains, a valid wc is returned. */
-static void impossible_entries_become_errors(void **state)
+FAKE_CASE(impossible_entries_become_errors)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
@@ -231,17 +231,17 @@ static void batches_come_in_order(uint32_t flags, struct fake_world *w)
 	close_cq(cq);
 }
 
-static void batches_come_in_order_with_a_lock(void **state)
+FAKE_CASE(batches_come_in_order_with_a_lock)
 {
 	batches_come_in_order(0, *state);
 }
 
-static void batches_come_in_order_without_one(void **state)
+FAKE_CASE(batches_come_in_order_without_one)
 {
 	batches_come_in_order(SINGLE, *state);
 }
 
-static void a_batch_may_be_longer_than_the_queue(void **state)
+FAKE_CASE(a_batch_may_be_longer_than_the_queue)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
@@ -262,7 +262,7 @@ static void push_one(struct rnic_cq *cq)
 	fake_cq_push(cq, &fake_cqe);
 }
 
-static void empty_queue_drives_the_engine_once(void **state)
+FAKE_CASE(empty_queue_drives_the_engine_once)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
@@ -288,7 +288,7 @@ static void empty_queue_drives_the_engine_once(void **state)
 	close_cq(cq);
 }
 
-static void bad_polls_take_nothing(void **state)
+FAKE_CASE(bad_polls_take_nothing)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *cq = open_cq(w, 0, 0);
@@ -306,7 +306,7 @@ static void bad_polls_take_nothing(void **state)
 }
 
 /* During a batch the application may post, and poll another queue. */
-static void a_batch_forbids_nothing_else(void **state)
+FAKE_CASE(a_batch_forbids_nothing_else)
 {
 	struct fake_world *w = *state;
 	struct ibv_cq_ex *one = open_cq(w, 0, 0), *other = open_cq(w, 0, 0);
@@ -326,7 +326,7 @@ static void a_batch_forbids_nothing_else(void **state)
 }
 
 /* A thread with a batch has the queue's lock: what else needs it goes on. */
-static void a_batch_forbids_nothing_to_its_queue(void **state)
+FAKE_CASE(a_batch_forbids_nothing_to_its_queue)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
@@ -404,7 +404,7 @@ static void *batch_alone(void *arg)
 	return arg;
 }
 
-static void a_batch_excludes_other_pollers(void **state)
+FAKE_CASE(a_batch_excludes_other_pollers)
 {
 	struct fake_world *w = *state;
 	pthread_t threads[THREAD_CNT];
@@ -426,27 +426,4 @@ static void a_batch_excludes_other_pollers(void **state)
 	for (size_t i = 0; i < sizeof(taken); i++)
 		assert_int_equal(taken[i], 1);
 	close_cq(shared);
-}
-
-#define WITH_WORLD(test) FAKE_TEST(test)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_WORLD(attributes_are_checked),
-		WITH_WORLD(a_plain_domain_is_no_parent_domain),
-		WITH_WORLD(channel_and_context_arrive),
-		WITH_WORLD(every_field_is_read),
-		WITH_WORLD(impossible_entries_become_errors),
-		WITH_WORLD(batches_come_in_order_with_a_lock),
-		WITH_WORLD(batches_come_in_order_without_one),
-		WITH_WORLD(a_batch_may_be_longer_than_the_queue),
-		WITH_WORLD(empty_queue_drives_the_engine_once),
-		WITH_WORLD(bad_polls_take_nothing),
-		WITH_WORLD(a_batch_forbids_nothing_else),
-		WITH_WORLD(a_batch_forbids_nothing_to_its_queue),
-		WITH_WORLD(a_batch_excludes_other_pollers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "fake-rnic.h"
 
-static void memory_is_asked_of_the_rnic(void **state)
+FAKE_CASE(memory_is_asked_of_the_rnic)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64, .log_align_req = 3 };
 	struct ibv_device_attr_ex ex;
@@ -43,7 +43,7 @@ static void memory_is_asked_of_the_rnic(void **state)
 	assert_int_equal(fake.open_cnt, alive);
 }
 
-static void refusals_become_results(void **state)
+FAKE_CASE(refusals_become_results)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64, .comp_mask = 1 };
 	const unsigned int zero = IBV_ACCESS_ZERO_BASED;
@@ -88,7 +88,7 @@ static void refusals_become_results(void **state)
 	fake_close(other);
 }
 
-static void a_child_has_memory_of_its_own(void **state)
+FAKE_CASE(a_child_has_memory_of_its_own)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64 };
 	struct fake_world *w = *state;
@@ -105,15 +105,4 @@ static void a_child_has_memory_of_its_own(void **state)
 	fake.can_renew = false;
 	fake.fork_gen--;
 	assert_int_equal(ibv_free_dm(dm), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(memory_is_asked_of_the_rnic),
-		FAKE_TEST(refusals_become_results),
-		FAKE_TEST(a_child_has_memory_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

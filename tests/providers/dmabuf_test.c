@@ -41,7 +41,7 @@ static int buffer_new(void)
 	return fd;
 }
 
-static void it_is_mapped_as_long_as_it_is_registered(void **state)
+FAKE_CASE(it_is_mapped_as_long_as_it_is_registered)
 {
 	struct fake_world *w = *state;
 	int fd = buffer_new();
@@ -65,7 +65,7 @@ static void it_is_mapped_as_long_as_it_is_registered(void **state)
 	assert_int_equal(maps_cnt("memfd:dmabuf"), 0);
 }
 
-static void each_refusal_has_its_error(void **state)
+FAKE_CASE(each_refusal_has_its_error)
 {
 	struct fake_world *w = *state;
 	int fd = buffer_new();
@@ -108,14 +108,4 @@ static void each_refusal_has_its_error(void **state)
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(maps_cnt("memfd:dmabuf"), 0);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(it_is_mapped_as_long_as_it_is_registered),
-		FAKE_TEST(each_refusal_has_its_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

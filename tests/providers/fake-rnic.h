@@ -104,8 +104,7 @@ struct fake_world {
 /* cmocka fixtures; *state is a struct fake_world. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
-#define FAKE_TEST(f)                                                           \
-	cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+#define FAKE_CASE(name) CASE_WITH(name, fake_setup, fake_teardown)
 
 /* RC on w->cq: 4 WRs, 3 SGEs, 32 octets inline. */
 struct ibv_qp_init_attr fake_qp_attr(const struct fake_world *w);

@@ -16,7 +16,7 @@ static char buf[4096];
 
 /* ---- the table ---- */
 
-static void objects_are_found_until_removed(void **state)
+CASE(objects_are_found_until_removed)
 {
 	static struct usiw_handle handles[10000];
 	static uint32_t shown[ARRAY_LEN(handles)];
@@ -52,7 +52,7 @@ static void *add_and_remove(void *arg)
 	return arg;
 }
 
-static void a_child_waits_for_no_thread_of_its_parent(void **state)
+CASE(a_child_waits_for_no_thread_of_its_parent)
 {
 	struct usiw_handle mine;
 	pthread_t thread;
@@ -87,7 +87,7 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
 		(handle) ^= 1u << 20;                                          \
 	} while (0)
 
-static void altered_queues_are_refused(void **state)
+FAKE_CASE(altered_queues_are_refused)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr init, attr = fake_qp_attr(w);
@@ -114,7 +114,7 @@ static void altered_queues_are_refused(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-static void altered_memory_is_refused(void **state)
+FAKE_CASE(altered_memory_is_refused)
 {
 	struct fake_world *w = *state;
 	struct ibv_alloc_dm_attr dm_attr = { .length = 64 };
@@ -146,7 +146,7 @@ static void altered_memory_is_refused(void **state)
 }
 
 /* As the provider sees it: libibverbs itself reads the object before. */
-static void what_was_destroyed_is_not_touched(void **state)
+FAKE_CASE(what_was_destroyed_is_not_touched)
 {
 	struct fake_world *w = *state;
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 3 } };
@@ -172,17 +172,4 @@ static void what_was_destroyed_is_not_touched(void **state)
 	}
 	assert_null(usiw_reg_mr(pd, buf, sizeof(buf), 0, 0));
 	assert_int_equal(errno, ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_found_until_removed),
-		cmocka_unit_test(a_child_waits_for_no_thread_of_its_parent),
-		FAKE_TEST(altered_queues_are_refused),
-		FAKE_TEST(altered_memory_is_refused),
-		FAKE_TEST(what_was_destroyed_is_not_touched),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

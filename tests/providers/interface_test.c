@@ -31,7 +31,7 @@ static bool asked(const char *interface, uint32_t abi_version, char *ret_text,
 	return fits;
 }
 
-static void same_build_fits_without_a_word(void **state)
+CASE(same_build_fits_without_a_word)
 {
 	char text[1024];
 
@@ -39,7 +39,7 @@ static void same_build_fits_without_a_word(void **state)
 	assert_string_equal(text, "");
 }
 
-static void another_build_is_refused_and_reported_once(void **state)
+CASE(another_build_is_refused_and_reported_once)
 {
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo",
 				       .abi_ver = USIW_UVERBS_ABI };
@@ -57,7 +57,7 @@ static void another_build_is_refused_and_reported_once(void **state)
 
 /* A device of usiw 0.1.0, although a preload library of this build is loaded
  * too. */
-static void device_of_another_abi_is_refused(void **state)
+CASE(device_of_another_abi_is_refused)
 {
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
 	char text[1024];
@@ -71,7 +71,7 @@ static void device_of_another_abi_is_refused(void **state)
 }
 
 /* rdma-core 34 has no num_ports, and abi_ver is in its place. */
-static void rdma_core_34_has_the_abi_elsewhere(void **state)
+CASE(rdma_core_34_has_the_abi_elsewhere)
 {
 	static const struct usiw_library_layout v34 = { .layout = 34 };
 	const struct usiw_library_layout *was = usiw_library.layout;
@@ -82,16 +82,4 @@ static void rdma_core_34_has_the_abi_elsewhere(void **state)
 	usiw_library.layout = &v34;
 	assert_true(usiw_device_ops.match_device(&dev));
 	usiw_library.layout = was;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_build_fits_without_a_word),
-		cmocka_unit_test(another_build_is_refused_and_reported_once),
-		cmocka_unit_test(device_of_another_abi_is_refused),
-		cmocka_unit_test(rdma_core_34_has_the_abi_elsewhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

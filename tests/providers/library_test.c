@@ -83,7 +83,7 @@ static int look(const struct made_up *made_up, struct usiw_library *ret,
 
 /* ---- tests ---- */
 
-static void each_release_is_recognised(void **state)
+CASE(each_release_is_recognised)
 {
 	static const struct {
 		struct made_up made_up;
@@ -122,7 +122,7 @@ static void each_release_is_recognised(void **state)
 	}
 }
 
-static void others_are_refused_with_a_sentence(void **state)
+CASE(others_are_refused_with_a_sentence)
 {
 	static const struct {
 		struct made_up made_up;
@@ -159,7 +159,7 @@ static void others_are_refused_with_a_sentence(void **state)
 }
 
 /* What the constructor found matches the library itself. */
-static void installed_one_is_known(void **state)
+CASE(installed_one_is_known)
 {
 	struct verbs_qp qp = { 0 };
 
@@ -172,15 +172,4 @@ static void installed_one_is_known(void **state)
 	usiw_library_set_qp_ex(&qp);
 	assert_true(usiw_library_is_qp_ex(&qp));
 	assert_ptr_equal(ibv_qp_to_qp_ex(&qp.qp), &qp.qp_ex);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_release_is_recognised),
-		cmocka_unit_test(others_are_refused_with_a_sentence),
-		cmocka_unit_test(installed_one_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

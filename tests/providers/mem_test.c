@@ -9,7 +9,7 @@
 
 static char buf[4096];
 
-static void region_carries_stag_and_iova(void **state)
+FAKE_CASE(region_carries_stag_and_iova)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr;
@@ -32,7 +32,7 @@ static void region_carries_stag_and_iova(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-static void access_is_checked(void **state)
+FAKE_CASE(access_is_checked)
 {
 	static const struct {
 		unsigned int access;
@@ -89,7 +89,7 @@ static struct verbs_mr *vmr_of(struct ibv_mr *mr)
 	return (struct verbs_mr *)mr;
 }
 
-static void rereg_reports_the_new_keys(void **state)
+FAKE_CASE(rereg_reports_the_new_keys)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *pd = ibv_alloc_pd(w->context);
@@ -126,7 +126,7 @@ static void rereg_reports_the_new_keys(void **state)
 }
 
 /* Bypasses the library, which has its own codes for errors that it detects. */
-static void rereg_refuses_and_changes_nothing(void **state)
+FAKE_CASE(rereg_refuses_and_changes_nothing)
 {
 	static const struct {
 		const char *name;
@@ -174,7 +174,7 @@ static void rereg_refuses_and_changes_nothing(void **state)
 	fake_close(other);
 }
 
-static void null_region_is_for_local_use(void **state)
+FAKE_CASE(null_region_is_for_local_use)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = ibv_alloc_null_mr(w->pd);
@@ -192,7 +192,7 @@ static void null_region_is_for_local_use(void **state)
 	assert_int_equal(errno, ENOMEM);
 }
 
-static void length_above_the_limit_is_einval(void **state)
+FAKE_CASE(length_above_the_limit_is_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr;
@@ -206,7 +206,7 @@ static void length_above_the_limit_is_einval(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-static void advice_is_passed_on(void **state)
+FAKE_CASE(advice_is_passed_on)
 {
 	static const struct {
 		const char *name;
@@ -247,7 +247,7 @@ static void advice_is_passed_on(void **state)
 	fake.fail_name = NULL;
 }
 
-static void memory_errors_become_results(void **state)
+FAKE_CASE(memory_errors_become_results)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = ibv_reg_mr(w->pd, buf, sizeof(buf), 0);
@@ -271,20 +271,4 @@ static void memory_errors_become_results(void **state)
 	fake.fail_name = NULL;
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(region_carries_stag_and_iova),
-		FAKE_TEST(access_is_checked),
-		FAKE_TEST(length_above_the_limit_is_einval),
-		FAKE_TEST(advice_is_passed_on),
-		FAKE_TEST(rereg_reports_the_new_keys),
-		FAKE_TEST(rereg_refuses_and_changes_nothing),
-		FAKE_TEST(null_region_is_for_local_use),
-		FAKE_TEST(memory_errors_become_results),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void assert_entry(const struct usiw_sqe *sqe, uint32_t rkey,
 	assert_int_equal(sqe->swap, RIGHTS);
 }
 
-static void windows_are_made_of_the_rnic(void **state)
+FAKE_CASE(windows_are_made_of_the_rnic)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr attr;
@@ -86,7 +86,7 @@ static void windows_are_made_of_the_rnic(void **state)
 	assert_int_equal(errno, ENOMEM);
 }
 
-static void type_1_gets_its_key_at_once(void **state)
+FAKE_CASE(type_1_gets_its_key_at_once)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = mr_new(w->pd);
@@ -119,7 +119,7 @@ static void type_1_gets_its_key_at_once(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-static void type_2_is_posted_either_way(void **state)
+FAKE_CASE(type_2_is_posted_either_way)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = mr_new(w->pd);
@@ -173,7 +173,7 @@ static void type_2_is_posted_either_way(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-static void wrong_bindings_are_refused(void **state)
+FAKE_CASE(wrong_bindings_are_refused)
 {
 	struct fake_world *w = *state;
 	struct ibv_context *other = fake_open();
@@ -243,7 +243,7 @@ static void wrong_bindings_are_refused(void **state)
 	fake_close(other);
 }
 
-static void binding_takes_a_queue_pair_with_room(void **state)
+FAKE_CASE(binding_takes_a_queue_pair_with_room)
 {
 	struct fake_world *w = *state;
 	struct ibv_mr *mr = mr_new(w->pd);
@@ -264,17 +264,4 @@ static void binding_takes_a_queue_pair_with_room(void **state)
 	fake.fork_gen--;
 	assert_int_equal(ibv_dealloc_mw(mw), 0);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(windows_are_made_of_the_rnic),
-		FAKE_TEST(type_1_gets_its_key_at_once),
-		FAKE_TEST(type_2_is_posted_either_way),
-		FAKE_TEST(wrong_bindings_are_refused),
-		FAKE_TEST(binding_takes_a_queue_pair_with_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static struct ibv_cq *cq_on(struct ibv_pd *parent)
 	return ibv_cq_ex_to_cq(cq);
 }
 
-static void failures_of_the_rnic_go_through(void **state)
+FAKE_CASE(failures_of_the_rnic_go_through)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *pd;
@@ -87,7 +87,7 @@ static void failures_of_the_rnic_go_through(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-static void attributes_are_checked(void **state)
+FAKE_CASE(attributes_are_checked)
 {
 	struct fake_world *w = *state;
 	struct ibv_context *other = fake_open();
@@ -154,7 +154,7 @@ static void attributes_are_checked(void **state)
 }
 
 /* Each kind of object keeps the parent domain in use, and that its parts. */
-static void users_come_first(void **state)
+FAKE_CASE(users_come_first)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *base = ibv_alloc_pd(w->context);
@@ -206,7 +206,7 @@ static void users_come_first(void **state)
 	assert_int_equal(ibv_dealloc_pd(base), 0);
 }
 
-static void a_failed_creation_keeps_nothing(void **state)
+FAKE_CASE(a_failed_creation_keeps_nothing)
 {
 	static const char *const names[] = { "rnic_qp_create",
 					     "rnic_srq_create", "rnic_mr_reg",
@@ -239,7 +239,7 @@ static void a_failed_creation_keeps_nothing(void **state)
 	assert_int_equal(ibv_dealloc_pd(parent), 0);
 }
 
-static void registering_anew_moves_the_user(void **state)
+FAKE_CASE(registering_anew_moves_the_user)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *from = parent_new(w->pd, NULL);
@@ -261,7 +261,7 @@ static void registering_anew_moves_the_user(void **state)
 	assert_int_equal(ibv_dealloc_pd(to), 0);
 }
 
-static void domains_stack(void **state)
+FAKE_CASE(domains_stack)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *lower = parent_new(w->pd, NULL);
@@ -419,7 +419,7 @@ static void queues_close(struct queues *q)
 		assert_int_equal(ibv_destroy_cq(q->cq), 0);
 }
 
-static void allocators_give_the_slots(void **state)
+FAKE_CASE(allocators_give_the_slots)
 {
 	struct fake_world *w = *state;
 	struct store st;
@@ -452,7 +452,7 @@ static void allocators_give_the_slots(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-static void allocators_may_leave_it_to_the_rnic(void **state)
+FAKE_CASE(allocators_may_leave_it_to_the_rnic)
 {
 	struct fake_world *w = *state;
 	struct ibv_srq_attr srq_attr = { .max_wr = 5 };
@@ -474,7 +474,7 @@ static void allocators_may_leave_it_to_the_rnic(void **state)
 
 /* The allocator fails, or the RNIC fails after it, or the memory is unsuitable:
  * all memory allocated before is freed, exactly once. */
-static void failures_give_everything_back(void **state)
+FAKE_CASE(failures_give_everything_back)
 {
 	static const char *const names[] = { "rnic_cq_create",
 					     "rnic_srq_create",
@@ -517,7 +517,7 @@ static void failures_give_everything_back(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-static void resizing_exchanges_the_slots(void **state)
+FAKE_CASE(resizing_exchanges_the_slots)
 {
 	struct fake_world *w = *state;
 	struct ibv_srq_attr srq_attr = { .max_wr = 9 };
@@ -566,7 +566,7 @@ static void resizing_exchanges_the_slots(void **state)
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 }
 
-static void a_child_gives_nothing_back(void **state)
+FAKE_CASE(a_child_gives_nothing_back)
 {
 	struct fake_world *w = *state;
 	struct store st;
@@ -670,7 +670,7 @@ static void lock_of(struct party *p, int which, struct util_lock **ret_lock)
 	*ret_lock = locks[which];
 }
 
-static void thread_domain_takes_no_lock(void **state)
+FAKE_CASE(thread_domain_takes_no_lock)
 {
 	struct fake_world *w = *state;
 	struct ibv_td *td = td_new(w->context);
@@ -690,7 +690,7 @@ static void thread_domain_takes_no_lock(void **state)
 }
 
 /* Without a thread domain the same calls wait until the lock is free. */
-static void no_thread_domain_takes_locks(void **state)
+FAKE_CASE(no_thread_domain_takes_locks)
 {
 	struct fake_world *w = *state;
 	struct ibv_pd *parent = parent_new(w->pd, NULL);
@@ -726,7 +726,7 @@ static void no_thread_domain_takes_locks(void **state)
 	assert_int_equal(ibv_dealloc_pd(parent), 0);
 }
 
-static void inherited_domains_are_enodev(void **state)
+FAKE_CASE(inherited_domains_are_enodev)
 {
 	struct fake_world *w = *state;
 	struct ibv_td_init_attr td_attr = { 0 };
@@ -744,26 +744,4 @@ static void inherited_domains_are_enodev(void **state)
 	assert_int_equal(ibv_dealloc_pd(parent), 0);
 	fake.fork_gen--;
 	usiw_pd_put(usiw_pd(w->pd)); /* here parent was not destroyed */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(failures_of_the_rnic_go_through),
-		FAKE_TEST(attributes_are_checked),
-		FAKE_TEST(users_come_first),
-		FAKE_TEST(a_failed_creation_keeps_nothing),
-		FAKE_TEST(registering_anew_moves_the_user),
-		FAKE_TEST(domains_stack),
-		FAKE_TEST(allocators_give_the_slots),
-		FAKE_TEST(allocators_may_leave_it_to_the_rnic),
-		FAKE_TEST(failures_give_everything_back),
-		FAKE_TEST(resizing_exchanges_the_slots),
-		FAKE_TEST(a_child_gives_nothing_back),
-		FAKE_TEST(thread_domain_takes_no_lock),
-		FAKE_TEST(no_thread_domain_takes_locks),
-		FAKE_TEST(inherited_domains_are_enodev),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

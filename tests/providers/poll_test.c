@@ -8,7 +8,7 @@
 
 #include "fake-rnic.h"
 
-static void every_field_arrives(void **state)
+CASE(every_field_arrives)
 {
 	struct ibv_wc wc;
 
@@ -26,7 +26,7 @@ static void every_field_arrives(void **state)
 	assert_int_equal(wc.slid, 0);
 }
 
-static void immediate_data_keeps_its_octets(void **state)
+CASE(immediate_data_keeps_its_octets)
 {
 	static const uint8_t wire[4] = { 1, 2, 3, 4 };
 	struct usiw_cqe cqe = fake_cqe;
@@ -42,7 +42,7 @@ static void immediate_data_keeps_its_octets(void **state)
 }
 
 /* The ring is shared memory: whatever it contains, a valid wc is returned. */
-static void impossible_entries_become_errors(void **state)
+CASE(impossible_entries_become_errors)
 {
 	struct usiw_cqe cqe;
 	struct ibv_wc wc;
@@ -81,7 +81,7 @@ static void push(struct fake_world *w, uint64_t first, uint64_t cnt)
 	}
 }
 
-static void batches_come_in_order(void **state)
+FAKE_CASE(batches_come_in_order)
 {
 	struct fake_world *w = *state;
 	struct ibv_wc wc[8];
@@ -100,7 +100,7 @@ static void batches_come_in_order(void **state)
 	assert_int_equal(usiw_ring_used(usiw_cq(w->cq)->ring), 0);
 }
 
-static void bad_counts(void **state)
+FAKE_CASE(bad_counts)
 {
 	struct fake_world *w = *state;
 	struct ibv_wc wc;
@@ -118,7 +118,7 @@ static void push_one(struct rnic_cq *cq)
 	fake_cq_push(cq, &fake_cqe);
 }
 
-static void empty_queue_drives_the_engine_once(void **state)
+FAKE_CASE(empty_queue_drives_the_engine_once)
 {
 	struct fake_world *w = *state;
 	struct ibv_wc wc;
@@ -133,7 +133,7 @@ static void empty_queue_drives_the_engine_once(void **state)
 	assert_int_equal(fake.progress_cnt, 2);
 }
 
-static void posts_that_wait_drive_it_too(void **state)
+FAKE_CASE(posts_that_wait_drive_it_too)
 {
 	struct fake_world *w = *state;
 	struct ibv_wc wc;
@@ -142,19 +142,4 @@ static void posts_that_wait_drive_it_too(void **state)
 	push(w, 1, 1);
 	assert_int_equal(ibv_poll_cq(w->cq, 1, &wc), 1);
 	assert_int_equal(fake.progress_cnt, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_arrives),
-		cmocka_unit_test(immediate_data_keeps_its_octets),
-		cmocka_unit_test(impossible_entries_become_errors),
-		FAKE_TEST(batches_come_in_order),
-		FAKE_TEST(bad_counts),
-		FAKE_TEST(empty_queue_drives_the_engine_once),
-		FAKE_TEST(posts_that_wait_drive_it_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

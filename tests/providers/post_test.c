@@ -41,7 +41,7 @@ static void refused_with(struct ibv_qp *qp, struct ibv_send_wr *wr, int err)
 	assert_int_equal(fake.ring_sq_cnt, rung);
 }
 
-static void each_opcode_is_encoded(void **state)
+FAKE_CASE(each_opcode_is_encoded)
 {
 	static const struct {
 		enum ibv_wr_opcode verb;
@@ -85,7 +85,7 @@ static void each_opcode_is_encoded(void **state)
 	assert_int_equal(fake.ring_sq_cnt, ARRAY_LEN(rows));
 }
 
-static void opcodes_not_offered_are_refused(void **state)
+FAKE_CASE(opcodes_not_offered_are_refused)
 {
 	static const struct {
 		int opcode, err;
@@ -108,7 +108,7 @@ static void opcodes_not_offered_are_refused(void **state)
 	}
 }
 
-static void flags_are_translated(void **state)
+FAKE_CASE(flags_are_translated)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
@@ -124,7 +124,7 @@ static void flags_are_translated(void **state)
 	refused_with(w->qp, &wr, EINVAL);
 }
 
-static void sq_sig_all_signals_all(void **state)
+FAKE_CASE(sq_sig_all_signals_all)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
@@ -139,7 +139,7 @@ static void sq_sig_all_signals_all(void **state)
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
-static void element_counts_have_limits(void **state)
+FAKE_CASE(element_counts_have_limits)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
@@ -164,7 +164,7 @@ static void element_counts_have_limits(void **state)
 	assert_int_equal(post_one(w->qp, &wr)->sge_cnt, 2);
 }
 
-static void lengths_are_summed_without_wrap(void **state)
+FAKE_CASE(lengths_are_summed_without_wrap)
 {
 	struct ibv_sge sge[3] = { { 0, 1u << 29, 0 }, { 0, 1u << 29, 0 } };
 	struct fake_world *w = *state;
@@ -182,7 +182,7 @@ static void lengths_are_summed_without_wrap(void **state)
 	refused_with(w->qp, &wr, EINVAL);
 }
 
-static void inline_data_is_gathered(void **state)
+FAKE_CASE(inline_data_is_gathered)
 {
 	struct fake_world *w = *state;
 	struct ibv_sge sge[5] = {
@@ -221,7 +221,7 @@ static void inline_data_is_gathered(void **state)
 }
 
 /* Inline data is copied during the call. The caller may reuse the buffer. */
-static void inline_buffer_may_be_reused(void **state)
+FAKE_CASE(inline_buffer_may_be_reused)
 {
 	struct fake_world *w = *state;
 	char own[8] = "before";
@@ -248,7 +248,7 @@ static void chain(struct ibv_send_wr *wr, size_t cnt)
 	}
 }
 
-static void list_is_posted_up_to_the_bad_one(void **state)
+FAKE_CASE(list_is_posted_up_to_the_bad_one)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr[4], *bad = NULL;
@@ -268,7 +268,7 @@ static void list_is_posted_up_to_the_bad_one(void **state)
 	usiw_ring_consume(sq_of(w->qp), 2);
 }
 
-static void full_queue_is_enomem(void **state)
+FAKE_CASE(full_queue_is_enomem)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr[6], *bad = NULL;
@@ -287,7 +287,7 @@ static void full_queue_is_enomem(void **state)
 	usiw_ring_consume(sq_of(w->qp), 4);
 }
 
-static void state_decides(void **state)
+FAKE_CASE(state_decides)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr wr = fake_send_wr(IBV_WR_SEND);
@@ -306,7 +306,7 @@ static void state_decides(void **state)
 	(void)post_one(w->qp, &wr);
 }
 
-static void receives_are_encoded(void **state)
+FAKE_CASE(receives_are_encoded)
 {
 	struct fake_world *w = *state;
 	const struct usiw_ring *rq = usiw_qp(w->qp)->rq;
@@ -341,7 +341,7 @@ static void receives_are_encoded(void **state)
 	usiw_ring_consume(rq, 4);
 }
 
-static void receive_on_a_qp_with_srq_is_einval(void **state)
+FAKE_CASE(receive_on_a_qp_with_srq_is_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_recv_wr wr = { 0 }, *bad = NULL;
@@ -351,7 +351,7 @@ static void receive_on_a_qp_with_srq_is_einval(void **state)
 	assert_int_equal(fake.ring_rq_cnt, 0);
 }
 
-static void empty_lists_are_nothing(void **state)
+FAKE_CASE(empty_lists_are_nothing)
 {
 	struct fake_world *w = *state;
 	struct ibv_send_wr *bad_send = (void *)0x1;
@@ -361,26 +361,4 @@ static void empty_lists_are_nothing(void **state)
 	assert_int_equal(ibv_post_recv(w->qp, NULL, &bad_recv), 0);
 	assert_int_equal(fake.ring_sq_cnt, 0);
 	assert_int_equal(fake.ring_rq_cnt, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(each_opcode_is_encoded),
-		FAKE_TEST(opcodes_not_offered_are_refused),
-		FAKE_TEST(flags_are_translated),
-		FAKE_TEST(sq_sig_all_signals_all),
-		FAKE_TEST(element_counts_have_limits),
-		FAKE_TEST(lengths_are_summed_without_wrap),
-		FAKE_TEST(inline_data_is_gathered),
-		FAKE_TEST(inline_buffer_may_be_reused),
-		FAKE_TEST(list_is_posted_up_to_the_bad_one),
-		FAKE_TEST(full_queue_is_enomem),
-		FAKE_TEST(state_decides),
-		FAKE_TEST(receives_are_encoded),
-		FAKE_TEST(receive_on_a_qp_with_srq_is_einval),
-		FAKE_TEST(empty_lists_are_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

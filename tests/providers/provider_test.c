@@ -8,7 +8,7 @@
 
 #include "fake-rnic.h"
 
-static void devices_are_distinguished_by_name(void **state)
+CASE(devices_are_distinguished_by_name)
 {
 	static const struct {
 		const char *name;
@@ -30,7 +30,7 @@ static void devices_are_distinguished_by_name(void **state)
 	}
 }
 
-static void device_is_zeroed_and_freed(void **state)
+CASE(device_is_zeroed_and_freed)
 {
 	struct verbs_sysfs_dev dev = { .ibdev_name = "usiw_lo" };
 	struct verbs_device *vdev = usiw_device_ops.alloc_device(&dev);
@@ -42,7 +42,7 @@ static void device_is_zeroed_and_freed(void **state)
 	usiw_device_ops.uninit_device(vdev);
 }
 
-static void open_gives_async_fd_and_vectors(void **state)
+CASE(open_gives_async_fd_and_vectors)
 {
 	struct ibv_context *context;
 
@@ -56,7 +56,7 @@ static void open_gives_async_fd_and_vectors(void **state)
 	assert_int_equal(fake.open_cnt, 0);
 }
 
-static void open_of_unknown_device_is_enodev(void **state)
+CASE(open_of_unknown_device_is_enodev)
 {
 	fake_reset();
 	strcpy(fake.device.name, "usiw_gone");
@@ -65,7 +65,7 @@ static void open_of_unknown_device_is_enodev(void **state)
 	assert_int_equal(errno, ENODEV);
 }
 
-static void open_passes_the_rnic_error_on(void **state)
+CASE(open_passes_the_rnic_error_on)
 {
 	fake_reset();
 	fake.fail_name = "rnic_context_open";
@@ -100,7 +100,7 @@ static void *longer_context(struct ibv_device *device, int cmd_fd,
 }
 
 /* A library that reports one number and has the structures of another. */
-static void longer_context_is_refused(void **state)
+CASE(longer_context_is_refused)
 {
 	struct verbs_library known = usiw_library.fn;
 
@@ -115,7 +115,7 @@ static void longer_context_is_refused(void **state)
 }
 
 /* Contexts and protection domains work as new ones. Nothing else does. */
-static void inherited_contexts_can_be_used(void **state)
+FAKE_CASE(inherited_contexts_can_be_used)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
@@ -147,7 +147,7 @@ static void inherited_contexts_can_be_used(void **state)
 
 /* Each verb on inherited objects returns an error and does not call the
  * RNIC. */
-static void inherited_objects_answer_enodev(void **state)
+FAKE_CASE(inherited_objects_answer_enodev)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr qp_attr = fake_qp_attr(w);
@@ -191,7 +191,7 @@ static void inherited_objects_answer_enodev(void **state)
 }
 
 /* Only memory of the child is freed. No thread is waited for. */
-static void inherited_objects_are_dropped_locally(void **state)
+FAKE_CASE(inherited_objects_are_dropped_locally)
 {
 	struct fake_world *w = *state;
 	char buf[8];
@@ -231,26 +231,8 @@ static void inherited_objects_are_dropped_locally(void **state)
 
 /* libibverbs walks every provider's table if netlink has reported the driver id
  * of other hardware. */
-static void match_table_ends_at_once(void **state)
+CASE(match_table_ends_at_once)
 {
 	assert_non_null(usiw_device_ops.match_table);
 	assert_int_equal(usiw_device_ops.match_table->kind, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(match_table_ends_at_once),
-		cmocka_unit_test(devices_are_distinguished_by_name),
-		cmocka_unit_test(device_is_zeroed_and_freed),
-		cmocka_unit_test(open_gives_async_fd_and_vectors),
-		cmocka_unit_test(open_of_unknown_device_is_enodev),
-		cmocka_unit_test(open_passes_the_rnic_error_on),
-		cmocka_unit_test(longer_context_is_refused),
-		FAKE_TEST(inherited_objects_answer_enodev),
-		FAKE_TEST(inherited_contexts_can_be_used),
-		FAKE_TEST(inherited_objects_are_dropped_locally),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

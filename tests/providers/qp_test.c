@@ -10,7 +10,7 @@
 
 #include "fake-rnic.h"
 
-static void new_qp_tells_what_it_got(void **state)
+FAKE_CASE(new_qp_tells_what_it_got)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
@@ -40,7 +40,7 @@ static void new_qp_tells_what_it_got(void **state)
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
-static void other_types_are_refused(void **state)
+FAKE_CASE(other_types_are_refused)
 {
 	static const int types[] = { 0,
 				     IBV_QPT_UC,
@@ -62,7 +62,7 @@ static void other_types_are_refused(void **state)
 	}
 }
 
-static void bad_creation_is_einval(void **state)
+FAKE_CASE(bad_creation_is_einval)
 {
 	static const struct ibv_qp_cap caps[] = {
 		{ 65, 1, 1, 1, 0 },	    { 1, 65, 1, 1, 0 },
@@ -97,7 +97,7 @@ static void bad_creation_is_einval(void **state)
 	assert_int_equal(errno, ENOMEM);
 }
 
-static void objects_of_another_context_are_einval(void **state)
+FAKE_CASE(objects_of_another_context_are_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_context *other = fake_open();
@@ -111,7 +111,7 @@ static void objects_of_another_context_are_einval(void **state)
 	fake_close(other);
 }
 
-static void extended_creation_takes_the_plain_form(void **state)
+FAKE_CASE(extended_creation_takes_the_plain_form)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr plain = fake_qp_attr(w);
@@ -138,7 +138,7 @@ static void extended_creation_takes_the_plain_form(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void extended_creation_is_checked(void **state)
+FAKE_CASE(extended_creation_is_checked)
 {
 	static const struct {
 		uint32_t mask;
@@ -204,7 +204,7 @@ static void extended_creation_is_checked(void **state)
 }
 
 /* Each transition from each state: its result, and the call of the RNIC. */
-static void each_transition(void **state)
+FAKE_CASE(each_transition)
 {
 	enum { NO = -EINVAL };
 	static const struct {
@@ -253,7 +253,7 @@ static void modify_to(struct fake_world *w, enum ibv_qp_state to, int err)
 	assert_int_equal(ibv_modify_qp(w->qp, &attr, IBV_QP_STATE), err);
 }
 
-static void moves_reach_the_rnic(void **state)
+FAKE_CASE(moves_reach_the_rnic)
 {
 	struct fake_world *w = *state;
 	struct ibv_wc wc;
@@ -281,7 +281,7 @@ static void moves_reach_the_rnic(void **state)
 }
 
 /* Programs pass any flags to a QP, and the kernel refuses none. */
-static void unknown_rights_are_ignored(void **state)
+FAKE_CASE(unknown_rights_are_ignored)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr attr = { .qp_access_flags = ~0u };
@@ -294,7 +294,7 @@ static void unknown_rights_are_ignored(void **state)
 }
 
 /* INIT, RTR, and RTS without a mask, as INIT_QP_ATTR returns them. */
-static void passive_side_of_librdmacm_walks_through(void **state)
+FAKE_CASE(passive_side_of_librdmacm_walks_through)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr attr = {
@@ -319,7 +319,7 @@ static void passive_side_of_librdmacm_walks_through(void **state)
 	assert_int_equal(fake.move_cnt, 0);
 }
 
-static void attributes_are_checked(void **state)
+FAKE_CASE(attributes_are_checked)
 {
 	static const struct {
 		int mask;
@@ -380,7 +380,7 @@ static void attributes_are_checked(void **state)
 }
 
 /* ibv_modify_qp(3): if anything is invalid, nothing is modified. */
-static void failure_changes_nothing(void **state)
+FAKE_CASE(failure_changes_nothing)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
@@ -402,7 +402,7 @@ static void failure_changes_nothing(void **state)
 
 /* Attributes that an iWARP stream does not use are returned as they were set.
  * The RNIC returns the negotiated ones and the peer. */
-static void query_remembers_what_was_set(void **state)
+FAKE_CASE(query_remembers_what_was_set)
 {
 	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 			 IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN | IBV_QP_SQ_PSN |
@@ -467,7 +467,7 @@ static void query_remembers_what_was_set(void **state)
 	assert_int_equal(attr.dest_qp_num, 0);
 }
 
-static void query_tells_the_truth(void **state)
+FAKE_CASE(query_tells_the_truth)
 {
 	static const struct {
 		enum rnic_qp_state rnic;
@@ -574,7 +574,7 @@ static void ca_walk(struct ibv_qp *qp, enum ibv_qp_state to)
 	assert_int_equal(state_of(qp), to);
 }
 
-static void a_ca_has_the_states_of_infiniband(void **state)
+FAKE_CASE(a_ca_has_the_states_of_infiniband)
 {
 	enum { NO = EINVAL, NS = EOPNOTSUPP };
 	static const int answer[4][8] = {
@@ -616,7 +616,7 @@ static void a_ca_has_the_states_of_infiniband(void **state)
 }
 
 /* A RESET removes posted work, whatever the state of the QP. */
-static void a_reset_of_a_ca_empties_the_queues(void **state)
+FAKE_CASE(a_reset_of_a_ca_empties_the_queues)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct ibv_context *context;
@@ -639,7 +639,7 @@ static void a_reset_of_a_ca_empties_the_queues(void **state)
  * number is rdma_cm's: the connection manager provides the stream. Work may be
  * posted from RTS on.
  */
-static void a_number_of_rdma_cm_starts_no_connection(void **state)
+FAKE_CASE(a_number_of_rdma_cm_starts_no_connection)
 {
 	const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -677,7 +677,7 @@ static void a_number_of_rdma_cm_starts_no_connection(void **state)
 
 /* The passive side's stream may be established before the application moves to
  * RTS. */
-static void a_stream_does_not_change_what_a_ca_was_told(void **state)
+FAKE_CASE(a_stream_does_not_change_what_a_ca_was_told)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	struct ibv_context *context;
@@ -704,7 +704,7 @@ static void *ack_one(void *arg)
 	return NULL;
 }
 
-static void destruction_waits_for_acks(void **state)
+FAKE_CASE(destruction_waits_for_acks)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
@@ -731,7 +731,7 @@ static void push(struct ibv_cq *cq, uint32_t qp_num)
 
 /* libfabric polls once more after it has destroyed a queue pair, and would post
  * the receive that it finds again. */
-static void destruction_forgets_completions(void **state)
+FAKE_CASE(destruction_forgets_completions)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
@@ -752,32 +752,4 @@ static void destruction_forgets_completions(void **state)
 	assert_int_equal(wc[0].qp_num, FAKE_QP_NUM + 1);
 	assert_int_equal(ibv_poll_cq(attr.recv_cq, 4, wc), 0);
 	assert_int_equal(ibv_destroy_cq(attr.recv_cq), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(new_qp_tells_what_it_got),
-		FAKE_TEST(other_types_are_refused),
-		FAKE_TEST(bad_creation_is_einval),
-		FAKE_TEST(objects_of_another_context_are_einval),
-		FAKE_TEST(extended_creation_takes_the_plain_form),
-		FAKE_TEST(extended_creation_is_checked),
-		FAKE_TEST(each_transition),
-		FAKE_TEST(moves_reach_the_rnic),
-		FAKE_TEST(unknown_rights_are_ignored),
-		FAKE_TEST(passive_side_of_librdmacm_walks_through),
-		FAKE_TEST(attributes_are_checked),
-		FAKE_TEST(failure_changes_nothing),
-		FAKE_TEST(query_remembers_what_was_set),
-		FAKE_TEST(query_tells_the_truth),
-		FAKE_TEST(a_ca_has_the_states_of_infiniband),
-		FAKE_TEST(a_reset_of_a_ca_empties_the_queues),
-		FAKE_TEST(a_number_of_rdma_cm_starts_no_connection),
-		FAKE_TEST(a_stream_does_not_change_what_a_ca_was_told),
-		FAKE_TEST(destruction_waits_for_acks),
-		FAKE_TEST(destruction_forgets_completions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "fake-rnic.h"
 
-static void device_attributes_are_the_limits(void **state)
+FAKE_CASE(device_attributes_are_the_limits)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr a;
@@ -46,7 +46,7 @@ static void device_attributes_are_the_limits(void **state)
 }
 
 /* Programs for InfiniBand expect HCA, although it promises less. */
-static void atomics_are_told_as_the_persona_has_them(void **state)
+FAKE_CASE(atomics_are_told_as_the_persona_has_them)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr_ex ex;
@@ -68,7 +68,7 @@ static void atomics_are_told_as_the_persona_has_them(void **state)
 }
 
 /* Programs that were built with other headers pass other sizes. */
-static void structure_size_is_respected(void **state)
+FAKE_CASE(structure_size_is_respected)
 {
 	struct fake_world *w = *state;
 	struct {
@@ -110,7 +110,7 @@ static void structure_size_is_respected(void **state)
 		EINVAL);
 }
 
-static void unknown_input_is_einval(void **state)
+FAKE_CASE(unknown_input_is_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
@@ -121,7 +121,7 @@ static void unknown_input_is_einval(void **state)
 		EINVAL);
 }
 
-static void raw_clock_is_the_rnic_s(void **state)
+FAKE_CASE(raw_clock_is_the_rnic_s)
 {
 	struct fake_world *w = *state;
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK |
@@ -140,7 +140,7 @@ static void raw_clock_is_the_rnic_s(void **state)
 	assert_int_equal(values.raw_clock.tv_sec, 5);
 }
 
-static void port_follows_the_interface(void **state)
+FAKE_CASE(port_follows_the_interface)
 {
 	static const struct {
 		uint32_t octets;
@@ -177,7 +177,7 @@ static void port_follows_the_interface(void **state)
 	assert_int_equal(p.phys_state, 3);
 }
 
-static void other_ports_are_einval(void **state)
+FAKE_CASE(other_ports_are_einval)
 {
 	struct fake_world *w = *state;
 	struct ibv_port_attr p;
@@ -191,7 +191,7 @@ static void other_ports_are_einval(void **state)
 }
 
 /* In units of 100 Mbit/s. lo has no speed, so its port attributes apply. */
-static void port_speed_is_the_interface_s(void **state)
+FAKE_CASE(port_speed_is_the_interface_s)
 {
 	struct fake_world *w = *state;
 	uint64_t speed = 7;
@@ -209,7 +209,7 @@ static void port_speed_is_the_interface_s(void **state)
 	assert_true(speed == 25);
 }
 
-static void query_errors_become_results(void **state)
+FAKE_CASE(query_errors_become_results)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr a;
@@ -219,21 +219,4 @@ static void query_errors_become_results(void **state)
 	fake.fail_err = -ENODEV;
 	assert_int_equal(ibv_query_device(w->context, &a), ENODEV);
 	assert_int_equal(usiw_query_port(w->context, 1, &p), ENODEV);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(device_attributes_are_the_limits),
-		FAKE_TEST(structure_size_is_respected),
-		FAKE_TEST(unknown_input_is_einval),
-		FAKE_TEST(raw_clock_is_the_rnic_s),
-		FAKE_TEST(port_follows_the_interface),
-		FAKE_TEST(other_ports_are_einval),
-		FAKE_TEST(atomics_are_told_as_the_persona_has_them),
-		FAKE_TEST(port_speed_is_the_interface_s),
-		FAKE_TEST(query_errors_become_results),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

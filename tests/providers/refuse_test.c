@@ -40,7 +40,7 @@ static bool is_left_to_library(const char *name)
 	return false;
 }
 
-static void every_op_is_set(void **state)
+CASE(every_op_is_set)
 {
 	void *ops[VERBS_OP_CNT];
 	size_t i;
@@ -54,7 +54,7 @@ static void every_op_is_set(void **state)
 }
 
 /* The library's structure is sorted alphabetically. */
-static void rows_are_sorted(void **state)
+CASE(rows_are_sorted)
 {
 	for (size_t i = 1; i < VERBS_OP_CNT; i++)
 		if (strcmp(op_names[i - 1], op_names[i]) >= 0)
@@ -67,7 +67,7 @@ static const uint8_t op_since[] = {
 };
 
 /* For every layout, whichever the installed library has. */
-static void each_layout_has_its_rows(void **state)
+CASE(each_layout_has_its_rows)
 {
 	const struct usiw_library_layout *layout = usiw_library_layouts;
 	void *all[VERBS_OP_CNT], *ops[VERBS_OP_CNT];
@@ -102,7 +102,7 @@ static void each_layout_has_its_rows(void **state)
 			fail_msg("the library has another %s", #name);         \
 	} while (0)
 
-static void library_found_each_op_by_name(void **state)
+FAKE_CASE(library_found_each_op_by_name)
 {
 	struct fake_world *w = *state;
 	struct verbs_context *v = verbs_get_ctx(w->context);
@@ -187,7 +187,7 @@ static void library_found_each_op_by_name(void **state)
 	} while (0)
 
 /* Through the library's own functions if it exports one. */
-static void refused_verbs_say_eopnotsupp(void **state)
+FAKE_CASE(refused_verbs_say_eopnotsupp)
 {
 	struct fake_world *w = *state;
 	struct ibv_ah_attr ah_attr = { .port_num = 1 };
@@ -211,24 +211,10 @@ static void refused_verbs_say_eopnotsupp(void **state)
 	REFUSES_INT(ibv_set_ece(w->qp, &ece));
 }
 
-static void order_of_octets_is_not_promised(void **state)
+FAKE_CASE(order_of_octets_is_not_promised)
 {
 	struct fake_world *w = *state;
 
 	assert_int_equal(
 		ibv_query_qp_data_in_order(w->qp, IBV_WR_RDMA_WRITE, 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_is_set),
-		cmocka_unit_test(rows_are_sorted),
-		cmocka_unit_test(each_layout_has_its_rows),
-		FAKE_TEST(library_found_each_op_by_name),
-		FAKE_TEST(refused_verbs_say_eopnotsupp),
-		FAKE_TEST(order_of_octets_is_not_promised),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

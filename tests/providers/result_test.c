@@ -6,7 +6,7 @@
 
 #include "../../providers/usiw/result.h"
 
-static void value_is_positive_errno(void **state)
+CASE(value_is_positive_errno)
 {
 	int e;
 
@@ -17,7 +17,7 @@ static void value_is_positive_errno(void **state)
 	}
 }
 
-static void object_is_null_with_errno(void **state)
+CASE(object_is_null_with_errno)
 {
 	int e;
 
@@ -28,7 +28,7 @@ static void object_is_null_with_errno(void **state)
 	}
 }
 
-static void poll_is_minus_one_with_errno(void **state)
+CASE(poll_is_minus_one_with_errno)
 {
 	int e;
 
@@ -39,7 +39,7 @@ static void poll_is_minus_one_with_errno(void **state)
 	}
 }
 
-static void rereg_is_a_code_of_its_own(void **state)
+CASE(rereg_is_a_code_of_its_own)
 {
 	int e;
 
@@ -50,7 +50,7 @@ static void rereg_is_a_code_of_its_own(void **state)
 	}
 }
 
-static void success_passes_and_keeps_errno(void **state)
+CASE(success_passes_and_keeps_errno)
 {
 	errno = ERANGE;
 	assert_int_equal(usiw_result_int(0), 0);
@@ -60,7 +60,7 @@ static void success_passes_and_keeps_errno(void **state)
 	assert_int_equal(errno, ERANGE);
 }
 
-static void no_errno_is_an_io_error(void **state)
+CASE(no_errno_is_an_io_error)
 {
 	static const int odd[] = { -USIW_ERRNO_MAX - 1, INT_MIN, INT_MIN + 1 };
 	size_t i;
@@ -71,18 +71,4 @@ static void no_errno_is_an_io_error(void **state)
 		assert_null(usiw_result_null(odd[i]));
 		assert_int_equal(errno, EIO);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(value_is_positive_errno),
-		cmocka_unit_test(object_is_null_with_errno),
-		cmocka_unit_test(poll_is_minus_one_with_errno),
-		cmocka_unit_test(rereg_is_a_code_of_its_own),
-		cmocka_unit_test(success_passes_and_keeps_errno),
-		cmocka_unit_test(no_errno_is_an_io_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

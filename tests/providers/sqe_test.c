@@ -9,7 +9,7 @@
 #include "fake-rnic.h"
 
 /* Rows that the table does not have yet are encoded too. */
-static void encoder_knows_later_rows(void **state)
+CASE(encoder_knows_later_rows)
 {
 	const struct usiw_sq_limits limits = { .max_sge = 3,
 					       .max_msg_size = 1024 };
@@ -40,7 +40,7 @@ static void encoder_knows_later_rows(void **state)
 	assert_int_equal(slot.sqe.rkey, 7);
 }
 
-static void every_row_is_consistent(void **state)
+CASE(every_row_is_consistent)
 {
 	const struct usiw_wr_kind *kind;
 	int opcode;
@@ -64,7 +64,7 @@ static void every_row_is_consistent(void **state)
 	}
 }
 
-static void elements_have_limits(void **state)
+CASE(elements_have_limits)
 {
 	const struct usiw_sq_limits limits = { .max_sge = 3,
 					       .max_sge_rd = 1,
@@ -105,15 +105,4 @@ static void elements_have_limits(void **state)
 		assert_memory_equal(slot.sge, sges,
 				    rows[i].cnt * sizeof(sges[0]));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encoder_knows_later_rows),
-		cmocka_unit_test(every_row_is_consistent),
-		cmocka_unit_test(elements_have_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "fake-rnic.h"
 
-static void sizes_outside_limits_are_einval(void **state)
+FAKE_CASE(sizes_outside_limits_are_einval)
 {
 	static const struct {
 		uint32_t wr, sge;
@@ -48,7 +48,7 @@ static void sizes_outside_limits_are_einval(void **state)
 	}
 }
 
-static void extended_form_takes_basic_only(void **state)
+FAKE_CASE(extended_form_takes_basic_only)
 {
 	struct fake_world *w = *state;
 	struct ibv_srq_init_attr_ex attr = {
@@ -77,7 +77,7 @@ static void extended_form_takes_basic_only(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void limit_is_armed_and_asked(void **state)
+FAKE_CASE(limit_is_armed_and_asked)
 {
 	struct fake_world *w = *state;
 	struct ibv_srq_attr attr = { .srq_limit = 2 };
@@ -98,7 +98,7 @@ static void limit_is_armed_and_asked(void **state)
 	assert_int_equal(ibv_modify_srq(w->srq, &attr, IBV_SRQ_LIMIT), EINVAL);
 }
 
-static void resize_changes_both_or_nothing(void **state)
+FAKE_CASE(resize_changes_both_or_nothing)
 {
 	static const struct {
 		int mask;
@@ -144,7 +144,7 @@ static void resize_changes_both_or_nothing(void **state)
 	assert_int_equal(got.srq_limit, want.srq_limit);
 }
 
-static void posting_fills_the_ring(void **state)
+FAKE_CASE(posting_fills_the_ring)
 {
 	struct fake_world *w = *state;
 	const struct usiw_ring *ring = usiw_srq(w->srq)->ring;
@@ -175,7 +175,7 @@ static void posting_fills_the_ring(void **state)
 	assert_int_equal(usiw_ring_used(ring), 0);
 }
 
-static void tag_matching_is_refused(void **state)
+FAKE_CASE(tag_matching_is_refused)
 {
 	struct fake_world *w = *state;
 	struct ibv_ops_wr wr = { 0 }, *bad = NULL;
@@ -184,26 +184,11 @@ static void tag_matching_is_refused(void **state)
 	assert_ptr_equal(bad, &wr);
 }
 
-static void busy_queue_stays(void **state)
+FAKE_CASE(busy_queue_stays)
 {
 	struct fake_world *w = *state;
 
 	fake.fail_name = "rnic_srq_destroy";
 	fake.fail_err = -EBUSY;
 	assert_int_equal(ibv_destroy_srq(w->srq), EBUSY);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(sizes_outside_limits_are_einval),
-		FAKE_TEST(extended_form_takes_basic_only),
-		FAKE_TEST(limit_is_armed_and_asked),
-		FAKE_TEST(resize_changes_both_or_nothing),
-		FAKE_TEST(posting_fills_the_ring),
-		FAKE_TEST(tag_matching_is_refused),
-		FAKE_TEST(busy_queue_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static post_send_fn *plugin_post_send(void *plugin)
 	return (post_send_fn *)post_send;
 }
 
-static void calls_the_module_that_posts(void **state)
+CASE(calls_the_module_that_posts)
 {
 	struct ibv_context context = { 0 };
 	struct ibv_qp qp = { .context = &context, .qp_num = 100 };
@@ -65,7 +65,7 @@ static void calls_the_module_that_posts(void **state)
 }
 
 /* Another thread may call it until the process ends; see usiwdv-link.c. */
-static void what_was_called_stays_loaded(void **state)
+CASE(what_was_called_stays_loaded)
 {
 	void *plugin = plugin_open(0);
 
@@ -78,7 +78,7 @@ static void what_was_called_stays_loaded(void **state)
 	dlclose(plugin);
 }
 
-static void refuses_those_of_others(void **state)
+CASE(refuses_those_of_others)
 {
 	/* A module without the symbols, the program itself, and not a
 	 * module. */
@@ -105,22 +105,10 @@ static void refuses_those_of_others(void **state)
 	}
 }
 
-static void refuses_no_qp(void **state)
+CASE(refuses_no_qp)
 {
 	struct usiwdv_attach_attr attr = { .size = sizeof(attr) };
 
 	assert_int_equal(usiwdv_qp_attach_fd(NULL, 0, &attr), EINVAL);
 	assert_int_equal(errno, EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_the_module_that_posts),
-		cmocka_unit_test(what_was_called_stays_loaded),
-		cmocka_unit_test(refuses_those_of_others),
-		cmocka_unit_test(refuses_no_qp),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static int attach(struct fake_world *w, const struct usiwdv_attach_attr *attr)
 	return rc;
 }
 
-static void refuses_bad_attributes(void **state)
+FAKE_CASE(refuses_bad_attributes)
 {
 	struct fake_world *w = *state;
 	struct usiwdv_attach_result seen;
@@ -77,7 +77,7 @@ static void refuses_bad_attributes(void **state)
 	assert_int_equal(attach(w, &larger.attr), E2BIG);
 }
 
-static void initiator_hands_all_through(void **state)
+FAKE_CASE(initiator_hands_all_through)
 {
 	struct fake_world *w = *state;
 	struct usiwdv_attach_attr attr = attr_of(USIWDV_INITIATOR);
@@ -123,7 +123,7 @@ static void initiator_hands_all_through(void **state)
 	assert_int_equal(result.ord, 8);
 }
 
-static void responder_accepts(void **state)
+FAKE_CASE(responder_accepts)
 {
 	struct fake_world *w = *state;
 	struct usiwdv_attach_attr attr = attr_of(USIWDV_RESPONDER);
@@ -168,7 +168,7 @@ static void responder_accepts(void **state)
 	assert_int_equal(result.peer_pd_len, 4);
 }
 
-static void responder_rejects(void **state)
+FAKE_CASE(responder_rejects)
 {
 	struct fake_world *w = *state;
 	struct usiwdv_attach_attr attr = attr_of(USIWDV_RESPONDER);
@@ -186,7 +186,7 @@ static void responder_rejects(void **state)
 	assert_int_not_equal(w->qp->state, IBV_QPS_RTS);
 }
 
-static void rejection_brings_its_private_data(void **state)
+FAKE_CASE(rejection_brings_its_private_data)
 {
 	struct fake_world *w = *state;
 	struct usiwdv_attach_attr attr = attr_of(USIWDV_INITIATOR);
@@ -207,7 +207,7 @@ static void rejection_brings_its_private_data(void **state)
 }
 
 /* T-50: nothing is written beyond the buffer, and nothing is accepted. */
-static void private_data_too_long_is_emsgsize(void **state)
+FAKE_CASE(private_data_too_long_is_emsgsize)
 {
 	static const enum usiwdv_role roles[] = { USIWDV_INITIATOR,
 						  USIWDV_RESPONDER };
@@ -233,7 +233,7 @@ static void private_data_too_long_is_emsgsize(void **state)
 	assert_int_equal(fake.attach.finish_cnt, 2);
 }
 
-static void every_failure_comes_through(void **state)
+FAKE_CASE(every_failure_comes_through)
 {
 	static const char *const names[] = { "rnic_attach_open",
 					     "rnic_attach_wait",
@@ -256,7 +256,7 @@ static void every_failure_comes_through(void **state)
 	assert_int_equal(attach(w, &attr), ENODEV);
 }
 
-static void sleep_hands_the_descriptor_through(void **state)
+FAKE_CASE(sleep_hands_the_descriptor_through)
 {
 	struct fake_world *w = *state;
 
@@ -271,7 +271,7 @@ static void sleep_hands_the_descriptor_through(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void error_comes_through(void **state)
+FAKE_CASE(error_comes_through)
 {
 	struct fake_world *w = *state;
 
@@ -280,22 +280,4 @@ static void error_comes_through(void **state)
 	assert_int_equal(usiwdv_qp_error(w->qp), EHOSTUNREACH);
 	fake.fork_gen = 1;
 	assert_int_equal(usiwdv_qp_error(w->qp), 0);
-}
-
-int main(void)
-{
-#define TEST(name) FAKE_TEST(name)
-	const struct CMUnitTest tests[] = {
-		TEST(refuses_bad_attributes),
-		TEST(initiator_hands_all_through),
-		TEST(responder_accepts),
-		TEST(responder_rejects),
-		TEST(rejection_brings_its_private_data),
-		TEST(private_data_too_long_is_emsgsize),
-		TEST(every_failure_comes_through),
-		TEST(sleep_hands_the_descriptor_through),
-		TEST(error_comes_through),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,7 +260,7 @@ static void like_post_send(struct ibv_qp_ex *qpx, enum ibv_wr_opcode opcode,
 	free(plain);
 }
 
-static void each_operation_equals_post_send(void **state)
+FAKE_CASE(each_operation_equals_post_send)
 {
 	static const unsigned int flags[] = { 0, IBV_SEND_SIGNALED,
 					      IBV_SEND_SOLICITED |
@@ -288,7 +288,7 @@ static void each_operation_equals_post_send(void **state)
 	qpx_free(qpx);
 }
 
-static void inline_flag_means_nothing(void **state)
+FAKE_CASE(inline_flag_means_nothing)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
@@ -305,7 +305,7 @@ static void inline_flag_means_nothing(void **state)
 	qpx_free(qpx);
 }
 
-static void sq_sig_all_signals_all(void **state)
+FAKE_CASE(sq_sig_all_signals_all)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr_ex attr = ex_attr(w, IBV_QP_EX_WITH_SEND);
@@ -321,7 +321,7 @@ static void sq_sig_all_signals_all(void **state)
 	qpx_free(qpx);
 }
 
-static void batch_is_published_at_once(void **state)
+FAKE_CASE(batch_is_published_at_once)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, all_offered());
@@ -448,7 +448,7 @@ static void two_errors(struct ibv_qp_ex *qpx)
 	not_asked_for(qpx);
 }
 
-static void error_drops_the_batch(void **state)
+FAKE_CASE(error_drops_the_batch)
 {
 	static const struct {
 		void (*wrong)(struct ibv_qp_ex *qpx);
@@ -489,7 +489,7 @@ static void error_drops_the_batch(void **state)
 	qpx_free(qpx);
 }
 
-static void abort_drops_all(void **state)
+FAKE_CASE(abort_drops_all)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
@@ -511,7 +511,7 @@ static void abort_drops_all(void **state)
 	qpx_free(qpx);
 }
 
-static void state_decides(void **state)
+FAKE_CASE(state_decides)
 {
 	static const struct {
 		enum rnic_qp_state state;
@@ -546,7 +546,7 @@ static bool lock_is_free(struct ibv_qp_ex *qpx)
 	return true;
 }
 
-static void region_holds_the_lock(void **state)
+FAKE_CASE(region_holds_the_lock)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
@@ -572,7 +572,7 @@ static void region_holds_the_lock(void **state)
 }
 
 /* In a forked child: no ring is accessed, and no lock is waited for. */
-static void inherited_queue_pair_is_enodev(void **state)
+FAKE_CASE(inherited_queue_pair_is_enodev)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx = qpx_new(w, IBV_QP_EX_WITH_SEND);
@@ -634,7 +634,7 @@ static void build_on(struct ibv_qp_ex *qpx)
 }
 
 /* During a batch, and without one. Others were added and removed in between. */
-static void a_child_builds_nothing(void **state)
+FAKE_CASE(a_child_builds_nothing)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_ex *qpx[3];
@@ -661,7 +661,7 @@ static void a_child_builds_nothing(void **state)
 	qpx_free(qpx[2]);
 }
 
-static void operations_not_offered_are_refused(void **state)
+FAKE_CASE(operations_not_offered_are_refused)
 {
 	struct fake_world *w = *state;
 	struct ibv_qp_init_attr_ex attr;
@@ -690,23 +690,4 @@ static void operations_not_offered_are_refused(void **state)
 	assert_int_equal(errno, EOPNOTSUPP);
 	/* no flags: nothing can be built, but ibv_wr_* accepts the QP */
 	qpx_free(qpx_new(w, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAKE_TEST(each_operation_equals_post_send),
-		FAKE_TEST(inline_flag_means_nothing),
-		FAKE_TEST(sq_sig_all_signals_all),
-		FAKE_TEST(batch_is_published_at_once),
-		FAKE_TEST(error_drops_the_batch),
-		FAKE_TEST(abort_drops_all),
-		FAKE_TEST(state_decides),
-		FAKE_TEST(region_holds_the_lock),
-		FAKE_TEST(inherited_queue_pair_is_enodev),
-		FAKE_TEST(a_child_builds_nothing),
-		FAKE_TEST(operations_not_offered_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static int reset(void **state)
 	return 0;
 }
 
-static void waits_until_the_end(void **state)
+CASE_WITH(waits_until_the_end, reset, NULL)
 {
 	static const int flags[] = { 0, SA_NODEFER, SA_RESTART };
 
@@ -84,7 +84,7 @@ static void waits_until_the_end(void **state)
 	}
 }
 
-static void keeps_what_came_with_it(void **state)
+CASE_WITH(keeps_what_came_with_it, reset, NULL)
 {
 	struct sigaction action = { .sa_sigaction = with_info,
 				    .sa_flags = SA_SIGINFO };
@@ -105,7 +105,7 @@ static void keeps_what_came_with_it(void **state)
 }
 
 /* Then it runs at once. */
-static void has_a_limit(void **state)
+CASE_WITH(has_a_limit, reset, NULL)
 {
 	struct sigaction action = { .sa_sigaction = with_info,
 				    .sa_flags = SA_SIGINFO };
@@ -125,7 +125,7 @@ static void has_a_limit(void **state)
 	assert_int_equal(value, UTIL_DEFER_MAX);
 }
 
-static void is_seen_by_a_sleep(void **state)
+CASE_WITH(is_seen_by_a_sleep, reset, NULL)
 {
 	bool is_open;
 
@@ -155,7 +155,7 @@ static void is_seen_by_a_sleep(void **state)
 	assert_int_equal(ran, 4);
 }
 
-static void may_leave_by_a_jump(void **state)
+CASE_WITH(may_leave_by_a_jump, reset, NULL)
 {
 	(void)state;
 	install(SIGUSR1, jump, SA_NODEFER);
@@ -171,7 +171,7 @@ static void may_leave_by_a_jump(void **state)
 	}
 }
 
-static void runs_once_if_asked(void **state)
+CASE_WITH(runs_once_if_asked, reset, NULL)
 {
 	struct sigaction old;
 
@@ -189,7 +189,7 @@ static void runs_once_if_asked(void **state)
 	assert_true(old.sa_handler == SIG_DFL);
 }
 
-static void shows_what_the_program_installed(void **state)
+CASE_WITH(shows_what_the_program_installed, reset, NULL)
 {
 	struct sigaction action = { .sa_sigaction = with_info,
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -219,7 +219,7 @@ static void shows_what_the_program_installed(void **state)
 
 /* A fault would come again and again, and the child of a vfork() must not
  * change its parent's handlers. */
-static void leaves_others_alone(void **state)
+CASE_WITH(leaves_others_alone, reset, NULL)
 {
 	struct sigaction action = { .sa_handler = plain }, now;
 
@@ -237,20 +237,4 @@ static void leaves_others_alone(void **state)
 	assert_int_equal(
 		util_defer_sigaction(sigaction, true, 1000, &action, NULL), -1);
 	assert_int_equal(errno, EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(waits_until_the_end, reset),
-		cmocka_unit_test_setup(keeps_what_came_with_it, reset),
-		cmocka_unit_test_setup(has_a_limit, reset),
-		cmocka_unit_test_setup(is_seen_by_a_sleep, reset),
-		cmocka_unit_test_setup(may_leave_by_a_jump, reset),
-		cmocka_unit_test_setup(runs_once_if_asked, reset),
-		cmocka_unit_test_setup(shows_what_the_program_installed, reset),
-		cmocka_unit_test_setup(leaves_others_alone, reset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static int row_holds(const struct row *row)
 	return 0;
 }
 
-static void a_pattern_names_devices(void **state)
+CASE(a_pattern_names_devices)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		pid_t pid = fork();
@@ -59,13 +59,4 @@ static void a_pattern_names_devices(void **state)
 		if (status)
 			fail_msg("row %zu: %x", i, (unsigned int)status);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pattern_names_devices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ static void conf_write(const char *text)
 	fclose(file);
 }
 
-static void reads_environment_and_file(void **state)
+CASE(reads_environment_and_file)
 {
 	char err[1024];
 
@@ -197,7 +197,7 @@ static int unreadable_run(void *arg)
 
 /* Root can read every file, but not a directory or a symbolic link to
  * itself. */
-static void reports_an_unreadable_file(void **state)
+CASE(reports_an_unreadable_file)
 {
 	char err[1024];
 
@@ -220,7 +220,7 @@ static int quiet_run(void *arg)
 	return util_settings()->crc == UTIL_CRC_ON ? 0 : 1;
 }
 
-static void quiet_copy_reports_nothing(void **state)
+CASE(quiet_copy_reports_nothing)
 {
 	char err[1024];
 
@@ -228,7 +228,7 @@ static void quiet_copy_reports_nothing(void **state)
 	assert_string_equal(err, "");
 }
 
-static void documents_every_setting(void **state)
+CASE(documents_every_setting)
 {
 	assert_true(util_setting_cnt >= 14);
 	for (size_t i = 0; i < util_setting_cnt; i++) {
@@ -239,16 +239,8 @@ static void documents_every_setting(void **state)
 	}
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_environment_and_file),
-		cmocka_unit_test(reports_an_unreadable_file),
-		cmocka_unit_test(quiet_copy_reports_nothing),
-		cmocka_unit_test(documents_every_setting),
-	};
-
 	for (size_t i = 0; i < util_setting_cnt; i++)
 		unsetenv(util_setting_docs[i].name);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,8 @@ static int teardown(void **state)
 	return setrlimit(RLIMIT_NOFILE, &old);
 }
 
+#define FILE_CASE(name) CASE_WITH(name, setup, teardown)
+
 static void limit_set(int cnt)
 {
 	struct rlimit limit = old;
@@ -38,7 +40,7 @@ static int null_open(void)
 	return fd;
 }
 
-static void numbers_follow_the_limit(void **state)
+FILE_CASE(numbers_follow_the_limit)
 {
 	static const struct {
 		int limit, lowest;
@@ -65,7 +67,7 @@ static void numbers_follow_the_limit(void **state)
 }
 
 /* No number from half of the limit on; then none from 16 on; then none. */
-static void falls_back_to_lower_numbers(void **state)
+FILE_CASE(falls_back_to_lower_numbers)
 {
 	int fd = null_open(), other, next = null_open();
 
@@ -108,7 +110,7 @@ static int close_note(int fd)
 	return 0;
 }
 
-static void calls_what_it_is_given(void **state)
+FILE_CASE(calls_what_it_is_given)
 {
 	limit_set(1024);
 	assert_int_equal(util_fd_high_dup(5, dup_refuse), -EBADF);
@@ -120,17 +122,4 @@ static void calls_what_it_is_given(void **state)
 	assert_int_equal(closed_fd, 5);
 	assert_int_equal(util_fd_high_move(-1, dup_allow, close_note), -1);
 	assert_int_equal(util_fd_high_dup(-1, NULL), -EBADF);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(numbers_follow_the_limit),
-		T(falls_back_to_lower_numbers),
-		T(calls_what_it_is_given),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static struct util_fdtab *table_new(void)
 	return tables[cnt++];
 }
 
-static void returns_none_for_unknown_numbers(void **state)
+CASE(returns_none_for_unknown_numbers)
 {
 	static const int numbers[] = {
 		INT_MIN,	 -1,	      0,      1, 1023, 1024,
@@ -46,7 +46,7 @@ static void returns_none_for_unknown_numbers(void **state)
 	assert_ptr_equal(object, &objects[3]);
 }
 
-static void returns_what_was_added_until_removed(void **state)
+CASE(returns_what_was_added_until_removed)
 {
 	static const int numbers[] = { 0, 1023, 1024, UTIL_FD_MAX - 1 };
 	struct util_fdtab *tab = table_new();
@@ -69,7 +69,7 @@ static void returns_what_was_added_until_removed(void **state)
 	}
 }
 
-static void refuses_numbers_out_of_range(void **state)
+CASE(refuses_numbers_out_of_range)
 {
 	struct util_fdtab *tab = table_new();
 
@@ -78,7 +78,7 @@ static void refuses_numbers_out_of_range(void **state)
 			 -EMFILE);
 }
 
-static void replaces_a_stale_entry(void **state)
+CASE(replaces_a_stale_entry)
 {
 	struct util_fdtab *tab = table_new();
 	void *object = NULL;
@@ -100,7 +100,7 @@ static void each_remove(struct util_fdtab *tab, int fd, unsigned int kind,
 	each_cnt++;
 }
 
-static void each_visits_all_and_may_remove(void **state)
+CASE(each_visits_all_and_may_remove)
 {
 	struct util_fdtab *tab = table_new();
 
@@ -127,7 +127,7 @@ static void *replace_pairs(void *tab)
 	return NULL;
 }
 
-static void reader_sees_whole_pairs(void **state)
+CASE(reader_sees_whole_pairs)
 {
 	struct util_fdtab *tab = table_new();
 	unsigned int kind;
@@ -160,7 +160,7 @@ static void count_free(struct util_file *file)
 	((struct counted *)file)->free_cnt++;
 }
 
-static void a_file_ends_with_its_last_number_and_user(void **state)
+CASE(a_file_ends_with_its_last_number_and_user)
 {
 	struct util_fdtab *tab = table_new();
 	struct counted c = { .close_cnt = 0 }, other = { .close_cnt = 0 };
@@ -187,19 +187,4 @@ static void a_file_ends_with_its_last_number_and_user(void **state)
 	/* An entry without a file. */
 	assert_int_equal(util_fdtab_add(tab, 7, OTHER_PLAIN, NULL), 0);
 	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), OTHER_PLAIN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(returns_none_for_unknown_numbers),
-		cmocka_unit_test(returns_what_was_added_until_removed),
-		cmocka_unit_test(refuses_numbers_out_of_range),
-		cmocka_unit_test(replaces_a_stale_entry),
-		cmocka_unit_test(each_visits_all_and_may_remove),
-		cmocka_unit_test(reader_sees_whole_pairs),
-		cmocka_unit_test(a_file_ends_with_its_last_number_and_user),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ pid_t getpid(void)
 	return -4711;
 }
 
-static void finds_what_is_behind_the_stub(void **state)
+CASE(finds_what_is_behind_the_stub)
 {
 	const struct reals *reals = util_reals_get(&table);
 
@@ -37,7 +37,7 @@ static void finds_what_is_behind_the_stub(void **state)
 	assert_ptr_equal(reals, util_reals_get(&table));
 }
 
-static void leaves_unknown_names_null_and_errno_alone(void **state)
+CASE(leaves_unknown_names_null_and_errno_alone)
 {
 	errno = EXDEV;
 	util_reals_fill(&table);
@@ -53,7 +53,7 @@ static long work(long ret)
 	return ret;
 }
 
-static void only_a_failure_changes_errno(void **state)
+CASE(only_a_failure_changes_errno)
 {
 	errno = EXDEV;
 	assert_int_equal(UTIL_RESULT(work(0)), 0);
@@ -65,7 +65,7 @@ static void only_a_failure_changes_errno(void **state)
 	}
 }
 
-static void names_the_directory_of_an_object(void **state)
+CASE(names_the_directory_of_an_object)
 {
 	char dir[4096], self[4096] = "";
 
@@ -80,24 +80,11 @@ static void names_the_directory_of_an_object(void **state)
 	assert_int_equal(util_object_dir(NULL, dir, sizeof(dir)), -ENOENT);
 }
 
-static void finds_a_module_that_is_loaded(void **state)
+CASE(finds_a_module_that_is_loaded)
 {
 	void *libc = util_loaded_module("libc.so.6");
 
 	assert_non_null(libc);
 	assert_ptr_equal(dlsym(libc, "getpid"), dlsym(RTLD_DEFAULT, "getpid"));
 	assert_null(util_loaded_module("libusiw-is-not-loaded.so.0"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_is_behind_the_stub),
-		cmocka_unit_test(leaves_unknown_names_null_and_errno_alone),
-		cmocka_unit_test(only_a_failure_changes_errno),
-		cmocka_unit_test(names_the_directory_of_an_object),
-		cmocka_unit_test(finds_a_module_that_is_loaded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

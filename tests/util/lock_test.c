@@ -26,7 +26,7 @@ static void *count_up(void *arg)
 	return NULL;
 }
 
-static void excludes_other_threads(void **state)
+CASE(excludes_other_threads)
 {
 	pthread_t threads[3];
 
@@ -56,7 +56,7 @@ static bool try_in_thread(void)
 	return ret;
 }
 
-static void trylock_tells_whether_it_was_free(void **state)
+CASE(trylock_tells_whether_it_was_free)
 {
 	assert_true(try_in_thread());
 	util_lock(&lock);
@@ -65,7 +65,7 @@ static void trylock_tells_whether_it_was_free(void **state)
 	assert_true(try_in_thread());
 }
 
-static void reports_that_a_lock_is_held(void **state)
+CASE(reports_that_a_lock_is_held)
 {
 	assert_false(util_lock_is_held(&lock));
 	util_lock(&lock);
@@ -93,7 +93,7 @@ static void *lock_with_errno(void *ret_errno)
 	return NULL;
 }
 
-static void a_wait_keeps_errno(void **state)
+CASE(a_wait_keeps_errno)
 {
 	pthread_t thread;
 	int err = 0;
@@ -108,7 +108,7 @@ static void a_wait_keeps_errno(void **state)
 	assert_int_equal(err, EXDEV);
 }
 
-static void init_forgets_the_owner(void **state)
+CASE(init_forgets_the_owner)
 {
 	util_lock(&lock);
 	util_lock_fork_child();
@@ -187,7 +187,7 @@ static int assert_unheld(void *arg)
 	return 0;
 }
 
-static void debug_builds_abort_on_a_wrong_order(void **state)
+CASE(debug_builds_abort_on_a_wrong_order)
 {
 #ifdef NDEBUG
 	const int wrong = 0;
@@ -207,18 +207,4 @@ static void debug_builds_abort_on_a_wrong_order(void **state)
 			 wrong);
 	assert_int_equal(child_run(take_rising_ranks, NULL, err, sizeof(err)),
 			 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(excludes_other_threads),
-		cmocka_unit_test(trylock_tells_whether_it_was_free),
-		cmocka_unit_test(reports_that_a_lock_is_held),
-		cmocka_unit_test(a_wait_keeps_errno),
-		cmocka_unit_test(init_forgets_the_owner),
-		cmocka_unit_test(debug_builds_abort_on_a_wrong_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

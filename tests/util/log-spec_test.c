@@ -16,7 +16,7 @@ static uint32_t bit(const char *part)
 	return 1u << idx;
 }
 
-static void takes_levels_and_parts(void **state)
+CASE(takes_levels_and_parts)
 {
 	static const struct {
 		const char *text;
@@ -49,7 +49,7 @@ static void takes_levels_and_parts(void **state)
 	}
 }
 
-static void refuses_other_texts(void **state)
+CASE(refuses_other_texts)
 {
 	static const char *const texts[] = {
 		"",	     "err",	 "errors",    "debug:", "debug:nowhere",
@@ -65,22 +65,11 @@ static void refuses_other_texts(void **state)
 	}
 }
 
-static void names_parts_and_levels(void **state)
+CASE(names_parts_and_levels)
 {
 	assert_int_equal(util_log_part("nowhere"), -1);
 	assert_int_equal(util_log_part(""), -1);
 	assert_int_not_equal(util_log_part("cm"), util_log_part("rnic"));
 	assert_string_equal(util_log_level_name(UTIL_LOG_WARN), "warn");
 	assert_string_equal(util_log_level_name((enum util_log_level)99), "?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_levels_and_parts),
-		cmocka_unit_test(refuses_other_texts),
-		cmocka_unit_test(names_parts_and_levels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

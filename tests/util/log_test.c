@@ -19,7 +19,7 @@ static int print_four(void *spec)
 	return errno == EXDEV ? 0 : 1;
 }
 
-static void prints_what_level_and_part_ask_for(void **state)
+CASE(prints_what_level_and_part_ask_for)
 {
 	static const struct {
 		const char *spec, *out;
@@ -53,7 +53,7 @@ static int print_long(void *arg)
 	return 0;
 }
 
-static void cuts_long_lines_and_ends_them(void **state)
+CASE(cuts_long_lines_and_ends_them)
 {
 	char err[4096];
 
@@ -102,7 +102,7 @@ static void file_read(char *ret_text, size_t size)
 #define SDP_I "usiw: sdp: info: i\n"
 #define CM_W "usiw: cm: warn: w\n"
 
-static void follows_a_route(void **state)
+CASE(follows_a_route)
 {
 	const struct {
 		struct routed routed;
@@ -154,7 +154,7 @@ static int print_within_limit(void *arg)
 	return 0;
 }
 
-static void keeps_the_file_limit(void **state)
+CASE(keeps_the_file_limit)
 {
 	char err[512], file[512];
 
@@ -167,7 +167,7 @@ static void keeps_the_file_limit(void **state)
 }
 
 /* In a shared directory an attacker may have made the name a link. */
-static void does_not_follow_links(void **state)
+CASE(does_not_follow_links)
 {
 	struct routed routed = { UTIL_LOG_ERROR, UTIL_LOG_FILE, log_path };
 	char err[512], file[512];
@@ -195,26 +195,16 @@ static int route_wrong(void *arg)
 	       -ENAMETOOLONG;
 }
 
-static void refuses_invalid_routes(void **state)
+CASE(refuses_invalid_routes)
 {
 	char err[64];
 
 	assert_int_equal(child_run(route_wrong, NULL, err, sizeof(err)), 0);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_what_level_and_part_ask_for),
-		cmocka_unit_test(cuts_long_lines_and_ends_them),
-		cmocka_unit_test(follows_a_route),
-		cmocka_unit_test(keeps_the_file_limit),
-		cmocka_unit_test(does_not_follow_links),
-		cmocka_unit_test(refuses_invalid_routes),
-	};
-
 	snprintf(log_path, sizeof(log_path), "/tmp/util-log-test.%d",
 		 (int)getpid());
 	snprintf(log_target, sizeof(log_target), "%s.target", log_path);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

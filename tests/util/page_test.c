@@ -94,44 +94,37 @@ static int check_file_limit(void)
 	return 0;
 }
 
-static void makes_a_memfd(void **state)
+CASE(makes_a_memfd)
 {
 	assert_int_equal(run(check_memfd, NULL), 0);
 }
 
-static void makes_a_file_in_the_directory(void **state)
+CASE(makes_a_file_in_the_directory)
 {
 	assert_int_equal(run(check_file, dir), 0);
 }
 
-static void works_without_the_directory(void **state)
+CASE(works_without_the_directory)
 {
 	assert_int_equal(run(check_memfd, "/nonexistent/dir"), 0);
 }
 
-static void maps_where_it_is_told(void **state)
+CASE(maps_where_it_is_told)
 {
 	assert_int_equal(run(check_place, NULL), 0);
 	assert_int_equal(run(check_place, dir), 0);
 }
 
 /* A larger file would end the program by SIGXFSZ. */
-static void keeps_the_file_limit(void **state)
+CASE(keeps_the_file_limit)
 {
 	assert_int_equal(run(check_file_limit, NULL), 0);
 	assert_int_equal(run(check_file_limit, dir), 0);
 }
 
-int main(void)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(makes_a_memfd),
-		cmocka_unit_test(makes_a_file_in_the_directory),
-		cmocka_unit_test(works_without_the_directory),
-		cmocka_unit_test(maps_where_it_is_told),
-		cmocka_unit_test(keeps_the_file_limit),
-	};
-
 	setenv("USIW_LOG", "none", 1);
-	return cmocka_run_group_tests(tests, setup, teardown);
 }
+
+ALL_CASES_WITH(setup, teardown);

@@ -37,7 +37,7 @@ static bool is_blockable(int sig)
 	       sig != SIGBUS;
 }
 
-static void runs_without_signals(void **state)
+CASE(runs_without_signals)
 {
 	struct seen seen;
 	sigset_t mask, before;
@@ -63,7 +63,7 @@ static void runs_without_signals(void **state)
 	sem_destroy(&seen.is_over);
 }
 
-static void returns_why_it_does_not_run(void **state)
+CASE(returns_why_it_does_not_run)
 {
 	struct seen seen;
 	sigset_t mask;
@@ -71,14 +71,4 @@ static void returns_why_it_does_not_run(void **state)
 	assert_true(util_thread_run(look, &seen, SIZE_MAX / 4) < 0);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	assert_int_equal(sigismember(&mask, SIGTERM), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_without_signals),
-		cmocka_unit_test(returns_why_it_does_not_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static void begin(void (*handler)(int))
 	pthread_sigmask(SIG_SETMASK, &usr1, NULL);
 }
 
-static void runs_for_a_jump(void **state)
+CASE(runs_for_a_jump)
 {
 	struct util_unwind unwind;
 	sigset_t mask;
@@ -108,7 +108,7 @@ static void runs_for_a_jump(void **state)
 	assert_int_equal(sigismember(&mask, SIGTERM), 0);
 }
 
-static void does_not_run_for_a_return(void **state)
+CASE(does_not_run_for_a_return)
 {
 	begin(come_back);
 	raise(SIGUSR1);
@@ -123,7 +123,7 @@ static void *sleep_main(void *arg)
 	return NULL;
 }
 
-static void runs_for_the_end_of_a_thread(void **state)
+CASE(runs_for_the_end_of_a_thread)
 {
 	pthread_t thread;
 
@@ -138,15 +138,4 @@ static void runs_for_the_end_of_a_thread(void **state)
 		pthread_join(thread, NULL);
 		assert_string_equal(left, "io");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_for_a_jump),
-		cmocka_unit_test(does_not_run_for_a_return),
-		cmocka_unit_test(runs_for_the_end_of_a_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

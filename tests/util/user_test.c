@@ -102,7 +102,7 @@ static void copies(const struct user_case *c, bool is_put_first)
 }
 
 /* Each mapping has its own addresses, so nothing about it is recorded. */
-static void test_copies(void **state)
+CASE(test_copies)
 {
 	char *kept;
 
@@ -118,7 +118,7 @@ static void test_copies(void **state)
 	}
 }
 
-static void test_nothing(void **state)
+CASE(test_nothing)
 {
 	assert_int_equal(util_user_get(NULL, NULL, 0), 0);
 	assert_int_equal(util_user_put((void *)16, NULL, 0), 0);
@@ -126,7 +126,7 @@ static void test_nothing(void **state)
 }
 
 /* Memory that was unmapped is noticed after a number of calls. */
-static void test_forgets(void **state)
+CASE(test_forgets)
 {
 	char *good, ours[4] = "abc", last[4];
 	bool is_there = true;
@@ -145,7 +145,7 @@ static void test_forgets(void **state)
 }
 
 /* When ages wrap, an old page must not look new. */
-static void test_long_use(void **state)
+CASE(test_long_use)
 {
 	char octet = 'x', back = 0;
 
@@ -154,16 +154,4 @@ static void test_long_use(void **state)
 			fail();
 	assert_int_equal(back, 'x');
 	assert_int_equal(util_user_get(&back, (void *)16, 1), -EFAULT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_forgets),
-		cmocka_unit_test(test_long_use),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #define CLASS "/sys/class/infiniband"
 
-static void streams_name_every_entry_once(void **state)
+CASE(streams_name_every_entry_once)
 {
 	static const char *const names[] = { ".", "..", "usiw_lo",
 					     "usiw_down0" };
@@ -32,7 +32,7 @@ static void streams_name_every_entry_once(void **state)
 	assert_int_equal(closedir(dir), 0);
 }
 
-static void readdir_returns_types(void **state)
+CASE(readdir_returns_types)
 {
 	static const struct {
 		const char *dir, *name;
@@ -58,7 +58,7 @@ static void readdir_returns_types(void **state)
 	}
 }
 
-static void positions_can_be_told_and_sought(void **state)
+CASE(positions_can_be_told_and_sought)
 {
 	DIR *dir = opendir(CLASS);
 	long second;
@@ -77,7 +77,7 @@ static void positions_can_be_told_and_sought(void **state)
 }
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static void reentrant_forms_fill_the_callers_entry(void **state)
+CASE(reentrant_forms_fill_the_callers_entry)
 {
 	DIR *dir = opendir("/sys/class/misc/rdma_cm");
 	struct dirent entry, *found;
@@ -94,7 +94,7 @@ static void reentrant_forms_fill_the_callers_entry(void **state)
 	closedir(dir);
 }
 
-static void opened_directories_become_streams(void **state)
+CASE(opened_directories_become_streams)
 {
 	int fd = open(IBDEV, O_RDONLY | O_DIRECTORY);
 	int file = open(IBDEV "/fw_ver", O_RDONLY);
@@ -114,7 +114,7 @@ static void opened_directories_become_streams(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void foreign_streams_are_left_alone(void **state)
+CASE(foreign_streams_are_left_alone)
 {
 	DIR *dir = opendir("/proc/self");
 	int cnt = 0;
@@ -129,7 +129,7 @@ static void foreign_streams_are_left_alone(void **state)
 	assert_int_equal(closedir(dir), 0);
 }
 
-static void running_out_of_streams_is_an_error(void **state)
+CASE(running_out_of_streams_is_an_error)
 {
 	static DIR *dirs[1024];
 	size_t cnt = 0;
@@ -157,7 +157,7 @@ static void list_drop(struct dirent **list, int cnt)
 	free(list);
 }
 
-static void scandir_filters_and_sorts(void **state)
+CASE(scandir_filters_and_sorts)
 {
 	struct dirent **list;
 	struct dirent64 **list64;
@@ -184,7 +184,7 @@ static void scandir_filters_and_sorts(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void glob_sees_the_tree(void **state)
+CASE(glob_sees_the_tree)
 {
 	static const struct {
 		const char *pattern, *first;
@@ -217,21 +217,7 @@ static void glob_sees_the_tree(void **state)
 	globfree64(&found64);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(streams_name_every_entry_once),
-		cmocka_unit_test(readdir_returns_types),
-		cmocka_unit_test(positions_can_be_told_and_sought),
-		cmocka_unit_test(reentrant_forms_fill_the_callers_entry),
-		cmocka_unit_test(opened_directories_become_streams),
-		cmocka_unit_test(foreign_streams_are_left_alone),
-		cmocka_unit_test(running_out_of_streams_is_an_error),
-		cmocka_unit_test(scandir_filters_and_sorts),
-		cmocka_unit_test(glob_sees_the_tree),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

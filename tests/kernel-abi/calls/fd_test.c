@@ -86,7 +86,7 @@ static int dup_by_fcntl_cloexec(int fd)
 static int (*const dups[])(int fd) = { dup_by_dup, dup_by_dup2, dup_by_dup3,
 				       dup_by_fcntl, dup_by_fcntl_cloexec };
 
-static void duplicates_work_in_any_order_of_close(void **state)
+CASE(duplicates_work_in_any_order_of_close)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dups); i++) {
 		for (int first = 0; first < 2; first++) {
@@ -105,7 +105,7 @@ static void duplicates_work_in_any_order_of_close(void **state)
 	assert_int_equal(fcntl(42, F_GETFD), -1);
 }
 
-static void duplicated_channels_share_their_events(void **state)
+CASE(duplicated_channels_share_their_events)
 {
 	const uint64_t two = 2;
 	int fd = uverbs_open();
@@ -122,7 +122,7 @@ static void duplicated_channels_share_their_events(void **state)
 	assert_false(is_open(chan) || is_open(other));
 }
 
-static void dup2_replaces_what_was_there(void **state)
+CASE(dup2_replaces_what_was_there)
 {
 	int fd = uverbs_open(), null = open("/dev/null", O_RDWR);
 	int other = uverbs_open();
@@ -143,7 +143,7 @@ static void dup2_replaces_what_was_there(void **state)
 }
 
 /* dup2() over the first of several numbers of an object is nothing special. */
-static void dup2_replaces_the_first_of_several_numbers(void **state)
+CASE(dup2_replaces_the_first_of_several_numbers)
 {
 	int fd = uverbs_open(), chan = channel_open(fd);
 	int other = dup(fd), chan_other = dup(chan);
@@ -161,7 +161,7 @@ static void dup2_replaces_the_first_of_several_numbers(void **state)
 	assert_int_equal(close(other) | close(chan_other), 0);
 }
 
-static void internal_descriptors_are_out_of_reach(void **state)
+CASE(internal_descriptors_are_out_of_reach)
 {
 	int fd = uverbs_open(), internal = internal_find();
 
@@ -175,7 +175,7 @@ static void internal_descriptors_are_out_of_reach(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
-static void ranges_spare_the_internal_ones(void **state)
+CASE(ranges_spare_the_internal_ones)
 {
 	int fd = uverbs_open(), dir = open(IBDEV, O_RDONLY);
 	int null = open("/dev/null", O_RDONLY), internal;
@@ -198,7 +198,7 @@ static void ranges_spare_the_internal_ones(void **state)
 	close(fd);
 }
 
-static void directories_refuse_what_they_are_not(void **state)
+CASE(directories_refuse_what_they_are_not)
 {
 	int dir = open(IBDEV, O_RDONLY), other = dup(dir);
 	char octet;
@@ -212,7 +212,7 @@ static void directories_refuse_what_they_are_not(void **state)
 	close(other);
 }
 
-static void ucm_file_opens_and_closes(void **state)
+CASE(ucm_file_opens_and_closes)
 {
 	int fd = open(UCM, O_RDWR | O_CLOEXEC), other;
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -258,7 +258,7 @@ static int use_inherited(void)
 	return close(fd) ? 8 : 0;
 }
 
-static void children_use_the_file_and_not_its_channels(void **state)
+CASE(children_use_the_file_and_not_its_channels)
 {
 	inherited_fd = uverbs_open();
 	inherited_chan = channel_open(inherited_fd);
@@ -271,7 +271,7 @@ static void children_use_the_file_and_not_its_channels(void **state)
 }
 
 /* CPython's subprocess closes all descriptors in this way before exec. */
-static void vfork_children_close_their_own_only(void **state)
+CASE(vfork_children_close_their_own_only)
 {
 	int fd = uverbs_open(), chan = channel_open(fd);
 	int dir = open(IBDEV, O_RDONLY);
@@ -298,22 +298,7 @@ static void vfork_children_close_their_own_only(void **state)
 	assert_true(internal >= 0);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(duplicates_work_in_any_order_of_close),
-		cmocka_unit_test(duplicated_channels_share_their_events),
-		cmocka_unit_test(dup2_replaces_what_was_there),
-		cmocka_unit_test(dup2_replaces_the_first_of_several_numbers),
-		cmocka_unit_test(internal_descriptors_are_out_of_reach),
-		cmocka_unit_test(ranges_spare_the_internal_ones),
-		cmocka_unit_test(directories_refuse_what_they_are_not),
-		cmocka_unit_test(ucm_file_opens_and_closes),
-		cmocka_unit_test(children_use_the_file_and_not_its_channels),
-		cmocka_unit_test(vfork_children_close_their_own_only),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static int look_at_ours(void)
 	return is_touched() ? 0 : 3;
 }
 
-static void nothing_is_loaded_before_the_first_look(void **state)
+CASE(nothing_is_loaded_before_the_first_look)
 {
 	assert_false(is_touched());
 	assert_int_equal(in_child(look_elsewhere), 0);
@@ -80,7 +80,7 @@ static int look_together(void)
 	return 0;
 }
 
-static void threads_may_look_at_once(void **state)
+CASE(threads_may_look_at_once)
 {
 	assert_int_equal(in_child(look_together), 0);
 }
@@ -92,14 +92,14 @@ static int look_then_fork(void)
 	return in_child(look_at_ours) ? 2 : 0;
 }
 
-static void children_see_the_tree_too(void **state)
+CASE(children_see_the_tree_too)
 {
 	assert_int_equal(in_child(look_then_fork), 0);
 }
 
 /* The preload library alone in its directory, without the RNIC library: it logs
  * that and continues. */
-static void without_rnic_library_paths_are_foreign(void **state)
+CASE(without_rnic_library_paths_are_foreign)
 {
 	char command[1024], line[512] = "";
 	FILE *out;
@@ -121,16 +121,7 @@ static void without_rnic_library_paths_are_foreign(void **state)
 	pclose(out);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_loaded_before_the_first_look),
-		cmocka_unit_test(threads_may_look_at_once),
-		cmocka_unit_test(children_see_the_tree_too),
-		cmocka_unit_test(without_rnic_library_paths_are_foreign),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static const struct path_call {
 	ROW(canonicalize),
 };
 
-static void calls_find_files_of_the_tree(void **state)
+CASE(calls_find_files_of_the_tree)
 {
 	for (size_t i = 0; i < ARRAY_LEN(file_calls); i++) {
 		long ret = file_calls[i].call(FILE_OURS);
@@ -157,7 +157,7 @@ static void calls_find_files_of_the_tree(void **state)
 	}
 }
 
-static void calls_fail_for_missing_files_of_the_tree(void **state)
+CASE(calls_fail_for_missing_files_of_the_tree)
 {
 	static const char *const paths[] = {
 		FILE_GONE,
@@ -178,7 +178,7 @@ static void calls_fail_for_missing_files_of_the_tree(void **state)
 		}
 }
 
-static void calls_pass_foreign_paths(void **state)
+CASE(calls_pass_foreign_paths)
 {
 	for (size_t i = 0; i < ARRAY_LEN(file_calls); i++) {
 		if (file_calls[i].call(FILE_FOREIGN) != 0)
@@ -189,7 +189,7 @@ static void calls_pass_foreign_paths(void **state)
 }
 
 /* By name, because the headers declare that these paths are never NULL. */
-static void null_paths_go_to_the_kernel(void **state)
+CASE(null_paths_go_to_the_kernel)
 {
 	int (*open_null)(const char *, int) = sym("open");
 	int (*stat_null)(const char *, void *) = sym("stat");
@@ -209,7 +209,7 @@ CALL(readlink_chk,
 CALL(readlinkat_chk, done(((readlinkat_chk_fn)sym("__readlinkat_chk"))(
 			     AT_FDCWD, path, text, sizeof(text), sizeof(text))))
 
-static void links_are_read_and_followed(void **state)
+CASE(links_are_read_and_followed)
 {
 	static const struct path_call calls[] = {
 		ROW(readlink),
@@ -237,7 +237,7 @@ static void links_are_read_and_followed(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
-static void tree_has_no_extended_attributes(void **state)
+CASE(tree_has_no_extended_attributes)
 {
 	assert_int_equal(done(getxattr(IBDEV, "user.x", text, 8)), -ENOTSUP);
 	assert_int_equal(done(lgetxattr(IBDEV, "user.x", text, 8)), -ENOTSUP);
@@ -246,18 +246,7 @@ static void tree_has_no_extended_attributes(void **state)
 	assert_int_equal(done(getxattr(FILE_GONE, "user.x", text, 8)), -ENOENT);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_find_files_of_the_tree),
-		cmocka_unit_test(calls_fail_for_missing_files_of_the_tree),
-		cmocka_unit_test(calls_pass_foreign_paths),
-		cmocka_unit_test(null_paths_go_to_the_kernel),
-		cmocka_unit_test(links_are_read_and_followed),
-		cmocka_unit_test(tree_has_no_extended_attributes),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static handler_fn call_named(const char *name, int sig, handler_fn handler)
 }
 
 /* Must run first: it needs a process that has not used a device. */
-static void leaves_an_untouched_process_alone(void **state)
+CASE(leaves_an_untouched_process_alone)
 {
 	struct sigaction act = { .sa_handler = handler_a };
 	sigset_t all;
@@ -112,7 +112,7 @@ static void leaves_an_untouched_process_alone(void **state)
 	assert_false(is_touched());
 }
 
-static void asks_libc_while_nothing_is_guarded(void **state)
+CASE(asks_libc_while_nothing_is_guarded)
 {
 	handler_fn before = kernel_handler(SIGBUS);
 	sigset_t all;
@@ -141,7 +141,7 @@ static const struct {
 	{ "sigset", 0 },
 };
 
-static void stores_actions_for_the_guard(void **state)
+CASE(stores_actions_for_the_guard)
 {
 	static const int sigs[] = { SIGSEGV, SIGBUS };
 	struct sigaction act = { .sa_handler = handler_a,
@@ -171,7 +171,7 @@ static void stores_actions_for_the_guard(void **state)
 	guard_set(false);
 }
 
-static void stores_what_the_old_calls_say(void **state)
+CASE(stores_what_the_old_calls_say)
 {
 	struct sigaction old;
 
@@ -193,7 +193,7 @@ static void stores_what_the_old_calls_say(void **state)
 	guard_set(false);
 }
 
-static void leaves_other_signals_to_libc(void **state)
+CASE(leaves_other_signals_to_libc)
 {
 	struct sigaction old;
 
@@ -217,7 +217,7 @@ static void leaves_other_signals_to_libc(void **state)
 	guard_set(false);
 }
 
-static void keeps_the_two_out_of_masks(void **state)
+CASE(keeps_the_two_out_of_masks)
 {
 	sigset_t all, old;
 
@@ -255,7 +255,7 @@ static void keeps_the_two_out_of_masks(void **state)
 }
 
 /* The child shares the memory of the parent, but not its handlers. */
-static void leaves_a_vforked_child_alone(void **state)
+CASE(leaves_a_vforked_child_alone)
 {
 	struct sigaction act = { .sa_handler = SIG_IGN };
 	struct sigaction old;
@@ -289,27 +289,14 @@ static int forked(void)
 		       : 2;
 }
 
-static void goes_on_in_a_forked_child(void **state)
+CASE(goes_on_in_a_forked_child)
 {
 	guard_set(true);
 	assert_int_equal(in_child(forked), 0);
 	guard_set(false);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leaves_an_untouched_process_alone),
-		cmocka_unit_test(asks_libc_while_nothing_is_guarded),
-		cmocka_unit_test(stores_actions_for_the_guard),
-		cmocka_unit_test(stores_what_the_old_calls_say),
-		cmocka_unit_test(leaves_other_signals_to_libc),
-		cmocka_unit_test(keeps_the_two_out_of_masks),
-		cmocka_unit_test(leaves_a_vforked_child_alone),
-		cmocka_unit_test(goes_on_in_a_forked_child),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

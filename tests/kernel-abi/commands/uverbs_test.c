@@ -65,7 +65,7 @@ static void event_make(int chan)
 		close(fd);
 }
 
-static void channels_yield_events(void **state)
+CASE(channels_yield_events)
 {
 	int fd = uverbs_open(), chan = channel_open(fd);
 	struct pollfd poll_fd = { .fd = chan, .events = POLLIN };
@@ -103,7 +103,7 @@ static uint8_t *page_with_an_end(void)
 }
 
 /* An invalid address gives an errno, and nothing stays open. */
-static void bad_addresses_are_refused(void **state)
+CASE(bad_addresses_are_refused)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	struct command command = comp_channel_command();
@@ -139,7 +139,7 @@ static void bad_addresses_are_refused(void **state)
 	close(fd);
 }
 
-static void anything_else_is_refused(void **state)
+CASE(anything_else_is_refused)
 {
 	int fd = uverbs_open();
 	const struct {
@@ -205,7 +205,7 @@ static int refuse_without_the_kernel(void)
 
 /* An emulator of system calls, or a sandbox, gives another errno for unknown
  * requests. */
-static void rdma_requests_are_refused_whatever_the_kernel_says(void **state)
+CASE(rdma_requests_are_refused_whatever_the_kernel_says)
 {
 	assert_in_filtered_child(refuse_without_the_kernel);
 }
@@ -235,23 +235,12 @@ static int open_without_eventfd(void)
 		       : 3;
 }
 
-static void a_forbidden_eventfd_is_told(void **state)
+CASE(a_forbidden_eventfd_is_told)
 {
 	assert_in_filtered_child(open_without_eventfd);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(channels_yield_events),
-		cmocka_unit_test(bad_addresses_are_refused),
-		cmocka_unit_test(anything_else_is_refused),
-		cmocka_unit_test(
-			rdma_requests_are_refused_whatever_the_kernel_says),
-		cmocka_unit_test(a_forbidden_eventfd_is_told),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static bool answers(int fd)
 
 /* ---- tests ---- */
 
-static void every_kind_of_send_is_answered(void **state)
+CASE(every_kind_of_send_is_answered)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct nlmsghdr request = list_request;
@@ -122,7 +122,7 @@ static void every_kind_of_send_is_answered(void **state)
 
 /* libmnl and libnl refuse messages that do not come from the kernel's
  * address. */
-static void every_kind_of_receive_names_the_kernel(void **state)
+CASE(every_kind_of_receive_names_the_kernel)
 {
 	ssize_t (*recvfrom_chk)(int, void *, size_t, size_t, int, void *,
 				socklen_t *) =
@@ -171,7 +171,7 @@ static void every_kind_of_receive_names_the_kernel(void **state)
 	close(fd);
 }
 
-static void readiness_is_the_kernels_own(void **state)
+CASE(readiness_is_the_kernels_own)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct pollfd pfd = { .events = POLLIN };
@@ -201,7 +201,7 @@ static void readiness_is_the_kernels_own(void **state)
 	close(fd);
 }
 
-static void ports_are_given_once(void **state)
+CASE(ports_are_given_once)
 {
 	int first = netlink_open(0), second = netlink_open(0);
 	struct sockaddr_nl peer = { .nl_pid = 9 };
@@ -227,7 +227,7 @@ static void ports_are_given_once(void **state)
 	close(second);
 }
 
-static void options_are_kept(void **state)
+CASE(options_are_kept)
 {
 	static const int options[] = { NETLINK_CAP_ACK, NETLINK_EXT_ACK,
 				       NETLINK_GET_STRICT_CHK };
@@ -270,7 +270,7 @@ static void options_are_kept(void **state)
 }
 
 /* An error contains the request, unless the program asks for short errors. */
-static void bad_requests_are_refused_in_a_reply(void **state)
+CASE(bad_requests_are_refused_in_a_reply)
 {
 	struct nlmsghdr request = list_request;
 	struct nlmsgerr error;
@@ -296,7 +296,7 @@ static void bad_requests_are_refused_in_a_reply(void **state)
 	close(fd);
 }
 
-static void the_kernels_refusals_are_passed_on(void **state)
+CASE(the_kernels_refusals_are_passed_on)
 {
 	struct sockaddr_nl other = { .nl_family = AF_NETLINK, .nl_pid = 7 };
 	struct sockaddr_nl inet = { .nl_family = AF_INET };
@@ -334,7 +334,7 @@ static void the_kernels_refusals_are_passed_on(void **state)
 }
 
 /* A full queue is reported, and the socket works again afterwards. */
-static void a_full_queue_is_reported_and_drained(void **state)
+CASE(a_full_queue_is_reported_and_drained)
 {
 	int fd = netlink_open(0), sent = 0, got = 0;
 
@@ -349,7 +349,7 @@ static void a_full_queue_is_reported_and_drained(void **state)
 	close(fd);
 }
 
-static void duplicates_are_the_same_socket(void **state)
+CASE(duplicates_are_the_same_socket)
 {
 	int fd = netlink_open(0), other, third;
 
@@ -387,7 +387,7 @@ static int child_asks(void)
 	return close(inherited) < 0 ? 3 : 0;
 }
 
-static void a_child_continues_with_it(void **state)
+CASE(a_child_continues_with_it)
 {
 	inherited = netlink_open(0);
 	assert_int_equal(bind_to(inherited, 4243), 0);
@@ -398,7 +398,7 @@ static void a_child_continues_with_it(void **state)
 
 /* libc closed the number without the preload library, so another file may get
  * it. */
-static void a_number_closed_inside_libc_is_foreign(void **state)
+CASE(a_number_closed_inside_libc_is_foreign)
 {
 	struct sockaddr_storage name;
 	int fd = netlink_open(0), pair[2];
@@ -419,7 +419,7 @@ static void a_number_closed_inside_libc_is_foreign(void **state)
 	close(fd);
 }
 
-static void other_families_pass(void **state)
+CASE(other_families_pass)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), value = 0;
 	socklen_t len = sizeof(value);
@@ -434,24 +434,7 @@ static void other_families_pass(void **state)
 	close(fd);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(other_families_pass),
-		cmocka_unit_test(every_kind_of_send_is_answered),
-		cmocka_unit_test(every_kind_of_receive_names_the_kernel),
-		cmocka_unit_test(readiness_is_the_kernels_own),
-		cmocka_unit_test(ports_are_given_once),
-		cmocka_unit_test(options_are_kept),
-		cmocka_unit_test(bad_requests_are_refused_in_a_reply),
-		cmocka_unit_test(the_kernels_refusals_are_passed_on),
-		cmocka_unit_test(a_full_queue_is_reported_and_drained),
-		cmocka_unit_test(duplicates_are_the_same_socket),
-		cmocka_unit_test(a_child_continues_with_it),
-		cmocka_unit_test(a_number_closed_inside_libc_is_foreign),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,7 +169,7 @@ static void error_is(const struct kabi_nldev_reply *reply, int err)
 
 /* ---- tests ---- */
 
-static void a_list_names_every_device_and_ends(void **state)
+CASE(a_list_names_every_device_and_ends)
 {
 	struct message msg = message(RDMA_NLDEV_CMD_GET, DUMP, -1, -1, NULL);
 	struct kabi_nldev_reply reply = ask(&nldev, msg.octets, msg.len);
@@ -204,7 +204,7 @@ static void a_list_names_every_device_and_ends(void **state)
 }
 
 /* In host order, as in the kernel. */
-static void a_guid_is_a_number(void **state)
+CASE(a_guid_is_a_number)
 {
 	const uint8_t guid[8] = { 2, 0, 0, 0xff, 0xfe, 0, 0, 1 };
 	struct rnic_device_attr attr = attrs[0];
@@ -225,7 +225,7 @@ static void a_guid_is_a_number(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-static void ports_name_state_and_interface(void **state)
+CASE(ports_name_state_and_interface)
 {
 	struct kabi_nldev_reply reply;
 	struct message msg;
@@ -267,7 +267,7 @@ static void ports_name_state_and_interface(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-static void character_devices_have_name_number_and_revision(void **state)
+CASE(character_devices_have_name_number_and_revision)
 {
 	static const struct {
 		int dev;
@@ -300,7 +300,7 @@ static void character_devices_have_name_number_and_revision(void **state)
 	}
 }
 
-static void what_cannot_be_answered_is_an_error(void **state)
+CASE(what_cannot_be_answered_is_an_error)
 {
 	static const struct {
 		uint32_t op;
@@ -345,7 +345,7 @@ static void what_cannot_be_answered_is_an_error(void **state)
 	}
 }
 
-static void what_is_malformed_is_an_error(void **state)
+CASE(what_is_malformed_is_an_error)
 {
 	static const char long_type[KABI_NLDEV_TYPE_MAX + 1] =
 		"uverbsuverbsuverbsuverbsuverbsuv";
@@ -392,7 +392,7 @@ static void what_is_malformed_is_an_error(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-static void acks_come_when_asked_for(void **state)
+CASE(acks_come_when_asked_for)
 {
 	static const struct {
 		uint16_t type, flags;
@@ -433,7 +433,7 @@ static void acks_come_when_asked_for(void **state)
 	}
 }
 
-static void errors_do_not_quote_when_capped(void **state)
+CASE(errors_do_not_quote_when_capped)
 {
 	struct kabi_nldev capped = nldev;
 	struct message msg =
@@ -471,7 +471,7 @@ static size_t real_list(uint8_t octets[MSG_MAX])
 	return len + msg.len;
 }
 
-static void lists_of_both_are_one(void **state)
+CASE(lists_of_both_are_one)
 {
 	static const char *const names[] = { "usiw_lo", "usiw_down0",
 					     "usiw_gone0", "mlx5_0" };
@@ -497,7 +497,7 @@ static void lists_of_both_are_one(void **state)
 	kabi_nldev_reply_free(&reply);
 }
 
-static void requests_go_to_their_owner(void **state)
+CASE(requests_go_to_their_owner)
 {
 	static const struct {
 		uint32_t op;
@@ -528,7 +528,7 @@ static void requests_go_to_their_owner(void **state)
 
 /* The ACK that marks the end is not for an application that requested none. A
  * refusal is. */
-static void replies_of_the_kernel_are_passed_on(void **state)
+CASE(replies_of_the_kernel_are_passed_on)
 {
 	static const struct {
 		uint16_t flags;
@@ -561,7 +561,7 @@ static void replies_of_the_kernel_are_passed_on(void **state)
 	}
 }
 
-static void datagrams_hold_lists_and_fit_a_page(void **state)
+CASE(datagrams_hold_lists_and_fit_a_page)
 {
 	enum { MANY = 100 };
 	struct kabi_nldev_device many[MANY];
@@ -593,25 +593,4 @@ static void datagrams_hold_lists_and_fit_a_page(void **state)
 	assert_int_equal(len, header_at(&reply, 0).nlmsg_len);
 	assert_int_equal(len + kabi_nldev_datagram(&reply, len), reply.len);
 	kabi_nldev_reply_free(&reply);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_names_every_device_and_ends),
-		cmocka_unit_test(a_guid_is_a_number),
-		cmocka_unit_test(ports_name_state_and_interface),
-		cmocka_unit_test(
-			character_devices_have_name_number_and_revision),
-		cmocka_unit_test(what_cannot_be_answered_is_an_error),
-		cmocka_unit_test(what_is_malformed_is_an_error),
-		cmocka_unit_test(acks_come_when_asked_for),
-		cmocka_unit_test(errors_do_not_quote_when_capped),
-		cmocka_unit_test(lists_of_both_are_one),
-		cmocka_unit_test(requests_go_to_their_owner),
-		cmocka_unit_test(replies_of_the_kernel_are_passed_on),
-		cmocka_unit_test(datagrams_hold_lists_and_fit_a_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

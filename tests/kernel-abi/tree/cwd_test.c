@@ -41,7 +41,7 @@ static int go_home(void **state)
 	return chdir("/");
 }
 
-static void relative_paths_begin_there(void **state)
+CASE_WITH(relative_paths_begin_there, NULL, go_home)
 {
 	struct dirent **list = NULL;
 	struct stat st, same;
@@ -84,7 +84,7 @@ static void relative_paths_begin_there(void **state)
 }
 
 /* A failed call leaves the current directory unchanged. */
-static void failed_calls_change_nothing(void **state)
+CASE_WITH(failed_calls_change_nothing, NULL, go_home)
 {
 	static const struct {
 		const char *path;
@@ -113,7 +113,7 @@ static void failed_calls_change_nothing(void **state)
 	assert_int_equal(rename("node_type", "new"), -1);
 }
 
-static void chdir_enters_and_leaves_the_tree(void **state)
+CASE_WITH(chdir_enters_and_leaves_the_tree, NULL, go_home)
 {
 	int ours = open(CLASS, O_RDONLY | O_DIRECTORY);
 	int real = open("/proc/self", O_RDONLY | O_DIRECTORY);
@@ -147,7 +147,7 @@ static void chdir_enters_and_leaves_the_tree(void **state)
 	close(file);
 }
 
-static void every_getcwd_returns_it(void **state)
+CASE_WITH(every_getcwd_returns_it, NULL, go_home)
 {
 	char *(*getcwd_chk)(char *, size_t, size_t) =
 		dlsym(RTLD_DEFAULT, "__getcwd_chk");
@@ -181,7 +181,7 @@ static int child_moves(void)
 	return chdir("/") < 0 || access("proc", F_OK) < 0;
 }
 
-static void a_forked_child_has_its_own(void **state)
+CASE_WITH(a_forked_child_has_its_own, NULL, go_home)
 {
 	assert_int_equal(chdir(IBDEV), 0);
 	assert_int_equal(in_child(child_moves), 0);
@@ -193,7 +193,7 @@ static void a_forked_child_has_its_own(void **state)
 static volatile int vforked_into_tree, vforked_out;
 
 /* Only the current directory of the child changes. */
-static void a_vforked_child_moves_only_itself(void **state)
+CASE_WITH(a_vforked_child_moves_only_itself, NULL, go_home)
 {
 	int status;
 	pid_t pid;
@@ -213,7 +213,7 @@ static void a_vforked_child_moves_only_itself(void **state)
 	assert_true(file_says("node_type", "4: RNIC\n"));
 }
 
-static void programs_start_in_the_same_directory(void **state)
+CASE_WITH(programs_start_in_the_same_directory, NULL, go_home)
 {
 	assert_int_equal(setenv("PWD", "/", 1), 0);
 	assert_int_equal(chdir(IBDEV), 0);
@@ -231,22 +231,7 @@ static void programs_start_in_the_same_directory(void **state)
 	assert_int_equal(system("test \"$(/bin/pwd)\" = /"), 0);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(relative_paths_begin_there, go_home),
-		cmocka_unit_test_teardown(failed_calls_change_nothing, go_home),
-		cmocka_unit_test_teardown(chdir_enters_and_leaves_the_tree,
-					  go_home),
-		cmocka_unit_test_teardown(every_getcwd_returns_it, go_home),
-		cmocka_unit_test_teardown(a_forked_child_has_its_own, go_home),
-		cmocka_unit_test_teardown(a_vforked_child_moves_only_itself,
-					  go_home),
-		cmocka_unit_test_teardown(programs_start_in_the_same_directory,
-					  go_home),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <sys/sysmacros.h>
 
-static void open_flags_are_honoured(void **state)
+CASE(open_flags_are_honoured)
 {
 	static const struct {
 		const char *path;
@@ -46,7 +46,7 @@ static void open_flags_are_honoured(void **state)
 	}
 }
 
-static void contents_can_be_read_and_not_changed(void **state)
+CASE(contents_can_be_read_and_not_changed)
 {
 	char text[64] = "";
 	int fd = open(IBDEV "/node_type", O_RDONLY);
@@ -63,7 +63,7 @@ static void contents_can_be_read_and_not_changed(void **state)
 	close(fd);
 }
 
-static void each_opening_has_a_position_of_its_own(void **state)
+CASE(each_opening_has_a_position_of_its_own)
 {
 	int one = open(IBDEV "/node_type", O_RDONLY);
 	int other = open(IBDEV "/node_type", O_RDONLY);
@@ -76,7 +76,7 @@ static void each_opening_has_a_position_of_its_own(void **state)
 	close(other);
 }
 
-static void stat_and_fstat_agree(void **state)
+CASE(stat_and_fstat_agree)
 {
 	static const struct {
 		const char *path;
@@ -114,7 +114,7 @@ static void stat_and_fstat_agree(void **state)
 	}
 }
 
-static void access_follows_the_modes(void **state)
+CASE(access_follows_the_modes)
 {
 	static const struct {
 		const char *path;
@@ -140,7 +140,7 @@ static void access_follows_the_modes(void **state)
 	}
 }
 
-static void stdio_reads_and_refuses_to_write(void **state)
+CASE(stdio_reads_and_refuses_to_write)
 {
 	static const char *const refused[] = { "w", "a", "r+", "w+e" };
 	char text[64];
@@ -159,7 +159,7 @@ static void stdio_reads_and_refuses_to_write(void **state)
 }
 
 /* fclose() closes inside libc. The table must not keep the number. */
-static void a_reused_number_belongs_to_the_new_file(void **state)
+CASE(a_reused_number_belongs_to_the_new_file)
 {
 	struct stat st, null;
 	FILE *file;
@@ -198,7 +198,7 @@ static uint64_t number_read(int fd)
 
 /* Programs watch counters in this way: they keep one descriptor and read it
  * again from its beginning, possibly after an early lseek(). */
-static void a_file_read_again_has_current_content(void **state)
+CASE(a_file_read_again_has_current_content)
 {
 	int fd = open(IBDOWN "/ports/1/counters/port_xmit_packets",
 		      O_RDONLY | O_CLOEXEC);
@@ -252,26 +252,12 @@ static int open_without_memfd(void)
 	return fd < 0 ? 4 : 0;
 }
 
-static void a_denied_memfd_create_is_reported_once(void **state)
+CASE(a_denied_memfd_create_is_reported_once)
 {
 	assert_in_filtered_child(open_without_memfd);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open_flags_are_honoured),
-		cmocka_unit_test(contents_can_be_read_and_not_changed),
-		cmocka_unit_test(each_opening_has_a_position_of_its_own),
-		cmocka_unit_test(stat_and_fstat_agree),
-		cmocka_unit_test(access_follows_the_modes),
-		cmocka_unit_test(stdio_reads_and_refuses_to_write),
-		cmocka_unit_test(a_reused_number_belongs_to_the_new_file),
-		cmocka_unit_test(a_file_read_again_has_current_content),
-		cmocka_unit_test(a_denied_memfd_create_is_reported_once),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static bool is_ours(const struct stat *st)
 	return st->st_dev == makedev(0, 0xfffff);
 }
 
-static void every_spelling_of_a_path_is_resolved(void **state)
+CASE(every_spelling_of_a_path_is_resolved)
 {
 	struct stat st;
 
@@ -80,7 +80,7 @@ static void every_spelling_of_a_path_is_resolved(void **state)
 	}
 }
 
-static void directories_open_what_is_below_them(void **state)
+CASE(directories_open_what_is_below_them)
 {
 	int at = open(IBDEV, O_RDONLY | O_DIRECTORY);
 	struct stat st, same;
@@ -106,7 +106,7 @@ static void directories_open_what_is_below_them(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
-static void too_long_a_path_is_refused(void **state)
+CASE(too_long_a_path_is_refused)
 {
 	static char path[PATH_MAX + 64];
 	struct stat st;
@@ -117,7 +117,7 @@ static void too_long_a_path_is_refused(void **state)
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
-static void realpath_names_the_node(void **state)
+CASE(realpath_names_the_node)
 {
 	static const struct {
 		const char *path, *real;
@@ -140,16 +140,7 @@ static void realpath_names_the_node(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_spelling_of_a_path_is_resolved),
-		cmocka_unit_test(directories_open_what_is_below_them),
-		cmocka_unit_test(too_long_a_path_is_refused),
-		cmocka_unit_test(realpath_names_the_node),
-	};
-
-	(void)argc;
 	run_under_preload(argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

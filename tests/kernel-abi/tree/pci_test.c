@@ -35,7 +35,7 @@ char *realpath(const char *path, char *resolved)
 	return strcpy(resolved, device_of_eth0);
 }
 
-static void the_last_address_of_a_path_counts(void **state)
+CASE(the_last_address_of_a_path_counts)
 {
 	char path[128], small[8];
 
@@ -54,7 +54,7 @@ static void the_last_address_of_a_path_counts(void **state)
 	}
 }
 
-static void others_have_an_address_of_their_own(void **state)
+CASE(others_have_an_address_of_their_own)
 {
 	char path[64], other[64];
 
@@ -63,14 +63,4 @@ static void others_have_an_address_of_their_own(void **state)
 	kabi_pci_of_number(1001, other, sizeof(other));
 	assert_string_not_equal(path, other);
 	assert_true(kabi_pci_cut(path));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_address_of_a_path_counts),
-		cmocka_unit_test(others_have_an_address_of_their_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,13 +109,13 @@ static void contents_check(const struct content *list, size_t cnt)
 	}
 }
 
-static void every_file_has_the_contents_of_the_kernels(void **state)
+CASE(every_file_has_the_contents_of_the_kernels)
 {
 	contents_check(contents, ARRAY_LEN(contents));
 }
 
 /* The tree is built once per process, so this runs in its own process. */
-static void persona_ca_has_its_own_contents(void **state)
+CASE(persona_ca_has_its_own_contents)
 {
 	int status;
 	pid_t pid;
@@ -130,7 +130,7 @@ static void persona_ca_has_its_own_contents(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void link_counts_are_those_of_directories(void **state)
+CASE(link_counts_are_those_of_directories)
 {
 	struct stat st;
 
@@ -143,18 +143,11 @@ static void link_counts_are_those_of_directories(void **state)
 	assert_int_equal(st.st_nlink, 1);
 }
 
-int main(int argc, char **argv)
+BEFORE_CASES()
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_file_has_the_contents_of_the_kernels),
-		cmocka_unit_test(persona_ca_has_its_own_contents),
-		cmocka_unit_test(link_counts_are_those_of_directories),
-	};
-
 	run_under_preload(argv);
 	if (argc > 1 && strcmp(argv[1], AS_CA) == 0) {
 		contents_check(ca_contents, ARRAY_LEN(ca_contents));
-		return 0;
+		exit(0);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
