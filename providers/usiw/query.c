@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "../../util/cancel.h"
 #include "objects.h"
 #include "result.h"
@@ -147,8 +148,7 @@ static struct timespec clock_to_verbs(uint64_t ns)
 {
 	if (sizeof(((struct timespec *)NULL)->tv_nsec) >= sizeof(ns))
 		return (struct timespec){ .tv_nsec = (long)ns };
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
-				  .tv_nsec = (long)(ns % 1000000000u) };
+	return util_timespec(ns);
 }
 
 /* Unknown values that are asked for are removed from comp_mask, as the man page

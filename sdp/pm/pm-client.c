@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "env.h"
 #include "keep-errno.h"
@@ -38,10 +39,7 @@ static struct util_lock cache_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return util_now_ns() / NS_PER_MS;
 }
 
 /* An IPv4-mapped address is an IPv4 address.  Return: 0; -EAFNOSUPPORT. */

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "keep-errno.h"
 #include "lock.h"
@@ -196,14 +197,6 @@ static int names_search(const struct sdp_diag_tcp *listener, uint32_t *ret_port,
 	return ret < 0 ? ret : found;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Return: true: *ret_entry is the stored result. */
 static bool cache_get(uint32_t inode, struct cache_entry *ret_entry)
 {
@@ -211,7 +204,8 @@ static bool cache_get(uint32_t inode, struct cache_entry *ret_entry)
 	bool is_known;
 
 	util_lock(&cache_lock);
-	is_known = entry->inode == inode && entry->until_ns > now_ns();
+	is_known = entry->inode == inode &&
+		   entry->until_ns > util_clock_ns(CLOCK_MONOTONIC_COARSE);
 	if (is_known)
 		*ret_entry = *entry;
 	util_unlock(&cache_lock);
@@ -276,7 +270,8 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 	if (!cache_get(listener.inode, &entry)) {
 		entry = (struct cache_entry){
 			.inode = listener.inode,
-			.until_ns = now_ns() + CACHE_NS,
+			.until_ns = util_clock_ns(CLOCK_MONOTONIC_COARSE) +
+				    CACHE_NS,
 		};
 		entry.err = names_search(&listener, &entry.port, &entry.is_cm);
 		if (entry.err == 0 || entry.err == -ENOENT ||

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "keep-errno.h"
 #include "lock.h"
@@ -63,14 +64,10 @@ static struct {
 
 static void page_head_fill(struct sdp_stat_page *page)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	page->version = SDP_STAT_VERSION;
 	page->pid = (uint32_t)getpid();
 	page->sock_max = SDP_STAT_SOCK_MAX;
-	page->start_ns =
-		(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	page->start_ns = util_clock_ns(CLOCK_REALTIME);
 	strncpy(page->program, program_invocation_short_name,
 		sizeof(page->program) - 1);
 	atomic_store_explicit(&page->sock_cnt, stat.used_cnt,

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "env.h"
 #include "pm/pm-server.h"
 #include "pm/registry.h"
@@ -67,10 +68,7 @@ static void say(int level, const char *fmt, ...)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return util_now_ns() / NS_PER_MS;
 }
 
 static const char *addr_text(const struct sockaddr_storage *addr, char *buf,

@@ -23,9 +23,9 @@
 #include "log.h"
 
 /* As the socket layer gives a close(). */
-#define CLOSE_NS (60000 * LINK_NS_PER_MS)
+#define CLOSE_NS (60000 * NS_PER_MS)
 /* A peer that does not answer must not use up the time of the others. */
-#define PEER_NS (1000 * LINK_NS_PER_MS)
+#define PEER_NS (1000 * NS_PER_MS)
 
 /* Only the peer of @link may connect. Return: descriptor; -errno. */
 static int listen_at(const struct sdp_link *link, uint16_t *ret_port)

@@ -38,7 +38,7 @@ void sdp_verbs_after_fork(void)
 
 /* How long to wait for the peer's DisConn. A peer that closes too has sent it
  * within this time. */
-#define DISCON_NS (50 * LINK_NS_PER_MS)
+#define DISCON_NS (50 * NS_PER_MS)
 
 int sdp_verbs_drain(uint64_t deadline)
 {
@@ -58,8 +58,7 @@ int sdp_verbs_drain(uint64_t deadline)
 			sent_at = now;
 		else if (now - sent_at > DISCON_NS)
 			return (int)closing;
-		sdp_progress_nap(deadline < now + LINK_NS_PER_MS
-					 ? deadline
-					 : now + LINK_NS_PER_MS);
+		sdp_progress_nap(deadline < now + NS_PER_MS ? deadline
+							    : now + NS_PER_MS);
 	}
 }

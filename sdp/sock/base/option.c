@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "user.h"
 #include "mark.h"
 #include "events.h"
@@ -52,17 +53,18 @@ static void int_set(int fd, int level, int name, int value)
 /* Return: 0: none. A time that does not fit gives 0 too, as in the kernel. */
 static uint64_t ns_of(const struct timeval *tv)
 {
-	if (tv->tv_sec >= INT64_MAX / 1000000000)
+	if (tv->tv_sec >= INT64_MAX / (int64_t)NS_PER_S)
 		return 0;
-	return (uint64_t)tv->tv_sec * 1000000000u +
-	       (uint64_t)tv->tv_usec * 1000u;
+	return (uint64_t)tv->tv_sec * NS_PER_S +
+	       (uint64_t)tv->tv_usec * NS_PER_US;
 }
 
 static struct timeval time_of(uint64_t ns)
 {
-	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000u),
-				 .tv_usec =
-					 (suseconds_t)(ns / 1000u % 1000000u) };
+	return (struct timeval){
+		.tv_sec = (time_t)(ns / NS_PER_S),
+		.tv_usec = (suseconds_t)(ns % NS_PER_S / NS_PER_US),
+	};
 }
 
 /* SO_RCVTIMEO or SO_SNDTIMEO of the kernel's socket; 0: none. */
@@ -94,7 +96,7 @@ uint64_t sdp_option_deadline(struct sdp_sock *sock, int name)
 int sdp_option_time_ms(const struct sdp_sock *sock, int fd, int name)
 {
 	const struct sdp_sock_options *opt = &sock->options;
-	uint64_t ms = (kernel_time(fd, name) + 999999) / 1000000;
+	uint64_t ms = (kernel_time(fd, name) + NS_PER_MS - 1) / NS_PER_MS;
 
 	if (name == SO_RCVTIMEO ? opt->is_rcv_at_once : opt->is_snd_at_once)
 		return 0;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "lock.h"
 #include "log.h"
 #include "pm/pm-client.h"
@@ -21,7 +22,7 @@
 
 /* Number of destinations to remember whose announced SDP port did not work. */
 #define AVOID_CNT 16
-#define AVOID_NS (10 * 1000000000ull)
+#define AVOID_NS (10 * NS_PER_S)
 
 static struct util_lock avoid_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static struct {

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "defer.h"
 #include "keep-errno.h"
@@ -35,7 +36,6 @@
 #include "tcp-count.h"
 #include "verbs/sdp-link.h"
 
-#define NS_PER_MS 1000000ull
 /* Time for the calls inside the kernel to return, because something came. */
 #define CALLS_NS (1000 * NS_PER_MS)
 /* The same for those that cannot sleep. */
@@ -197,8 +197,7 @@ static bool calls_wait(struct sdp_sock *sock, uint64_t limit_ns)
 		now = sdp_now_ns();
 		if (now >= end)
 			return false;
-		left.tv_sec = (time_t)((end - now) / 1000000000u);
-		left.tv_nsec = (long)((end - now) % 1000000000u);
+		left = util_timespec(end - now);
 		syscall(SYS_futex, &sock->enter.in_cnt, FUTEX_WAIT_PRIVATE, cnt,
 			&left, NULL, 0);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "defer.h"
+#include "util/clock.h"
 #include "unwind.h"
 #include "user.h"
 #include "sock/enter/enter.h"
@@ -205,7 +206,7 @@ static int set_collect(struct poll_set *set)
 static bool time_is_valid(const struct timespec *timeout)
 {
 	return !timeout || (timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
-			    timeout->tv_nsec < 1000000000l);
+			    timeout->tv_nsec < (long)NS_PER_S);
 }
 
 static uint64_t deadline_of(const struct timespec *timeout)
@@ -214,8 +215,7 @@ static uint64_t deadline_of(const struct timespec *timeout)
 		return SDP_NEVER;
 	if (timeout->tv_sec > 1000000000)
 		return SDP_NEVER;
-	return sdp_now_ns() + (uint64_t)timeout->tv_sec * 1000000000u +
-	       (uint64_t)timeout->tv_nsec;
+	return sdp_now_ns() + util_timespec_ns(timeout);
 }
 
 static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
@@ -225,9 +225,7 @@ static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
 	if (deadline == SDP_NEVER)
 		return NULL;
 	now = sdp_now_ns();
-	now = deadline > now ? deadline - now : 0;
-	ret_left->tv_sec = (time_t)(now / 1000000000u);
-	ret_left->tv_nsec = (long)(now % 1000000000u);
+	*ret_left = util_timespec(deadline > now ? deadline - now : 0);
 	return ret_left;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "log.h"
 #include "thread.h"
@@ -24,10 +25,10 @@
 /* The default of net.core.somaxconn. A pipe has space for as many octets. */
 #define BACKLOG_MAX 4096
 /* Time limit for a peer that has sent its request and does not continue. */
-#define ACCEPT_NS (10 * 1000000000ull)
+#define ACCEPT_NS (10 * NS_PER_S)
 /* Connections are accepted in the order of their requests, as with TCP. A start
  * that takes longer than this does not delay the others. */
-#define ORDER_NS (200 * 1000000ull)
+#define ORDER_NS (200 * NS_PER_MS)
 
 struct waiting {
 	struct waiting *next;
@@ -269,7 +270,7 @@ static struct task task_get(struct sdp_acceptor *a)
 	util_unlock(&a->lock);
 	task.ms = at == SDP_NEVER ? -1
 		  : at <= now	  ? 0
-				  : (int)((at - now) / 1000000u + 1);
+				  : (int)((at - now) / NS_PER_MS + 1);
 	return task;
 }
 

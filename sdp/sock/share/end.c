@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "util/clock.h"
 #include "unwind.h"
 #include "sock/base/count.h"
 #include "sock/enter/enter.h"
@@ -16,7 +17,7 @@
 #include "verbs/sdp-link.h"
 
 /* TCP in the kernel retries for minutes, and outlives the process. */
-#define CLOSE_NS (60 * 1000000000ull)
+#define CLOSE_NS (60 * NS_PER_S)
 
 static void shadow_end(struct sdp_sock *sock)
 {
@@ -62,7 +63,7 @@ static void linger_left(void *arg)
 
 static uint64_t linger_end(int seconds)
 {
-	return sdp_now_ns() + (uint64_t)seconds * 1000000000u;
+	return sdp_now_ns() + (uint64_t)seconds * NS_PER_S;
 }
 
 static void linger(struct sdp_sock *sock, struct sdp_link *link, int seconds)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "defer.h"
+#include "util/clock.h"
 #include "thread.h"
 #include "end.h"
 #include "relay.h"
@@ -16,10 +17,10 @@
 
 /* For links that still have octets, and starts that owe some. TCP in the kernel
  * outlives the process. */
-#define EXIT_NS (10 * 1000000000ull)
+#define EXIT_NS (10 * NS_PER_S)
 /* How long a peer may receive nothing before that costs another carrier. */
-#define FULL_NS (2 * 1000000000ull)
-#define FLUSH_NS (1 * 1000000000ull)
+#define FULL_NS (2 * NS_PER_S)
+#define FLUSH_NS (1 * NS_PER_S)
 
 /* ---- sockets and streams ---- */
 

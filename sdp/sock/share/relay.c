@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "log.h"
 #include "sock/start/ask.h"
@@ -28,9 +29,9 @@
 
 #define RELAY_SIZE (128 * 1024)
 #define SNDBUF (256 * 1024)
-#define SETTLE_NS (100 * 1000000ull)
+#define SETTLE_NS (100 * NS_PER_MS)
 /* As for close() of a socket that is not a relay. */
-#define CLOSE_NS (60 * 1000000000ull)
+#define CLOSE_NS (60 * NS_PER_S)
 
 /* ---- the two directions ---- */
 

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "defer.h"
 #include "log.h"
@@ -25,9 +26,9 @@
 #include "verbs/sdp-link.h"
 
 /* Time limit for rdma_cm. Linux's siw waits as long for an MPA Reply. */
-#define CONNECT_NS (20 * 1000000000ull)
+#define CONNECT_NS (20 * NS_PER_S)
 /* Time limit of sdp_ask_settle(), which delays a fork. */
-#define SETTLE_NS 1000000000ull
+#define SETTLE_NS NS_PER_S
 
 /* ---- the thread ---- */
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "defer.h"
 #include "env.h"
@@ -40,7 +41,6 @@
 /* After its Hello the peer is in the middle of the start. The call waits this
  * long for what the peer sent. */
 #define SOON_NS 20000000ull
-#define NS_PER_MS 1000000ull
 /* Time for a peer to notice a refusal. */
 #define REFUSE_MS 1000
 
@@ -707,8 +707,7 @@ out:
 static int step_wait(struct sdp_sock *sock, const _Atomic bool *until,
 		     bool value, uint64_t deadline)
 {
-	struct timespec limit = { .tv_sec = (time_t)(deadline / 1000000000u),
-				  .tv_nsec = (long)(deadline % 1000000000u) };
+	struct timespec limit = util_timespec(deadline);
 	uint32_t step;
 	long ret;
 

@@ -17,7 +17,7 @@
  * transient failures are a full backlog and a shortage of resources on the
  * host. */
 #define TRIES 5
-#define PAUSE_NS (50 * LINK_NS_PER_MS)
+#define PAUSE_NS (50 * NS_PER_MS)
 
 /* The peer's IP address with the port of SuspComm (SDP-239). */
 static void address(struct sdp_link *link, struct sockaddr_storage *ret_to)
@@ -53,7 +53,7 @@ static void finish(struct sdp_link *link, int ret)
 void sdp_move_run(struct sdp_link *link, sdp_move_fn *try_once)
 {
 	uint32_t ms = link->opt.conn.start_ms ? link->opt.conn.start_ms : 10000;
-	uint64_t deadline = sdp_now_ns() + ms * LINK_NS_PER_MS;
+	uint64_t deadline = sdp_now_ns() + ms * NS_PER_MS;
 	struct sockaddr_storage to;
 	int ret;
 

@@ -150,9 +150,9 @@ static int attach(struct start *s, enum usiwdv_role role, uint16_t *ret_ord)
 	if (now >= s->deadline)
 		return -ETIMEDOUT;
 	attr.timeout_ms = UINT32_MAX / 2;
-	if ((s->deadline - now) / LINK_NS_PER_MS < attr.timeout_ms)
+	if ((s->deadline - now) / NS_PER_MS < attr.timeout_ms)
 		attr.timeout_ms =
-			(uint32_t)((s->deadline - now) / LINK_NS_PER_MS) + 1;
+			(uint32_t)((s->deadline - now) / NS_PER_MS) + 1;
 	ret = find_attach()(s->link->qp, s->fd, &attr);
 	if (!ret)
 		*ret_ord = result.ord;
@@ -369,7 +369,7 @@ static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
 static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 {
 	uint32_t ms = opt && opt->hello_ms ? opt->hello_ms : 5000;
-	uint64_t hello_end = sdp_now_ns() + ms * LINK_NS_PER_MS;
+	uint64_t hello_end = sdp_now_ns() + ms * NS_PER_MS;
 	uint8_t hello[SDP_HELLO_SIZE];
 	struct sdp_link_options own;
 	bool is_by_cm = false;

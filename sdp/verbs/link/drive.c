@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "util/clock.h"
 #include "inbox.h"
 #include "log.h"
 #include "name.h"
@@ -20,10 +21,7 @@
 
 uint64_t sdp_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return util_now_ns();
 }
 
 static struct sdp_mem *mem_of(uint64_t cookie)

@@ -8,6 +8,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 
+#include "util/clock.h"
 #include "verbs/dev/dev.h"
 #include "lock.h"
 #include "tcp-answer.h"
@@ -26,7 +27,6 @@
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)
 /* Work requests that the protocol core does not count. */
 #define LINK_SQ_EXTRA 4u
-#define LINK_NS_PER_MS 1000000ull
 /* A flag of receives: leave advertised data advertised. */
 #define LINK_RECV_KEEP_ADVERT 0x80000000u
 /* The call has octets already: leave the error for the next call. */

@@ -14,9 +14,9 @@
 #include "verbs/wait/poll.h"
 #include "verbs/link/state.h"
 
-#define CORK_NS (200 * LINK_NS_PER_MS)
+#define CORK_NS (200 * NS_PER_MS)
 /* Maximum time for which small sends are held, even if no thread polls. */
-#define GATHER_NS (10 * LINK_NS_PER_MS)
+#define GATHER_NS (10 * NS_PER_MS)
 
 /* ---- pieces of the program's memory ---- */
 

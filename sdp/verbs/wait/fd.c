@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "verbs/sdp-link.h"
 
-#define NS_PER_MS 1000000ull
 #define MS_MAX 3600000ull
 
 int sdp_wait_fd(int fd, short events, int stop_fd, uint64_t deadline)

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "cancel.h"
 #include "cm-chan.h"
 #include "defer.h"
@@ -33,7 +34,7 @@
 #include "thread.h"
 #include "unwind.h"
 
-#define NAP_NS_MIN 1000000u
+#define NAP_NS_MIN NS_PER_MS
 #define NAP_NS_MAX 4000000u
 #define FDS_PER_DEV 3
 #define DEVS_MAX 16
@@ -167,8 +168,7 @@ static int poll_until(struct pollfd *pfd, unsigned int cnt, uint64_t deadline)
 {
 	uint64_t now = sdp_now_ns();
 	uint64_t left = deadline > now ? deadline - now : 0;
-	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000u),
-			       .tv_nsec = (long)(left % 1000000000u) };
+	struct timespec ts = util_timespec(left);
 
 	return (int)UTIL_DEFER_SLEEP(syscall(SYS_ppoll, pfd, cnt,
 					     deadline == SDP_NEVER ? NULL : &ts,
@@ -298,8 +298,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
 			  const uint32_t *seen, uint64_t deadline)
 {
-	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000u),
-			       .tv_nsec = (long)(deadline % 1000000000u) };
+	struct timespec ts = util_timespec(deadline);
 	int ret = 0;
 
 	if (!fall_asleep(w, what, seen))
@@ -411,7 +410,7 @@ bool sdp_progress(void)
 }
 
 /* A pass that a signal handler has interrupted does not end before it. */
-#define SETTLE_NS 1000000000u
+#define SETTLE_NS NS_PER_S
 
 void sdp_progress_settle(void)
 {
