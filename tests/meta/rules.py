@@ -426,6 +426,9 @@ def check_test_cell(files, page, label, cell):
 
 ARCHITECTURE = "doc/ARCHITECTURE.md"
 ARCHITECTURE_LINES = 200
+DESIGN_WORDS = 1500
+# Pages that have more words: they may not grow.
+LONG_PAGES = {"doc/design/engine.md": 5600, "doc/design/speed.md": 5600}
 # The prefixes of our functions. Other names are functions of libc or
 # libibverbs.
 OUR_FUNCTION = re.compile(r"`((?:rnic|smpa|usiw|usiwdv|kabi|util|cm|sdp)_\w+)"
@@ -479,8 +482,8 @@ def check_walks(files):
 
 def documents(files):
     """Every file, function, page and heading that the design pages name
-    exists, and so does what other pages link to. The first page stays short
-    and links to the others."""
+    exists, and so does what other pages link to. All of them stay short, and
+    the first one links to the others."""
     if ARCHITECTURE not in files:
         return [f"{ARCHITECTURE} is missing"]
     code = defined_functions(files)
@@ -499,6 +502,10 @@ def documents(files):
         found += [f"{page}: no folder {name}"
                   for name in sorted(set(NAMED_FOLDER.findall(text)))
                   if not any(f.startswith(name) for f in files)]
+        count = len(text.split())
+        limit = LONG_PAGES.get(page, DESIGN_WORDS)
+        if page != ARCHITECTURE and count > limit:
+            found.append(f"{page}: {count} words, more than {limit}")
         link = "(" + page[len("doc/"):] + ")"
         if page != ARCHITECTURE and link not in files[ARCHITECTURE]:
             found.append(f"{ARCHITECTURE}: has no link to {page}")
