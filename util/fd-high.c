@@ -16,9 +16,9 @@ static int first_high(void)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur / 2 >= UTIL_FD_HIGH)
+	    limit.rlim_cur > UTIL_FD_HIGH)
 		return UTIL_FD_HIGH;
-	return (int)(limit.rlim_cur / 2);
+	return UTIL_FD_HIGH_SMALL;
 }
 
 static int dup_by_system_call(int fd, int lowest)
@@ -28,7 +28,7 @@ static int dup_by_system_call(int fd, int lowest)
 
 int util_fd_high_dup(int fd, util_fd_dup_fn *dup)
 {
-	const int lowest[] = { first_high(), UTIL_FD_HIGH_SMALL, 0 };
+	const int lowest[] = { UTIL_FD_HIGH, UTIL_FD_HIGH_SMALL, 0 };
 	int moved = -1;
 
 	if (!dup)

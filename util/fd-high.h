@@ -6,9 +6,9 @@
 #ifndef UTIL_FD_HIGH_H
 #define UTIL_FD_HIGH_H
 
-/* Where the high numbers begin; with a small limit, at half of it. */
+/* Where the high numbers begin. */
 #define UTIL_FD_HIGH 512
-/* If none of them is free, from here. */
+/* If none of them is free, or the limit is below. */
 #define UTIL_FD_HIGH_SMALL 16
 
 /* As fcntl(2) with F_DUPFD_CLOEXEC. */

@@ -45,8 +45,8 @@ FILE_CASE(numbers_follow_the_limit)
 	static const struct {
 		int limit, lowest;
 	} rows[] = {
-		{ 2000, 512 }, { 1024, 512 }, { 1000, 500 },
-		{ 100, 50 },   { 64, 32 },
+		{ 2000, 512 }, { 1024, 512 }, { 1000, 512 },
+		{ 512, 16 },   { 64, 16 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
