@@ -25,6 +25,7 @@
 
 #include "../abi/usiw-ring.h"
 #include "../util/fdtab.h"
+#include "../util/v4-mapped.h"
 
 #define RNIC_EXPORT __attribute__((visibility("default")))
 
@@ -106,16 +107,12 @@ struct rnic_device_attr {
 	uint8_t gid[RNIC_GID_MAX][16]; /* IPv4-mapped or IPv6; zero: empty */
 };
 
-/* The first octets of a GID that is an IPv4 address. */
-#define RNIC_GID_IPV4 ((const uint8_t[12]){ [10] = 0xff, [11] = 0xff })
-
 /* @addr: of AF_INET or AF_INET6, network order. */
 static inline void rnic_gid_from_ip(uint8_t gid[16], int family,
 				    const void *addr)
 {
-	memcpy(gid, RNIC_GID_IPV4, 12);
 	if (family == AF_INET)
-		memcpy(gid + 12, addr, 4);
+		util_v4_map(gid, addr);
 	else
 		memcpy(gid, addr, 16);
 }
@@ -131,7 +128,7 @@ static inline uint16_t rnic_device_lid(const struct rnic_device_attr *attr,
 	for (uint32_t i = 0; i < attr->gid_cnt; i++) {
 		const uint8_t *gid = attr->gid[i];
 
-		if (memcmp(gid, RNIC_GID_IPV4, 12) != 0)
+		if (!util_v4_is_mapped(gid))
 			continue;
 		*ret_gid_idx = i;
 		return (uint16_t)(gid[14] << 8 | gid[15]);

@@ -4,6 +4,7 @@
  * libibverbs and under the preload library.
  */
 #define _GNU_SOURCE
+#include "util/v4-mapped.h"
 #include "cmd.h"
 
 #include <arpa/inet.h>
@@ -112,13 +113,11 @@ static unsigned long mtu_read(const char *ifname)
 
 static void gid_print(const union ibv_gid *gid, bool is_first)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	char text[INET6_ADDRSTRLEN];
-	bool is_v4 = memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+	bool is_v4 = util_v4_is_mapped(gid->raw);
 
-	inet_ntop(is_v4 ? AF_INET : AF_INET6,
-		  is_v4 ? gid->raw + sizeof(mapped) : gid->raw, text,
-		  sizeof(text));
+	inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? gid->raw + 12 : gid->raw,
+		  text, sizeof(text));
 	printf("%s%s", is_first ? "" : " ", text);
 }
 

@@ -8,11 +8,6 @@
 
 #include "keep-errno.h"
 
-#define SIG_BIT(sig) (1ul << ((sig) - 1))
-/* The thread causes them itself, and could not go on without the handler. */
-#define FAULTS                                                                 \
-	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) |                \
-	 SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGSYS))
 /* Flags that the handler here has or does itself. */
 #define OWN_FLAGS (SA_SIGINFO | SA_RESETHAND)
 
@@ -95,7 +90,8 @@ static bool is_front(const struct sigaction *action)
 /* Whether the program's action is a handler that may wait. */
 static bool is_for_front(int sig, const struct sigaction *action)
 {
-	return sig > 0 && sig < _NSIG && !(FAULTS & SIG_BIT(sig)) &&
+	/* A thread could not go on without the handler of a fault. */
+	return sig > 0 && sig < _NSIG && !util_signal_is_fault(sig) &&
 	       action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
 	       !is_front(action);
 }

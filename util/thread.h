@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Enough for each of them, because large objects are on the heap. */
@@ -30,6 +31,13 @@ static inline void util_signals_restore(const sigset_t *old)
 	sigset_t util_old_signals;                                             \
 	util_signals_block(&util_old_signals)
 /* clang-format on */
+
+/* Does @sig tell of a fault, which the thread itself has caused? */
+static inline bool util_signal_is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+	       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
 
 /*
  * Makes a thread that runs @fn(@arg) with a stack of UTIL_THREAD_STACK octets,

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/v4-mapped.h"
 #include "../../util/alloc.h"
 #include "../../util/log.h"
 #include "result.h"
@@ -612,16 +613,11 @@ static void qp_init_attr_fill(const struct usiw_qp *qp,
 
 static void gid_of_addr(const struct sockaddr_storage *addr, uint8_t gid[16])
 {
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (addr->ss_family == AF_INET) {
-		memcpy(gid, v4, sizeof(v4));
-		memcpy(gid + sizeof(v4),
-		       &((const struct sockaddr_in *)addr)->sin_addr, 4);
-	} else {
+	if (addr->ss_family == AF_INET)
+		util_v4_map(gid, &((const struct sockaddr_in *)addr)->sin_addr);
+	else
 		memcpy(gid, &((const struct sockaddr_in6 *)addr)->sin6_addr,
 		       16);
-	}
 }
 
 static uint8_t at_most_255(uint32_t value)

@@ -13,13 +13,6 @@
 #include "../../util/keep-errno.h"
 #include "../../util/thread.h"
 
-/* Comes from the program's own instructions, not to a thread that sleeps. */
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-	       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
-}
-
 /*
  * Would read() go on after a signal handler has run?  poll() never does, and
  * does not tell which one it was.
@@ -29,7 +22,9 @@ static bool do_handlers_restart(void)
 	struct sigaction action;
 
 	for (int sig = 1; sig < NSIG; sig++) {
-		if (is_fault(sig) || sigaction(sig, NULL, &action) < 0 ||
+		/* A thread that sleeps causes no fault. */
+		if (util_signal_is_fault(sig) ||
+		    sigaction(sig, NULL, &action) < 0 ||
 		    action.sa_handler == SIG_DFL ||
 		    action.sa_handler == SIG_IGN)
 			continue;

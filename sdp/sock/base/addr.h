@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/v4-mapped.h"
+
 union sdp_addr {
 	struct sockaddr sa;
 	struct sockaddr_in in;
@@ -91,9 +93,7 @@ static inline void sdp_addr_map(union sdp_addr *addr)
 
 	if (addr->sa.sa_family != AF_INET)
 		return;
-	mapped.in6.sin6_addr.s6_addr[10] = 0xff;
-	mapped.in6.sin6_addr.s6_addr[11] = 0xff;
-	memcpy(mapped.in6.sin6_addr.s6_addr + 12, &addr->in.sin_addr, 4);
+	util_v4_map(mapped.in6.sin6_addr.s6_addr, &addr->in.sin_addr);
 	*addr = mapped;
 }
 

@@ -8,12 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Sent to the thread that causes the fault, so it does not sleep then. */
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-	       sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
-}
+#include "thread.h"
 
 bool sdp_signals_restart(void)
 {
@@ -21,7 +16,9 @@ bool sdp_signals_restart(void)
 	bool is_any = false;
 
 	for (int sig = 1; sig < NSIG; sig++) {
-		if (is_fault(sig) || sigaction(sig, NULL, &action) < 0 ||
+		/* A thread that sleeps causes no fault. */
+		if (util_signal_is_fault(sig) ||
+		    sigaction(sig, NULL, &action) < 0 ||
 		    action.sa_handler == SIG_DFL ||
 		    action.sa_handler == SIG_IGN)
 			continue;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/iov.h"
 #include "cancel.h"
 #include "defer.h"
 #include "unwind.h"
@@ -174,20 +175,11 @@ static bool is_restarted(void)
 
 /* ---- send ---- */
 
-static size_t iov_size(const struct iovec *iov, size_t cnt)
-{
-	size_t size = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		size += iov[i].iov_len;
-	return size;
-}
-
 static ssize_t starting_send(struct sdp_sock *sock, const struct iovec *iov,
 			     size_t cnt, int flags, uint64_t deadline)
 {
 	ssize_t ret = sdp_sock_answer(sock, SDP_CALL_SEND);
-	size_t least = iov_size(iov, cnt);
+	size_t least = util_iov_len(iov, cnt);
 
 	/* What a thread sends at once is not mixed with what others send. */
 	if (!is_patient(sock, flags) || least > SDP_EARLY_MAX)
@@ -242,7 +234,7 @@ static ssize_t link_send(struct sdp_sock *sock, const struct iovec *iov,
 		return sdp_link_send(link, iov, (int)cnt, how);
 	/* A program that sends less than a socket's buffer may rely on not
 	 * having to wait until the peer reads. */
-	if (iov_size(iov, cnt) <= BUFFERED_MAX) {
+	if (util_iov_len(iov, cnt) <= BUFFERED_MAX) {
 		ret = sdp_link_send(link, iov, (int)cnt, how);
 		*ret_is_short = ret > 0;
 		if (ret != -EAGAIN)
@@ -298,7 +290,7 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 static ssize_t send_slice(struct sdp_sock *sock, const struct iovec *iov,
 			  size_t cnt, int flags, uint64_t deadline)
 {
-	size_t left = iov_size(iov, cnt), sent = 0;
+	size_t left = util_iov_len(iov, cnt), sent = 0;
 	struct iovec copy[64];
 	bool is_short = true;
 	ssize_t ret;
@@ -342,7 +334,7 @@ static ssize_t send_all(struct sdp_sock *sock, const struct iovec *iov,
 		if (ret < 0)
 			return sent > 0 ? (ssize_t)sent : ret;
 		sent += (size_t)ret;
-		if ((size_t)ret < iov_size(iov, n))
+		if ((size_t)ret < util_iov_len(iov, n))
 			break;
 	}
 	return (ssize_t)sent;
@@ -482,7 +474,7 @@ static ssize_t entering_recv(struct sdp_sock *sock, const struct iovec *iov,
 	if (there == 0)
 		return -EAGAIN;
 	if (is_patient(sock, flags)) {
-		wanted = iov_size(iov, cnt);
+		wanted = util_iov_len(iov, cnt);
 		if (!(flags & MSG_WAITALL) &&
 		    wanted > (size_t)sock->options.rcvlowat)
 			wanted = (size_t)sock->options.rcvlowat;
@@ -544,7 +536,7 @@ static ssize_t recv_once(struct sdp_sock *sock, int fd, const struct iovec *iov,
 	link = sdp_sock_link(sock);
 	if (!link)
 		return dead_recv(sock);
-	if (iov_size(iov, cnt) == 0)
+	if (util_iov_len(iov, cnt) == 0)
 		return empty_recv(sock, link, fd, flags, deadline);
 	return link_recv(sock, link, fd, iov, cnt, flags, deadline);
 }

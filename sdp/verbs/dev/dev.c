@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "util/v4-mapped.h"
 #include "cancel.h"
 #include "device-name.h"
 #include "high.h"
@@ -239,26 +240,22 @@ static bool gid_of(const struct sockaddr *addr, union ibv_gid *ret_gid)
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
 
-	memset(ret_gid, 0, sizeof(*ret_gid));
 	if (addr->sa_family == AF_INET6) {
 		memcpy(ret_gid->raw, &in6->sin6_addr, 16);
 		return true;
 	}
 	if (addr->sa_family != AF_INET)
 		return false;
-	ret_gid->raw[10] = 0xff;
-	ret_gid->raw[11] = 0xff;
-	memcpy(ret_gid->raw + 12, &in->sin_addr, 4);
+	util_v4_map(ret_gid->raw, &in->sin_addr);
 	return true;
 }
 
 /* All addresses of 127.0.0.0/8 belong to the loopback interface. */
 static void gid_canonical(union ibv_gid *gid)
 {
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
 	static const uint8_t lo[4] = { 127, 0, 0, 1 };
 
-	if (!memcmp(gid->raw, v4, sizeof(v4)) && gid->raw[12] == 127)
+	if (util_v4_is_mapped(gid->raw) && gid->raw[12] == 127)
 		memcpy(gid->raw + 12, lo, sizeof(lo));
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/iov.h"
 #include "user.h"
 #include "verbs/link/answer.h"
 #include "verbs/link/drive.h"
@@ -76,15 +77,6 @@ static size_t copy_in(struct cursor *c, const uint8_t *from, size_t len,
 		c->off += n;
 	}
 	return done;
-}
-
-static size_t iov_len(const struct iovec *iov, int cnt)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
-	return len;
 }
 
 /* ---- errors ---- */
@@ -195,7 +187,7 @@ static ssize_t send_locked(struct sdp_link *link, const struct iovec *iov,
 			   int iovcnt, unsigned int flags)
 {
 	struct cursor c = { iov, iovcnt, 0 };
-	size_t len = iov_len(iov, iovcnt), normal = len, done;
+	size_t len = util_iov_len(iov, iovcnt), normal = len, done;
 	bool is_oob = flags & SDP_SEND_OOB && len, is_bad = false;
 	int ret = check_send(link);
 
@@ -307,7 +299,7 @@ static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,
 			   int iovcnt, unsigned int flags)
 {
 	struct cursor c = { iov, iovcnt, 0 };
-	size_t space = iov_len(iov, iovcnt);
+	size_t space = util_iov_len(iov, iovcnt);
 	ssize_t ret, done;
 
 	if (link->end.is_relayed && !(flags & SDP_RECV_RELAY))

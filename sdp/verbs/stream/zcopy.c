@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "util/iov.h"
 #include "verbs/link/answer.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/notice.h"
@@ -526,15 +527,6 @@ static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
 	}
 }
 
-static size_t total_len(const struct iovec *iov, int cnt)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
-	return len;
-}
-
 /* Waits for @want octets, for a receive that only peeks. */
 static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
 {
@@ -565,7 +557,7 @@ static ssize_t recv_batch(struct sdp_link *link, const struct iovec *iov,
 			  uint64_t deadline, bool *ret_is_stale)
 {
 	struct iovec copy[IOV_AT_ONCE], *at = copy;
-	size_t want = total_len(iov, cnt), done = 0;
+	size_t want = util_iov_len(iov, cnt), done = 0;
 	int why = 0;
 
 	if (!want)
@@ -624,15 +616,15 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 	ssize_t done, ret;
 
 	*ret_is_stale = false;
-	if (cnt <= 0 || !total_len(iov, iovcnt))
+	if (cnt <= 0 || !util_iov_len(iov, iovcnt))
 		return sdp_link_recv(link, iov, iovcnt, flags);
-	while (cnt < iovcnt && !total_len(iov, cnt)) {
+	while (cnt < iovcnt && !util_iov_len(iov, cnt)) {
 		iov += cnt;
 		iovcnt -= cnt;
 		cnt = iovcnt < IOV_AT_ONCE ? iovcnt : IOV_AT_ONCE;
 	}
 	done = recv_batch(link, iov, cnt, flags, lowat, deadline, ret_is_stale);
-	all = total_len(iov, cnt);
+	all = util_iov_len(iov, cnt);
 	if (flags & SDP_RECV_PEEK && cnt < iovcnt && done == (ssize_t)all)
 		return sdp_link_recv(link, iov, iovcnt, flags);
 	while (cnt < iovcnt && done == (ssize_t)all && !has_urgent(link) &&
@@ -647,7 +639,7 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 		if (ret < 0)
 			break;
 		done += ret;
-		all += total_len(iov, cnt);
+		all += util_iov_len(iov, cnt);
 	}
 	return done;
 }
