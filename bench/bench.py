@@ -16,7 +16,7 @@ as a shell pattern. --base compares with usiw at another commit instead of with
 peers. --kernel measures the rows of the kernel's siw and rxe; kernel.py runs
 it in a guest.
 
-make bench runs this; see doc/design/speed.md. USIW_BUILD_DIR names the build
+make bench runs this; see README.md. USIW_BUILD_DIR names the build
 directory.
 """
 import argparse

@@ -23,8 +23,8 @@ HEAD = f"""\
 # Benchmark
 
 `make bench` measures usiw beside its peers, and `bench/publish.py` makes this page of its results.
-[Speed](../design/speed.md) says what a row means and how far its figure can be trusted. Figures are medians; minimum
-and maximum are in brackets.
+[The benchmark](../../bench/README.md) says what a row means and how far its figure can be trusted. Figures are
+medians; minimum and maximum are in brackets.
 
 - "local" is the default between programs of one host: shared memory.
 - "wire CRC" is the default between hosts: TCP, with CRC. "wire" has no CRC.
