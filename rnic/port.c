@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "../util/log.h"
+#include "util/log.h"
 #include "cm/id.h"
 #include "loop/loop.h"
 #include "mem/context.h"

@@ -23,9 +23,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../abi/usiw-ring.h"
-#include "../util/fdtab.h"
-#include "../util/v4-mapped.h"
+#include "abi/usiw-ring.h"
+#include "util/fdtab.h"
+#include "util/v4-mapped.h"
 
 #define RNIC_EXPORT __attribute__((visibility("default")))
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../util/env.h"
+#include "util/env.h"
 #include "environment.h"
 #include "setting.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../util/env.h"
+#include "util/env.h"
 
 #define PREFIX "USIW_"
 

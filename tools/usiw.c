@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../util/env.h"
+#include "util/env.h"
 #include "cmd.h"
 #include "program.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util/alloc.h"
+#include "util/alloc.h"
 #include "objects.h"
 #include "result.h"
 #include <infiniband/usiwdv.h>

@@ -6,7 +6,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 #include "objects.h"
 #include "result.h"
 

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "../../util/lock.h"
-#include "../../util/log.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 #define LIST_CNT 4096u
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../abi/usiw-abi.h"
-#include "../../util/log.h"
+#include "abi/usiw-abi.h"
+#include "util/log.h"
 
 /* USIW_INTERFACE of the library that is preloaded.  Old builds do not have
  * it. */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../util/interpose.h"
-#include "../../util/log.h"
+#include "util/interpose.h"
+#include "util/log.h"
 
 #define LIBRARY_NAME "libibverbs.so.1"
 /* Limit of the search for an unknown number, to name it. */

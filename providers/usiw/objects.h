@@ -10,8 +10,8 @@
 #ifndef USIW_OBJECTS_H
 #define USIW_OBJECTS_H
 
-#include "../../rnic/rnic.h"
-#include "../../util/lock.h"
+#include "rnic/rnic.h"
+#include "util/lock.h"
 #include "handle.h"
 #include "library.h"
 #include "verbs-abi.h"

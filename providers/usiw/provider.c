@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
-#include "../../util/device-name.h"
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/device-name.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "interface.h"
 #include "objects.h"
 #include "result.h"

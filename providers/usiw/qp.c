@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "util/v4-mapped.h"
-#include "../../util/alloc.h"
-#include "../../util/log.h"
+#include "util/alloc.h"
+#include "util/log.h"
 #include "result.h"
 #include "sqe.h"
 #include <infiniband/usiwdv.h>

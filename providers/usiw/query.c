@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 #include "objects.h"
 #include "result.h"
 

@@ -2,7 +2,7 @@
 /* Shared receive queues; posting to them is in post.c. */
 #include <stdlib.h>
 
-#include "../../util/alloc.h"
+#include "util/alloc.h"
 #include "objects.h"
 #include "result.h"
 #include <infiniband/usiwdv.h>

@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../../util/interpose.h"
+#include "util/interpose.h"
 
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))

@@ -2,8 +2,8 @@
 /* The active side: dial, Request, and what came of it. */
 #include "active.h"
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "ask.h"
 #include "bare.h"
 #include "bind.h"

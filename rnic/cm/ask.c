@@ -10,8 +10,8 @@
  */
 #include "ask.h"
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "bind.h"
 #include "conn.h"
 #include "os/addr.h"

@@ -2,7 +2,7 @@
 /* The sockets of identities: bound to their port, or beside it. */
 #include "bind.h"
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/tcp.h"

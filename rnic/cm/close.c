@@ -7,7 +7,7 @@
  */
 #include "close.h"
 
-#include "../../util/env.h"
+#include "util/env.h"
 #include "conn.h"
 #include "os/tcp.h"
 #include "stream/socket.h"

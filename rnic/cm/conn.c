@@ -2,7 +2,7 @@
 /* Connections in the making: the object, its lists and its socket. */
 #include "conn.h"
 
-#include "../../util/env.h"
+#include "util/env.h"
 #include "os/addr.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"

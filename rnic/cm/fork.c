@@ -13,9 +13,9 @@
  */
 #include "fork.h"
 
-#include "../../util/cancel.h"
-#include "../../util/fdtab.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/fdtab.h"
+#include "util/log.h"
 #include "bind.h"
 #include "listen.h"
 #include "loop/loop.h"

@@ -2,7 +2,7 @@
 /* Identities: made, and the end of their streams. */
 #include "id.h"
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "event.h"
 #include "os/fd.h"
 #include "qp/qp-table.h"

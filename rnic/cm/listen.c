@@ -2,7 +2,7 @@
 /* Listeners: begun, moved, ended. */
 #include "listen.h"
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "bind.h"
 #include "loop/loop.h"
 #include "os/addr.h"

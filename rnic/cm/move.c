@@ -2,8 +2,8 @@
 /* An identity makes way for the program's own TCP socket. */
 #include "object.h"
 
-#include "../../util/cancel.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/log.h"
 #include "bind.h"
 #include "listen.h"
 #include "os/addr.h"

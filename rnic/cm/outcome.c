@@ -2,7 +2,7 @@
 /* How an attempt to connect has ended, told to the application. */
 #include "outcome.h"
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "conn.h"
 #include "event.h"
 #include "os/addr.h"

@@ -2,8 +2,8 @@
 /* The passive side: Request, child identity, accept or reject. */
 #include "passive.h"
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "bare.h"
 #include "close.h"
 #include "conn.h"

@@ -8,9 +8,9 @@
  */
 #include "port.h"
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
-#include "../../util/fdtab.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/fdtab.h"
 #include "os/addr.h"
 #include "os/tcp.h"
 

@@ -14,8 +14,8 @@
  */
 #include "start.h"
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "active.h"
 #include "ask.h"
 #include "bare.h"

@@ -2,10 +2,10 @@
 /* Devices: which interfaces are one, their names, GUIDs, GIDs and limits. */
 #include "device.h"
 
-#include "alloc.h"
-#include "device-name.h"
-#include "env.h"
-#include "log.h"
+#include "util/alloc.h"
+#include "util/device-name.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "os/addr.h"
 #include "os/netif-cache.h"
 

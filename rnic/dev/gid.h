@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "os/netif.h"
 #include "rnic.h"
 

@@ -6,10 +6,10 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "loop.h"
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
-#include "../../util/log.h"
-#include "../../util/thread.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "os/fd.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "os/clock.h"
 
 /* Left by an engine when a stream ends. Guarded by the inbox lock. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 
 #define NO_SLOT UINT32_MAX
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 
 #define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
 

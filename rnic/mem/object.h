@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "engine/engines.h"
 #include "os/chan.h"
 #include "os/shm.h"

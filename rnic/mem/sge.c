@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "access.h"
 
 static void sge_log(const struct usiw_sge *sge, uint32_t access,

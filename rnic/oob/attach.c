@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/tcp.h"

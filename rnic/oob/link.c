@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "frame.h"
 #include "loop/loop.h"
 #include "os/addr.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util/cancel.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/log.h"
 #include "link.h"
 #include "loop/loop.h"
 #include "os/addr.h"

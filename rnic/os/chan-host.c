@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../util/keep-errno.h"
-#include "../../util/thread.h"
+#include "util/keep-errno.h"
+#include "util/thread.h"
 
 /*
  * Would read() go on after a signal handler has run?  poll() never does, and

@@ -10,15 +10,15 @@
  */
 #include "chan.h"
 
-#include "../../util/env.h"
-#include "../../util/thread.h"
+#include "util/env.h"
+#include "util/thread.h"
 #include "chan-host.h"
 #include "clock.h"
 #include "evfd.h"
 #include "fd.h"
-#include "fdtab.h"
+#include "util/fdtab.h"
 #include "guard.h"
-#include "lock.h"
+#include "util/lock.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,10 +3,10 @@
 #define _GNU_SOURCE /* RWF_NOWAIT */
 #include "evfd.h"
 
-#include "../../util/cancel.h"
-#include "../../util/keep-errno.h"
-#include "../../util/lock.h"
-#include "../../util/log.h"
+#include "util/cancel.h"
+#include "util/keep-errno.h"
+#include "util/lock.h"
+#include "util/log.h"
 #include "fd.h"
 
 #include <errno.h>

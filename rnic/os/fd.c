@@ -2,10 +2,10 @@
 /* The fd table of the process, and the forked child's first steps. */
 #include "fd.h"
 
-#include "fd-high.h"
-#include "fdtab.h"
-#include "lock.h"
-#include "log.h"
+#include "util/fd-high.h"
+#include "util/fdtab.h"
+#include "util/lock.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

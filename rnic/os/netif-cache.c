@@ -2,7 +2,7 @@
 /* The table of interfaces, and the socket that tells when it is outdated. */
 #include "netif-cache.h"
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "fd.h"
 
 /*

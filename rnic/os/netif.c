@@ -3,7 +3,7 @@
  * are, and that they change. */
 #include "netif.h"
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 #include "fd.h"
 #include "tcp.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 
 struct rnic_shm_chunk;
 

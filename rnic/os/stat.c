@@ -2,9 +2,9 @@
 /* Counters in a page that others may read: a file, or a memfd. */
 #include "stat.h"
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 #include "fd.h"
-#include "page.h"
+#include "util/page.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "../../abi/usiw-abi.h"
+#include "abi/usiw-abi.h"
 
 /* X(identifier): the identifier is the counter's name in the page. */
 #define RNIC_STAT_LIST(X)                                                      \

@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
-#include "../../util/log.h"
-#include "../../util/thread.h"
+#include "util/cancel.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "fd.h"
 #include "tcp.h"
 

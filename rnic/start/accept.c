@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "../../util/env.h"
+#include "util/env.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/tcp.h"

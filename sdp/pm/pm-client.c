@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "env.h"
-#include "keep-errno.h"
-#include "lock.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/keep-errno.h"
+#include "util/lock.h"
 #include "pm/pm-cache.h"
 #include "pm/pm-msg.h"
 #include "pm/pm-query.h"
-#include "unwind.h"
+#include "util/unwind.h"
 
 /* An address in the form of the Port Mapper, with its port. */
 struct place {

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "keep-errno.h"
-#include "lock.h"
+#include "util/cancel.h"
+#include "util/keep-errno.h"
+#include "util/lock.h"
 #include "pm/sock-diag.h"
 
 #define NAME_PREFIX "usiw-sdp/1/"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "sock/base/real.h"
 #include "sock/share/share.h"
 #include "stubs.h"

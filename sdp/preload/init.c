@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "defer.h"
-#include "log.h"
+#include "util/defer.h"
+#include "util/log.h"
 #include "sock/share/adopt.h"
 #include "sock/show/epoll.h"
 #include "sock/io/fd.h"

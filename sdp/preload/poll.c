@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "sock/base/real.h"
 #include "sock/base/table.h"
 #include "sock/io/wait.h"

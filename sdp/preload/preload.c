@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "defer.h"
-#include "../util/unwind.h"
-#include "../util/user.h"
+#include "util/defer.h"
+#include "util/unwind.h"
+#include "util/user.h"
 #include "sock/share/adopt.h"
 #include "sock/start/ask.h"
 #include "sock/start/connect.h"

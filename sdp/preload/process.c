@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "sock/io/fd.h"
 #include "sock/share/exit.h"
 #include "sock/base/real.h"

@@ -2,7 +2,7 @@
 /* Stubs of the calls that install signal handlers: util/defer.h. */
 #include <signal.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "sock/base/real.h"
 #include "sock/base/table.h"
 #include "stubs.h"

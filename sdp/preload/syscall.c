@@ -22,7 +22,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../util/user.h"
+#include "util/user.h"
 #include "sock/share/exit.h"
 #include "sock/base/real.h"
 #include "sock/base/table.h"

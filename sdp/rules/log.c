@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "util/log.h"
 
 static enum util_log_level level_of(unsigned int min_level)
 {

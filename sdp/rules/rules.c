@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 
 #ifndef SDP_RULES_CONF_PATH
 #define SDP_RULES_CONF_PATH SDP_RULES_PATH

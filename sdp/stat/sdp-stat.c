@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "keep-errno.h"
-#include "lock.h"
-#include "log.h"
-#include "page.h"
+#include "util/cancel.h"
+#include "util/keep-errno.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/page.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "env.h"
+#include "util/env.h"
 #include "pm/pm-server.h"
 #include "pm/registry.h"
 #include "tools/pmd-socket.h"

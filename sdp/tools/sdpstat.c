@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "util/env.h"
 #include "tools/stat-find.h"
 #include "tools/stat-print.h"
 

@@ -15,12 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "verbs/dev/high.h"
 #include "verbs/stream/life.h"
 #include "verbs/link/links.h"
 #include "verbs/wait/fd.h"
-#include "log.h"
+#include "util/log.h"
 
 /* As the socket layer gives a close(). */
 #define CLOSE_NS (60000 * NS_PER_MS)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "usiw-ring.h"
+#include "abi/usiw-ring.h"
 
 static struct usiw_ring ring_new(uint32_t depth, uint32_t stride,
 				 uint32_t start)

@@ -20,7 +20,7 @@ static struct {
 	const char *name;
 	bool is_called;
 } verbs[] = {
-#include "../../providers/usiw/verbs-ops.def"
+#include "providers/usiw/verbs-ops.def"
 };
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 

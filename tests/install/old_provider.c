@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../providers/usiw/verbs-abi.h"
+#include "providers/usiw/verbs-abi.h"
 
 int rnic_device_list(void);
 

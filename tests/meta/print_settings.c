@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Prints the table of settings, for the comparison with usiw(7). */
-#include "env.h"
+#include "util/env.h"
 
 #include <stdio.h>
 

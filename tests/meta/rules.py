@@ -134,6 +134,38 @@ def check_system_include(path, name):
     return None
 
 
+# Folders that still spell them otherwise.
+OTHERWISE = ("rnic/stream/", "rnic/qp/", "rnic/local/", "rnic/engine/",
+             "tests/sdp/sock/", "tests/rnic/stream/", "tests/rnic/qp/",
+             "tests/rnic/local/", "tests/rnic/engine/")
+UTIL_DIRS = ("util", "abi")
+
+
+def include_paths(files):
+    """A header of util/ or abi/ is included by its path from the root, and one
+    of another layer never by "..": one spelling for each."""
+    found = []
+    for path, text in files.items():
+        if not tree.is_c(path) or text is None or path.startswith(OTHERWISE):
+            continue
+        layer = tree.layer_of(path)
+        for kind, name in INCLUDE.findall(text):
+            if kind == "<" or name in files:
+                continue
+            near = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            other = tree.layer_of(near) if near in files else None
+            if near in files and (other == layer or other is None):
+                continue
+            if other is None and layer and f"{layer}/{name}" in files:
+                continue
+            right = near if other else next(
+                (f"{d}/{name}" for d in UTIL_DIRS if f"{d}/{name}" in files),
+                None)
+            if right:
+                found.append(f'{path}: "{name}": write "{right}"')
+    return found
+
+
 def includes(files):
     found = []
     for path, text in files.items():
@@ -759,6 +791,7 @@ def uncalled(files):
 
 ALL = {
     "includes": includes,
+    "include_paths": include_paths,
     "no_circles": no_circles,
     "size": size,
     "names": names,

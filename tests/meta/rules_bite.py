@@ -57,6 +57,13 @@ FOLDER = {"rnic/a/README.md": "`ab` and `object.h` use `cm/` and `f()`.\n",
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
+    ("include_paths", {"sdp/a/b.c": '#include "log.h"\n', "util/log.h": ""},
+     {"sdp/a/b.c": '#include "util/log.h"\n', "util/log.h": ""}),
+    ("include_paths", {"tests/a.c": '#include "../rnic/rnic.h"\n',
+                  "rnic/rnic.h": ""},
+     {"rnic/a.c": '#include "log.h"\n#include "b/user.h"\n',
+      "rnic/log.h": "", "util/log.h": "", "rnic/b/user.h": "",
+      "rnic/c/d.c": '#include "../b/user.h"\n'}),
     ("includes", {"libsiw-mpa/a.c": "#include <sys/socket.h>\n"},
      {"libsiw-mpa/a.c": "#include <string.h>\n"}),
     ("includes", {"libsiw-mpa/a.c": "#include <pthread.h>\n"},

@@ -7,7 +7,7 @@
 #ifndef FAKE_RNIC_H
 #define FAKE_RNIC_H
 
-#include "../../providers/usiw/objects.h"
+#include "providers/usiw/objects.h"
 #include <infiniband/usiwdv.h>
 
 struct fake_rnic {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fake-rnic.h"
-#include "../../providers/usiw/interface.h"
+#include "providers/usiw/interface.h"
 
 /* What the provider prints on stderr for this interface. */
 static bool asked(const char *interface, uint32_t abi_version, char *ret_text,

@@ -13,7 +13,7 @@
 
 static const char *const op_names[] = {
 #define VERBS_ROW(since, kind, ret, name, params) #name,
-#include "../../providers/usiw/verbs-ops.def"
+#include "providers/usiw/verbs-ops.def"
 };
 
 /* Rows that are left to the library. */
@@ -26,7 +26,7 @@ static const char *const op_names[] = {
 #define LIB_IS_REREG(name)
 static const char *const lib_names[] = {
 #define VERBS_ROW(since, kind, ret, name, params) LIB_IS_##kind(name)
-#include "../../providers/usiw/verbs-ops.def"
+#include "providers/usiw/verbs-ops.def"
 	NULL
 };
 
@@ -63,7 +63,7 @@ CASE(rows_are_sorted)
 
 static const uint8_t op_since[] = {
 #define VERBS_ROW(since, kind, ret, name, params) since,
-#include "../../providers/usiw/verbs-ops.def"
+#include "providers/usiw/verbs-ops.def"
 };
 
 /* For every layout, whichever the installed library has. */

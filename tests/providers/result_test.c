@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "../../providers/usiw/result.h"
+#include "providers/usiw/result.h"
 
 CASE(value_is_positive_errno)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../providers/usiw/sqe.h"
+#include "providers/usiw/sqe.h"
 #include "fake-rnic.h"
 
 /* Rows that the table does not have yet are encoded too. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../providers/usiw/sqe.h"
+#include "providers/usiw/sqe.h"
 #include <sys/wait.h>
 #include <unistd.h>
 

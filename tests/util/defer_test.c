@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "defer.h"
+#include "util/defer.h"
 
 static volatile int ran, value, depth_seen;
 static sigjmp_buf back;

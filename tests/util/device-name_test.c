@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Names of devices, with and without a pattern. */
-#include "device-name.h"
+#include "util/device-name.h"
 
 #include <stdlib.h>
 #include <string.h>

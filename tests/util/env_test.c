@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "child.h"
-#include "env.h"
+#include "util/env.h"
 
 struct setting_case {
 	const char *conf;	  /* NULL: no file */

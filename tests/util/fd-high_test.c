@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "fd-high.h"
+#include "util/fd-high.h"
 
 static struct rlimit old;
 

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fdtab.h"
+#include "util/fdtab.h"
 
 /* Kinds of an owner. */
 enum { PLAIN = 1, OTHER_PLAIN = 0x7f, FILE_A = UTIL_FD_FILE, FILE_B, FILE_C };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose.h"
+#include "util/interpose.h"
 
 extern int util_no_such_function(int arg);
 

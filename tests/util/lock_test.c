@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "child.h"
-#include "lock.h"
+#include "util/lock.h"
 #include "until.h"
 #include "wrap-syscall.h"
 

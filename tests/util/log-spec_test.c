@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "log-spec.h"
+#include "util/log-spec.h"
 
 #define PART_CNT 7
 

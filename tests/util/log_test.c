@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "child.h"
-#include "log.h"
+#include "util/log.h"
 
 static int print_four(void *spec)
 {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "page.h"
+#include "util/page.h"
 
 #define SIZE 65536
 

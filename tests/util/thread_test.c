@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "thread.h"
+#include "util/thread.h"
 
 struct seen {
 	sigset_t mask;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "unwind.h"
+#include "util/unwind.h"
 
 /* ASan considers the frames of a thread valid that has ended inside them. */
 #define NOT_POISONED __attribute__((noinline, no_sanitize("address")))

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "user.h"
+#include "util/user.h"
 
 enum memory {
 	MEMORY_NULL,

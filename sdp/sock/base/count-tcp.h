@@ -3,7 +3,7 @@
 #ifndef SDP_SOCK_COUNT_TCP_H
 #define SDP_SOCK_COUNT_TCP_H
 
-#include "env.h"
+#include "util/env.h"
 #include "table.h"
 
 enum sdp_enter_role {

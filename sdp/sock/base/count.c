@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "log.h"
+#include "util/log.h"
 #include "verbs/sdp-link.h"
 
 /* Number of calls and octets between two reads of the link's counters. It

@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "fd-high.h"
-#include "lock.h"
+#include "util/cancel.h"
+#include "util/fd-high.h"
+#include "util/lock.h"
 
 /* Descriptors that a start needs, including a device that it opens. */
 #define MARGIN 32u

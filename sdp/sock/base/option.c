@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "user.h"
+#include "util/user.h"
 #include "mark.h"
 #include "events.h"
 #include "verbs/sdp-link.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "lock.h"
-#include "log.h"
+#include "util/lock.h"
+#include "util/log.h"
 #include "pm/pm-client.h"
 #include "pm/registry.h"
 #include "rules/rules.h"

@@ -24,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "interpose.h"
+#include "util/interpose.h"
 
 /* libc has them, but declares them only for fortified programs or in newer
  * headers. */

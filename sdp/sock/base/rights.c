@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 
 /* Length of @part inside the message's control data; 0: invalid. */
 static size_t part_len(const struct msghdr *msg, const struct cmsghdr *part)

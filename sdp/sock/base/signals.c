@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "thread.h"
+#include "util/thread.h"
 
 bool sdp_signals_restart(void)
 {

@@ -13,9 +13,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "fd-high.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/fd-high.h"
+#include "util/thread.h"
 #include "real.h"
 
 _Atomic(struct util_fdtab *) sdp_fds;

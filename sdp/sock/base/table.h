@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fdtab.h"
-#include "lock.h"
+#include "util/fdtab.h"
+#include "util/lock.h"
 #include "addr.h"
 
 struct sdp_acceptor;

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "lock.h"
-#include "log.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "sock/base/addr.h"
 #include "sock/base/limit.h"
 #include "sock/base/table.h"

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "defer.h"
-#include "keep-errno.h"
-#include "lock.h"
-#include "log.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/keep-errno.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "sock/base/announce.h"
 #include "sock/base/limit.h"
 #include "sock/base/option.h"

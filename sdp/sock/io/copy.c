@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "defer.h"
-#include "unwind.h"
-#include "user.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/unwind.h"
+#include "util/user.h"
 #include "sock/base/real.h"
 #include "sock/base/signals.h"
 #include "stream.h"

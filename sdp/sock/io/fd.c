@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "defer.h"
-#include "user.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/user.h"
 #include "sock/listen/acceptor.h"
 #include "sock/enter/enter.h"
 #include "sock/share/end.h"

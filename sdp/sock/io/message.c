@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user.h"
+#include "util/user.h"
 #include "stream.h"
 
 /* Return: 0; -errno. */

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "util/iov.h"
-#include "cancel.h"
-#include "defer.h"
-#include "unwind.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/unwind.h"
 #include "sock/base/count.h"
 #include "sock/base/events.h"
 #include "sock/enter/enter.h"

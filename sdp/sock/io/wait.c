@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "util/clock.h"
-#include "unwind.h"
-#include "user.h"
+#include "util/unwind.h"
+#include "util/user.h"
 #include "sock/enter/enter.h"
 #include "sock/show/epoll.h"
 #include "sock/show/ready.h"

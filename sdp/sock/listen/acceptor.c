@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "log.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "sock/base/limit.h"
 #include "verbs/sdp-link.h"
 

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "defer.h"
-#include "log.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/log.h"
 #include "acceptor.h"
 #include "sock/show/epoll.h"
 #include "sock/base/announce.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "util/clock.h"
-#include "unwind.h"
+#include "util/unwind.h"
 #include "sock/base/count.h"
 #include "sock/enter/enter.h"
 #include "sock/show/epoll.h"

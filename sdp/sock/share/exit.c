@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "defer.h"
+#include "util/defer.h"
 #include "util/clock.h"
-#include "thread.h"
+#include "util/thread.h"
 #include "end.h"
 #include "relay.h"
 #include "sock/enter/enter.h"

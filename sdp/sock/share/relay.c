@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "log.h"
+#include "util/cancel.h"
+#include "util/log.h"
 #include "sock/start/ask.h"
 #include "sock/base/count.h"
 #include "sock/show/epoll.h"

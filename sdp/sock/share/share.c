@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "defer.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/thread.h"
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
 #include "sock/start/connect.h"

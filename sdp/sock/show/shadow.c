@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 
 /* Maximum number of octets that separate edges. One octet that the program has
  * not seen serves for all later news. */

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "sock/base/table.h"
 
 /* One descriptor per thread, made when the thread first sleeps; 0: none. */

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 
 /* Bits that only say how to report. */
 #define HOW (EPOLLONESHOT | EPOLLET | EPOLLWAKEUP | EPOLLEXCLUSIVE)

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "defer.h"
-#include "log.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "connect.h"
 #include "sock/base/limit.h"
 #include "sock/base/option.h"

@@ -10,12 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
-#include "defer.h"
-#include "log.h"
-#include "thread.h"
-#include "unwind.h"
-#include "user.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/log.h"
+#include "util/thread.h"
+#include "util/unwind.h"
+#include "util/user.h"
 #include "sock/base/count-tcp.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"

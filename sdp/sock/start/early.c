@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "sock/base/events.h"
-#include "user.h"
+#include "util/user.h"
 
 static void len_put(struct sdp_sock *sock, uint32_t len)
 {

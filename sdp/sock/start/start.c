@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
-#include "defer.h"
-#include "env.h"
-#include "log.h"
-#include "thread.h"
+#include "util/cancel.h"
+#include "util/defer.h"
+#include "util/env.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "connect.h"
 #include "early.h"
 #include "sock/base/count.h"

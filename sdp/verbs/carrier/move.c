@@ -10,7 +10,7 @@
 
 #include "verbs/link/drive.h"
 #include "verbs/stream/life.h"
-#include "log.h"
+#include "util/log.h"
 #include "verbs/wait/progress.h"
 
 /* The next address space listens before SuspComm is sent (SDP-236). So the only

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "verbs/wait/cm-chan.h"
 #include "verbs/wait/fd.h"
 #include "verbs/link/drive.h"

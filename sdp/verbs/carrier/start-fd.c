@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "verbs/dev/direct.h"
 #include "verbs/link/drive.h"
 #include "handover.h"

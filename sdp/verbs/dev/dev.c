@@ -14,11 +14,11 @@
 #include <sys/eventfd.h>
 
 #include "util/v4-mapped.h"
-#include "cancel.h"
-#include "device-name.h"
+#include "util/cancel.h"
+#include "util/device-name.h"
 #include "high.h"
 #include "direct.h"
-#include "log.h"
+#include "util/log.h"
 #include "verbs/way.h"
 
 /* Maximum number of entries of the SRQ; entries of a new CQ. */

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fd-high.h"
+#include "util/fd-high.h"
 
 static inline int sdp_high_dup(int fd, int lowest)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock.h"
+#include "util/lock.h"
 
 /* The object that a cookie of the protocol core points to. */
 struct sdp_mem {

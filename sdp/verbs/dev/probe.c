@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "device-name.h"
+#include "util/device-name.h"
 #include "direct.h"
-#include "env.h"
-#include "log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "verbs/way.h"
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;

@@ -11,7 +11,7 @@
 
 #include "util/clock.h"
 #include "inbox.h"
-#include "log.h"
+#include "util/log.h"
 #include "name.h"
 #include "notice.h"
 #include "window.h"

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cancel.h"
+#include "util/cancel.h"
 #include "inbox.h"
 #include "verbs/dev/high.h"
 

@@ -10,7 +10,7 @@
 
 #include "util/clock.h"
 #include "verbs/dev/dev.h"
-#include "lock.h"
+#include "util/lock.h"
 #include "tcp-answer.h"
 #include "verbs/sdp-link.h"
 

@@ -13,7 +13,7 @@
 #include "verbs/wait/cm-chan.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/links.h"
-#include "log.h"
+#include "util/log.h"
 #include "verbs/link/notice.h"
 #include "verbs/wait/poll.h"
 #include "verbs/wait/progress.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "util/iov.h"
-#include "user.h"
+#include "util/user.h"
 #include "verbs/link/answer.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/inbox.h"

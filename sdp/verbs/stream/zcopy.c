@@ -13,7 +13,7 @@
 #include "verbs/wait/progress.h"
 #include "verbs/link/state.h"
 #include "verbs/link/window.h"
-#include "unwind.h"
+#include "util/unwind.h"
 
 /* ---- memory ---- */
 

@@ -6,7 +6,7 @@
 #include <poll.h>
 
 #include "util/clock.h"
-#include "cancel.h"
+#include "util/cancel.h"
 #include "verbs/sdp-link.h"
 
 #define MS_MAX 3600000ull

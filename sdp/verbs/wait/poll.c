@@ -16,9 +16,9 @@
 #include "verbs/link/inbox.h"
 #include "verbs/link/drive.h"
 #include "verbs/link/links.h"
-#include "log.h"
+#include "util/log.h"
 #include "verbs/link/notice.h"
-#include "thread.h"
+#include "util/thread.h"
 #include "verbs/link/window.h"
 
 /* Before a sleep the CQ is polled at most this many times, until it is

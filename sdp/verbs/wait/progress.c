@@ -25,14 +25,14 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "cancel.h"
+#include "util/cancel.h"
 #include "cm-chan.h"
-#include "defer.h"
-#include "log.h"
+#include "util/defer.h"
+#include "util/log.h"
 #include "verbs/link/notice.h"
 #include "poll.h"
-#include "thread.h"
-#include "unwind.h"
+#include "util/thread.h"
+#include "util/unwind.h"
 
 #define NAP_NS_MIN NS_PER_MS
 #define NAP_NS_MAX 4000000u

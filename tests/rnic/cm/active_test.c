@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "lists.h"
 
-#include "../util/env.h"
+#include "util/env.h"
 #include "os/tcp.h"
 
 static void closed_port_is_refused(void **state)

@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 #include "cm/object.h"
-#include "../util/env.h"
+#include "util/env.h"
 #include "qp/qp.h"
 #include "qp/qp-table.h"
 #include "stream/modify.h"

@@ -5,7 +5,7 @@
 #include "cm/object.h"
 #include "loop/loop.h"
 #include "os/fd.h"
-#include "fdtab.h"
+#include "util/fdtab.h"
 #include "test.h"
 
 #include <signal.h>

@@ -19,7 +19,7 @@
 
 #include "mem/context.h"
 #include "engine/engine.h"
-#include "env.h"
+#include "util/env.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "test.h"

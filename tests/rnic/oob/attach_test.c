@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../libsiw-mpa/crc32c.h"
+#include "libsiw-mpa/crc32c.h"
 #include "rnicpair.h"
 
 #define REQUEST_KEY "MPA ID Req Frame"

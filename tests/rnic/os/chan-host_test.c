@@ -5,7 +5,7 @@
 #include "os/chan-host.h"
 
 #include "test.h"
-#include "thread.h"
+#include "util/thread.h"
 
 #include <errno.h>
 #include <pthread.h>

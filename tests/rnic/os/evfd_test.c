@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "os/fd.h"
-#include "lock.h"
+#include "util/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "os/fd.h"
 
 #include "os/chan.h"
-#include "fdtab.h"
+#include "util/fdtab.h"
 #include "test.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "os/stat.h"
 #include "statdir.h"
 
-#include "../../../abi/usiw-abi.h"
+#include "abi/usiw-abi.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -21,7 +21,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "util/env.h"
 #include "pm/pm-client.h"
 #include "pm/pm-msg.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../../util/child.h"
-#include "log.h"
+#include "util/log.h"
 #include "rules/rules.h"
 
 static int print_all(void *arg)
