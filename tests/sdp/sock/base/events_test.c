@@ -5,17 +5,11 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "fake-sock.h"
 #include "sock/base/events.h"
 #include "verbs/sdp-link.h"
 
 /* Events of the socket's link. */
-static unsigned int link_bits;
-
-unsigned int sdp_link_state(const struct sdp_link *link)
-{
-	(void)link;
-	return link_bits;
-}
 
 static int link_error;
 
@@ -25,13 +19,12 @@ int sdp_link_error(struct sdp_link *link)
 
 	(void)link;
 	link_error = 0;
-	link_bits &= ~SDP_LINK_ERR;
+	fake.sdp_link_state.ret &= ~SDP_LINK_ERR;
 	return error;
 }
 
 /* Only its address is used. */
-static char link_place;
-#define LINK ((struct sdp_link *)(void *)&link_place)
+#define LINK FAKE_LINK
 
 CASE(says_what_the_link_has)
 {
@@ -113,7 +106,7 @@ static void row_check(const struct row *row)
 		.start.early_len = row->early_len,
 	};
 
-	link_bits = row->bits;
+	fake.sdp_link_state.ret = row->bits;
 	if (sdp_sock_events(&sock) != row->want)
 		fail_msg("%s: %#x, not %#x", row->name,
 			 (unsigned int)sdp_sock_events(&sock),
@@ -162,7 +155,8 @@ CASE(takes_an_error_once)
 					 .error = rows[i].error };
 
 		link_error = rows[i].link_error;
-		link_bits = link_error ? SDP_LINK_ERR | SDP_LINK_HUP : 0;
+		fake.sdp_link_state.ret =
+			link_error ? SDP_LINK_ERR | SDP_LINK_HUP : 0;
 		assert_row(rows[i].name, sdp_sock_answer(&sock, rows[i].call) ==
 						 rows[i].want);
 		assert_row(rows[i].name, sdp_sock_answer(&sock, rows[i].call) ==
@@ -170,7 +164,7 @@ CASE(takes_an_error_once)
 	}
 	/* The state shows an error that another thread has taken. */
 	link_error = 0;
-	link_bits = SDP_LINK_ERR | SDP_LINK_HUP;
+	fake.sdp_link_state.ret = SDP_LINK_ERR | SDP_LINK_HUP;
 	assert_int_equal(
 		sdp_sock_answer(&(struct sdp_sock){ .state = SDP_SOCK_STREAM,
 						    .link = LINK },

@@ -18,21 +18,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "fake-sock.h"
 #include "sock/base/option.h"
 #include "sock/show/ready.h"
 #include "verbs/sdp-link.h"
 
 /* ---- a link that records its calls ---- */
 
-static unsigned int link_bits;
 static int link_fault, set_cnt;
 static uint32_t settings[SDP_LINK_RCV_SIZE + 1];
-
-unsigned int sdp_link_state(const struct sdp_link *link)
-{
-	(void)link;
-	return link_bits;
-}
 
 int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
 		 uint32_t value)
@@ -49,7 +43,7 @@ int sdp_link_error(struct sdp_link *link)
 
 	(void)link;
 	link_fault = 0;
-	link_bits &= ~SDP_LINK_ERR;
+	fake.sdp_link_state.ret &= ~SDP_LINK_ERR;
 	return fault;
 }
 
@@ -71,11 +65,6 @@ bool sdp_link_at_mark(struct sdp_link *link)
 	return true;
 }
 
-bool sdp_progress(void)
-{
-	return false;
-}
-
 #define NOW 1000u
 
 uint64_t sdp_now_ns(void)
@@ -83,8 +72,7 @@ uint64_t sdp_now_ns(void)
 	return NOW;
 }
 
-static char link_place;
-#define LINK ((struct sdp_link *)(void *)&link_place)
+#define LINK FAKE_LINK
 
 /* ---- fixture ---- */
 
@@ -110,7 +98,7 @@ static int begin(void **state)
 				  .link = LINK,
 				  .options = { .linger_s = -1, .rcvlowat = 1 },
 				  .state = SDP_SOCK_STREAM };
-	link_bits = 0;
+	fake.sdp_link_state.ret = 0;
 	link_fault = set_cnt = 0;
 	memset(settings, 0xff, sizeof(settings));
 	return 0;
@@ -551,7 +539,7 @@ FILE_CASE(an_error_is_told_once)
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), ETIMEDOUT);
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 	link_fault = ECONNRESET;
-	link_bits = SDP_LINK_ERR;
+	fake.sdp_link_state.ret = SDP_LINK_ERR;
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), ECONNRESET);
 	assert_int_equal(int_get(SOL_SOCKET, SO_ERROR), 0);
 }
@@ -574,7 +562,7 @@ FILE_CASE(the_state_is_the_streams)
 	socklen_t len;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		link_bits = rows[i].bits;
+		fake.sdp_link_state.ret = rows[i].bits;
 		sock.is_rd_shut = rows[i].is_rd_shut;
 		sock.is_wr_shut = rows[i].is_wr_shut;
 		len = sizeof(info);
@@ -651,7 +639,7 @@ FILE_CASE(a_name_is_told_as_the_kernel_tells_it)
 	assert_int_equal(sdp_name_get(&sock, client, false, any,
 				      (socklen_t *)(void *)bad),
 			 -EFAULT);
-	link_bits = SDP_LINK_ERR;
+	fake.sdp_link_state.ret = SDP_LINK_ERR;
 	assert_int_equal(sdp_name_get(&sock, client, true, any, &len),
 			 -ENOTCONN);
 	assert_int_equal(sdp_name_get(&sock, client, false, any, &len), 0);

@@ -16,12 +16,13 @@
 #include "pm/pm-client.h"
 #include "pm/registry.h"
 #include "rules/rules.h"
+#include "fake-sock.h"
 #include "sock/base/policy.h"
 #include "verbs/sdp-link.h"
 
 /* ---- a scripted registry and Port Mapper ---- */
 
-static int registry_ret, query_ret, query_cnt, reject_cnt;
+static int registry_ret, query_ret, query_cnt;
 static uint16_t registry_port;
 static bool is_known, registry_is_cm;
 static struct sdp_pm_result mapper_says;
@@ -48,10 +49,6 @@ int sdp_registry_find(const struct sockaddr *dst, uint16_t *ret_sdp_port,
 	return registry_ret;
 }
 
-void sdp_registry_fork_child(void)
-{
-}
-
 int sdp_pm_query(const struct sockaddr *peer, const struct sockaddr *local,
 		 const struct sdp_pm_options *options, int stop_fd,
 		 struct sdp_pm_result *ret_result)
@@ -74,25 +71,14 @@ bool sdp_pm_known(const struct sockaddr *peer, struct sdp_pm_result *ret_result)
 	return is_known;
 }
 
-void sdp_pm_reject(const struct sockaddr *peer,
-		   const struct sdp_pm_options *options)
-{
-	(void)peer;
-	(void)options;
-	reject_cnt++;
-}
-
-void sdp_pm_fork_child(void)
-{
-}
-
 /* ---- fixture ---- */
 
 static int fd;
 
 static int begin(void **state)
 {
-	registry_ret = query_ret = query_cnt = reject_cnt = 0;
+	registry_ret = query_ret = query_cnt = 0;
+	fake_reset();
 	registry_port = 7777;
 	is_known = registry_is_cm = false;
 	memset(&mapper_says, 0, sizeof(mapper_says));
@@ -287,7 +273,7 @@ FILE_CASE(a_bad_port_is_left_alone)
 	union sdp_addr host = addr_make("127.0.0.2", 1000);
 
 	sdp_policy_avoid(&bad.sa);
-	assert_int_equal(reject_cnt, 1);
+	assert_int_equal(fake.sdp_pm_reject.cnt, 1);
 	assert_int_equal(find(fd, &bad, &sdp), -ECONNREFUSED);
 	assert_int_equal(find(fd, &port, &sdp), 0);
 	assert_int_equal(find(fd, &host, &sdp), 0);

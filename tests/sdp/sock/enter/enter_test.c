@@ -164,19 +164,6 @@ int sdp_start_wait(struct sdp_sock *sock, uint64_t deadline)
 	return 0;
 }
 
-void sdp_sock_watch(struct sdp_sock *sock, int fd)
-{
-}
-
-bool sdp_limit_begin(int fd)
-{
-	return false;
-}
-
-void sdp_limit_end(bool is_raised)
-{
-}
-
 /* ---- calls of the program ---- */
 
 static void move(struct side *side, bool is_send, size_t len)

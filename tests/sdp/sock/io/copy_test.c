@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "fake-sock.h"
 #include "sock/io/copy.h"
 #include "sock/base/signals.h"
 #include "sock/io/stream.h"
@@ -24,7 +25,6 @@ static size_t call_cnt;
 static size_t asked; /* size of the last receive */
 static char sent[64];
 static size_t sent_len;
-static int wait_cnt, wait_answer, sigpipe_cnt;
 
 static ssize_t answer(const struct sdp_sock *asked_sock,
 		      const struct iovec *iov, size_t cnt, int flags)
@@ -62,24 +62,13 @@ ssize_t sdp_stream_recv(struct sdp_sock *from, int fd, const struct iovec *iov,
 	return ret;
 }
 
-int sdp_stream_wait_out(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, &sock);
-	wait_cnt++;
-	return wait_answer;
-}
-
-void sdp_signals_pipe(void)
-{
-	sigpipe_cnt++;
-}
-
 static int begin(void **state)
 {
 	memset(answers, 0, sizeof(answers));
 	memset(sent, 0, sizeof(sent));
 	call_cnt = asked = sent_len = 0;
-	wait_cnt = wait_answer = sigpipe_cnt = 0;
+	fake_reset();
+	fake.sock = &sock;
 	return 0;
 }
 
@@ -206,7 +195,7 @@ FILE_CASE(pipe_without_reader_takes_nothing)
 	close(fds[0]);
 	assert_int_equal(sdp_copy_to_pipe(&sock, 5, fds[1], 10, 0), -EPIPE);
 	assert_int_equal(call_cnt, 0);
-	assert_int_equal(sigpipe_cnt, 1);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 	close(fds[1]);
 }
 
@@ -224,7 +213,7 @@ FILE_CASE(pipe_loses_nothing)
 	answers[1] = -EAGAIN;
 	answers[2] = 1;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 5);
-	assert_int_equal(wait_cnt, 1);
+	assert_int_equal(fake.sdp_stream_wait_out.cnt, 1);
 	assert_string_equal(sent, "abcde");
 	close(fds[1]);
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 1);
@@ -255,11 +244,11 @@ FILE_CASE(pipe_tells_how_far_it_got)
 	begin(state);
 	answers[0] = 1;
 	answers[1] = -EAGAIN;
-	wait_answer = -EINTR;
+	fake.sdp_stream_wait_out.ret = -EINTR;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), 1);
 	begin(state);
 	answers[0] = -EAGAIN;
-	wait_answer = -EINTR;
+	fake.sdp_stream_wait_out.ret = -EINTR;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 4, 0), -EINTR);
 	assert_pipe_has(fds, "def");
 	pipe_end(fds);
@@ -280,7 +269,7 @@ FILE_CASE(pipe_keeps_what_has_no_space)
 	answers[1] = -EAGAIN;
 	assert_int_equal(sdp_copy_from_pipe(&sock, 5, fds[0], 5, 0), 2);
 	assert_string_equal(sent, "ab");
-	assert_int_equal(wait_cnt, 0);
+	assert_int_equal(fake.sdp_stream_wait_out.cnt, 0);
 	atomic_store(&sock.is_nonblock, false);
 	assert_pipe_has(fds, "cdef");
 	pipe_end(fds);

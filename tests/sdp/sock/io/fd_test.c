@@ -24,11 +24,12 @@
 #include "sock/start/start.h"
 #include "stat/sdp-stat.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 /* ---- the rest of the layer ---- */
 
-static int close_cnt, end_cnt, watch_cnt, own_cnt, accept_fd;
+static int own_cnt, accept_fd;
 static bool accept_is_sdp;
 static struct sdp_link *accept_link; /* made by rdma_cm */
 static struct sdp_link *put_back;
@@ -37,18 +38,6 @@ static int accepted_ret;
 bool sdp_signals_restart(void)
 {
 	return true;
-}
-
-void sdp_sock_close(struct util_file *file)
-{
-	(void)file;
-	close_cnt++;
-}
-
-void sdp_sock_end(struct sdp_sock *sock)
-{
-	(void)sock;
-	end_cnt++;
 }
 
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
@@ -86,24 +75,6 @@ int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
 	return 0;
 }
 
-void sdp_options_copy(int from_fd, int to_fd)
-{
-	(void)from_fd;
-	(void)to_fd;
-}
-
-void sdp_sock_watch(struct sdp_sock *sock, int fd)
-{
-	(void)sock;
-	(void)fd;
-	watch_cnt++;
-}
-
-void sdp_share_close(int fd)
-{
-	(void)fd;
-}
-
 int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
 {
 	(void)sock;
@@ -117,16 +88,6 @@ int sdp_stat_fd_take(void)
 	return -1;
 }
 
-void sdp_watch_leave(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_watch_return(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
 /* ---- fixture ---- */
 
 static int fd;
@@ -134,9 +95,10 @@ static struct sdp_sock *sock;
 
 static int begin(void **state)
 {
-	close_cnt = end_cnt = watch_cnt = own_cnt = 0;
+	fake_reset();
+	own_cnt = 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &close_cnt);
+	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &fake.sdp_sock_close.cnt);
 	sock = sdp_sock_get(fd);
 	if (!sock)
 		return 1;
@@ -181,7 +143,7 @@ FILE_CASE(the_librarys_own_has_none)
 	bool old = sdp_inside_enter();
 
 	errno = ERANGE;
-	sdp_fd_socket(own, AF_INET, SOCK_STREAM, &close_cnt);
+	sdp_fd_socket(own, AF_INET, SOCK_STREAM, &fake.sdp_sock_close.cnt);
 	assert_int_equal(errno, ERANGE);
 	sdp_inside_leave(old);
 	assert_int_equal(sdp_fd_kind(own), SDP_FD_NONE);
@@ -274,8 +236,8 @@ FILE_CASE(close_takes_the_entry_along)
 	assert_int_equal(sdp_fd_close(fd), 0);
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_NONE);
 	assert_false(is_open(fd));
-	assert_int_equal(close_cnt, 1);
-	assert_int_equal(end_cnt, 1);
+	assert_int_equal(fake.sdp_sock_close.cnt, 1);
+	assert_int_equal(fake.sdp_sock_end.cnt, 1);
 	assert_int_equal(sdp_fd_close(fd), -EBADF);
 }
 
@@ -287,7 +249,7 @@ FILE_CASE(what_libc_closes_is_forgotten)
 	sdp_fd_forget(fd);
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_NONE);
 	assert_true(is_open(fd));
-	assert_int_equal(end_cnt, 1);
+	assert_int_equal(fake.sdp_sock_end.cnt, 1);
 	close(fd);
 	sdp_fd_forget(own);
 	assert_int_equal(sdp_fd_kind(own), SDP_FD_PRIVATE);
@@ -318,7 +280,7 @@ FILE_CASE(a_range_passes_over_the_librarys_own)
 	assert_int_equal(sdp_fd_kind(high), SDP_FD_NONE);
 	assert_true(is_open(own));
 	assert_true(is_open(fd));
-	assert_int_equal(end_cnt, 0);
+	assert_int_equal(fake.sdp_sock_end.cnt, 0);
 	sdp_private_close(own);
 }
 
@@ -347,9 +309,9 @@ FILE_CASE(a_duplicate_is_the_same_socket)
 	assert_true(fcntl(high, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(sdp_fd_close(fd), 0);
 	assert_int_equal(sdp_fd_close(plain), 0);
-	assert_int_equal(close_cnt, 0);
+	assert_int_equal(fake.sdp_sock_close.cnt, 0);
 	assert_int_equal(sdp_fd_close(high), 0);
-	assert_int_equal(close_cnt, 1);
+	assert_int_equal(fake.sdp_sock_close.cnt, 1);
 	assert_int_equal(sdp_fd_dup(fd, 0, false), -EBADF);
 }
 
@@ -403,7 +365,7 @@ FILE_CASE(a_duplicate_takes_a_number_over)
 	assert_int_equal(sdp_fd_dup3(null, number, 0), number);
 	assert_int_equal(sdp_fd_kind(number), SDP_FD_NONE);
 	assert_true(is_open(number));
-	assert_int_equal(close_cnt, 0);
+	assert_int_equal(fake.sdp_sock_close.cnt, 0);
 	close(number);
 	close(null);
 }
@@ -419,7 +381,7 @@ FILE_CASE(a_bad_duplicate_costs_nothing)
 	assert_int_equal(sdp_fd_dup3(fd, -1, 0), -EBADF);
 	assert_int_equal(sdp_fd_kind(fd), SDP_FD_SOCK);
 	assert_int_equal(sdp_fd_kind(own), SDP_FD_PRIVATE);
-	assert_int_equal(end_cnt, 0);
+	assert_int_equal(fake.sdp_sock_end.cnt, 0);
 	sdp_private_close(own);
 }
 
@@ -435,12 +397,12 @@ FILE_CASE(flags_are_noted)
 	sdp_fd_async(fd, true);
 	assert_true(sock->is_async);
 	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)1);
-	assert_int_equal(watch_cnt, 0);
+	assert_int_equal(fake.sdp_sock_watch.cnt, 0);
 	assert_int_equal(own_cnt, 0);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
 	sdp_fd_async(fd, true);
 	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)7);
-	assert_int_equal(watch_cnt, 1);
+	assert_int_equal(fake.sdp_sock_watch.cnt, 1);
 	assert_int_equal(own_cnt, 7);
 	/* Nothing is done for a descriptor that is not a socket. */
 	sdp_fd_nonblock(-1, true);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fake-sock.h"
 #include "sock/enter/enter.h"
 #include "sock/base/count.h"
 #include "sock/base/option.h"
@@ -19,8 +20,7 @@
 #include "sock/io/stream.h"
 #include "verbs/sdp-link.h"
 
-static char link_place;
-#define LINK ((struct sdp_link *)(void *)&link_place)
+#define LINK FAKE_LINK
 #define MANY 16
 
 /* ---- the rest of the layer ---- */
@@ -34,7 +34,6 @@ static struct {
 static size_t send_cnt;
 static ssize_t answers[MANY]; /* 0: all of it */
 static size_t counted_tx, counted_rx;
-static int pipe_cnt;
 static size_t stored_least;
 static bool start_ends; /* while the octets are being stored */
 
@@ -94,23 +93,10 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 	return link_take(iov, iovcnt, flags, true);
 }
 
-size_t sdp_link_inq(struct sdp_link *link)
-{
-	return 0;
-}
-
-static unsigned int link_bits;
-
-unsigned int sdp_link_state(const struct sdp_link *link)
-{
-	assert_ptr_equal(link, LINK);
-	return link_bits;
-}
-
 int sdp_link_error(struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
-	link_bits &= ~SDP_LINK_ERR;
+	fake.sdp_link_state.ret &= ~SDP_LINK_ERR;
 	return ECONNRESET;
 }
 
@@ -188,20 +174,6 @@ void sdp_count_recv(struct sdp_sock *counted, size_t octets)
 	counted_rx += octets;
 }
 
-void sdp_sock_show(struct sdp_sock *shown, int fd, short arrival)
-{
-	(void)shown;
-	(void)fd;
-	(void)arrival;
-}
-
-void sdp_sock_tell(struct sdp_sock *told, int fd, short news)
-{
-	(void)told;
-	(void)fd;
-	(void)news;
-}
-
 void sdp_sock_sleep_begin(struct sdp_sock *waited_for,
 			  struct sdp_poller *poller, short events,
 			  struct sdp_sleeper *sleeper)
@@ -215,11 +187,6 @@ void sdp_sock_sleep_end(struct sdp_sock *waited_for, struct sdp_poller *poller)
 {
 	(void)waited_for;
 	poller->sleeper = NULL;
-}
-
-void sdp_enter_never(struct sdp_sock *of)
-{
-	(void)of;
 }
 
 static bool is_wanted; /* SDP is about to enter */
@@ -249,35 +216,6 @@ uint64_t sdp_option_deadline(struct sdp_sock *of, int name)
 	return SDP_NEVER;
 }
 
-void sdp_share_ask(struct sdp_sock *asked)
-{
-	(void)asked;
-}
-
-bool sdp_signals_restart(void)
-{
-	return false;
-}
-
-void sdp_signals_pipe(void)
-{
-	pipe_cnt++;
-}
-
-int sdp_point_enter(void)
-{
-	return 0;
-}
-
-void sdp_point_leave(void)
-{
-}
-
-bool sdp_point_is_cancelled(void)
-{
-	return false;
-}
-
 /* ---- fixture ---- */
 
 static char octets[SDP_EARLY_MAX + 1];
@@ -290,8 +228,7 @@ static int begin(void **state)
 				  .link = LINK };
 	memset(answers, 0, sizeof(answers));
 	send_cnt = counted_tx = counted_rx = 0;
-	pipe_cnt = 0;
-	link_bits = 0;
+	fake_reset();
 	start_ends = false;
 	return 0;
 }
@@ -412,18 +349,18 @@ FILE_CASE(a_send_behind_the_end_is_a_broken_pipe)
 {
 	answers[0] = -EPIPE;
 	assert_int_equal(send_octets(1, 0), -EPIPE);
-	assert_int_equal(pipe_cnt, 1);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 	assert_int_equal(send_octets(1, MSG_NOSIGNAL), 1);
 	answers[2] = -EPIPE;
 	assert_int_equal(send_octets(1, MSG_NOSIGNAL), -EPIPE);
-	assert_int_equal(pipe_cnt, 1);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 	/* The error is reported once, without a signal. */
 	sdp_sock_link_put(&sock, NULL);
 	sock.error = ETIMEDOUT;
 	assert_int_equal(send_octets(1, 0), -ETIMEDOUT);
-	assert_int_equal(pipe_cnt, 1);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 	assert_int_equal(send_octets(1, 0), -EPIPE);
-	assert_int_equal(pipe_cnt, 2);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 2);
 }
 
 /* Also if it sends nothing, or after SHUT_WR. */
@@ -431,12 +368,12 @@ FILE_CASE(a_send_takes_the_error_of_the_link)
 {
 	for (int row = 0; row < 4; row++) {
 		begin(NULL);
-		link_bits = SDP_LINK_HUP | SDP_LINK_ERR;
+		fake.sdp_link_state.ret = SDP_LINK_HUP | SDP_LINK_ERR;
 		sock.is_wr_shut = row & 1;
 		assert_int_equal(send_octets(row / 2, 0), -ECONNRESET);
-		assert_int_equal(pipe_cnt, 0);
+		assert_int_equal(fake.sdp_signals_pipe.cnt, 0);
 		assert_int_equal(send_octets(row / 2, 0), -EPIPE);
-		assert_int_equal(pipe_cnt, 1);
+		assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 		assert_int_equal(send_cnt, 0);
 	}
 }
@@ -555,6 +492,6 @@ FILE_CASE(what_has_fallen_back_is_the_kernels)
 	close(ends[1]);
 	sock.tcp_fd = ends[0];
 	assert_int_equal(sdp_stream_send(&sock, -1, &iov, 1, 0), -EPIPE);
-	assert_int_equal(pipe_cnt, 1);
+	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
 	close(ends[0]);
 }

@@ -16,6 +16,7 @@
 #include "sock/listen/acceptor.h"
 #include "verbs/sdp-link.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 /* ---- a scripted device ---- */
@@ -32,7 +33,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct peer peers[PEER_MAX];
 static int asked_cnt, taken_cnt; /* number of peers, in their order */
-static int listener_cnt, used_port_cnt, ask_fd;
+static int listener_cnt, used_port_cnt;
 static union sdp_addr listened_at[PEER_MAX];
 
 static struct sdp_link *link_of(int i)
@@ -41,12 +42,6 @@ static struct sdp_link *link_of(int i)
 }
 
 /* The time. It changes only when a test sets it. */
-static _Atomic uint64_t now_ns = 1;
-
-uint64_t sdp_now_ns(void)
-{
-	return now_ns;
-}
 
 int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog)
@@ -69,12 +64,6 @@ int sdp_listener_name(const struct sdp_listener *listener,
 {
 	memcpy(ret_addr, listener, sizeof(union sdp_addr));
 	return 0;
-}
-
-int sdp_listener_fd(const struct sdp_listener *listener)
-{
-	(void)listener;
-	return ask_fd;
 }
 
 void sdp_listener_free(struct sdp_listener *listener)
@@ -101,7 +90,7 @@ int sdp_listener_take(struct sdp_listener *listener,
 		ret = 0;
 	}
 	if (taken_cnt == asked_cnt)
-		(void)!read(ask_fd, &cnt, sizeof(cnt));
+		(void)!read(fake.sdp_listener_fd.ret, &cnt, sizeof(cnt));
 	pthread_mutex_unlock(&mutex);
 	return ret;
 }
@@ -140,16 +129,6 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	pthread_mutex_unlock(&mutex);
 }
 
-void sdp_verbs_own_thread(void)
-{
-}
-
-const char *sdp_reason_str(enum sdp_reason reason)
-{
-	(void)reason;
-	return "";
-}
-
 /* ---- what the test decides ---- */
 
 static struct sdp_acceptor *acceptor;
@@ -180,8 +159,10 @@ static int begin(void **state)
 	for (int i = 0; i < PEER_MAX; i++)
 		peers[i] = (struct peer){ .answer = 1 };
 	asked_cnt = taken_cnt = listener_cnt = used_port_cnt = 0;
-	ask_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return ask_fd < 0;
+	fake_reset();
+	fake.sdp_now_ns.ret = 1;
+	fake.sdp_listener_fd.ret = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return fake.sdp_listener_fd.ret < 0;
 }
 
 static void ask(int cnt)
@@ -191,7 +172,7 @@ static void ask(int cnt)
 	pthread_mutex_lock(&mutex);
 	asked_cnt += cnt;
 	pthread_mutex_unlock(&mutex);
-	(void)!write(ask_fd, &one, sizeof(one));
+	(void)!write(fake.sdp_listener_fd.ret, &one, sizeof(one));
 }
 
 static void answer(int i, int ret)
@@ -253,7 +234,7 @@ static int end(void **state)
 {
 	sdp_acceptor_free(acceptor);
 	wait_listeners_freed();
-	return close(ask_fd);
+	return close(fake.sdp_listener_fd.ret);
 }
 
 #define FILE_CASE(name) CASE_WITH(name, begin, end)
@@ -292,7 +273,7 @@ FILE_CASE(a_peer_that_does_not_go_on_is_overtaken)
 	ask(2);
 	wait_taken(2);
 	answer(1, 0);
-	now_ns += 1000000000;
+	fake.sdp_now_ns.ret += 1000000000;
 	assert_ptr_equal(take(), link_of(1));
 	answer(0, 0);
 	assert_ptr_equal(take(), link_of(0));

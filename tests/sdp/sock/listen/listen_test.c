@@ -31,20 +31,20 @@
 #include "sock/base/signals.h"
 #include "stat/sdp-stat.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 /* ---- the rest of the layer ---- */
 
-#define ACCEPTOR ((struct sdp_acceptor *)(void *)&links)
-#define LINK ((struct sdp_link *)(void *)&links)
+#define ACCEPTOR FAKE_ACCEPTOR
+#define LINK FAKE_LINK
 
 static enum sdp_policy policy;
-static enum sdp_way way;
-static bool is_enough, restarts, announced_cm;
+static bool announced_cm;
 static int announce_ret, acceptor_ret, time_ms;
 static int listen_cnt, watch_cnt, links, backlog_now;
 static int acceptor_fd;
-static int stop_cnt, free_cnt, forget_cnt, put_back_cnt;
+static int free_cnt, put_back_cnt;
 static uint16_t announced;
 static struct sdp_mark mark;
 
@@ -52,17 +52,6 @@ enum sdp_policy sdp_policy_server(const struct sockaddr *addr)
 {
 	assert_int_equal(addr->sa_family, AF_INET);
 	return policy;
-}
-
-enum sdp_way sdp_policy_way(void)
-{
-	return way;
-}
-
-bool sdp_limit_is_enough(int fd)
-{
-	(void)fd;
-	return is_enough;
 }
 
 int sdp_registry_announce(int fd, uint16_t sdp_port, bool is_cm)
@@ -109,12 +98,6 @@ void sdp_acceptor_put_back(struct sdp_acceptor *acceptor, struct sdp_link *link)
 	put_back_cnt++;
 }
 
-void sdp_acceptor_stop(struct sdp_acceptor *acceptor)
-{
-	assert_ptr_equal(acceptor, ACCEPTOR);
-	stop_cnt++;
-}
-
 static struct sdp_sock *sock;
 
 void sdp_acceptor_free(struct sdp_acceptor *acceptor)
@@ -122,12 +105,6 @@ void sdp_acceptor_free(struct sdp_acceptor *acceptor)
 	assert_ptr_equal(acceptor, ACCEPTOR);
 	close(acceptor_fd);
 	free_cnt++;
-}
-
-void sdp_acceptor_forget(struct sdp_acceptor *acceptor)
-{
-	assert_ptr_equal(acceptor, ACCEPTOR);
-	forget_cnt++;
 }
 
 void sdp_mark_put(int fd, const struct sdp_mark *put)
@@ -146,11 +123,6 @@ int sdp_option_time_ms(const struct sdp_sock *of, int fd, int name)
 	(void)fd;
 	assert_int_equal(name, SO_RCVTIMEO);
 	return time_ms;
-}
-
-bool sdp_signals_restart(void)
-{
-	return restarts;
 }
 
 void sdp_stat_count(enum sdp_stat_event event)
@@ -183,13 +155,14 @@ static void bind_to(int of, const union sdp_addr *addr)
 static int begin_unbound(void **state)
 {
 	policy = SDP_POLICY_BOTH;
-	way = SDP_WAY_FD;
-	is_enough = true;
-	restarts = announced_cm = false;
+	fake_reset();
+	fake.sdp_policy_way.ret = SDP_WAY_FD;
+	fake.sdp_limit_is_enough.ret = true;
+	announced_cm = false;
 	announce_ret = acceptor_ret = 0;
 	time_ms = -1;
 	listen_cnt = watch_cnt = links = backlog_now = announced = 0;
-	stop_cnt = free_cnt = forget_cnt = put_back_cnt = 0;
+	free_cnt = put_back_cnt = 0;
 	fd = test_tcp_socket();
 	sock = sock_add(fd, end_nothing);
 	sock->listening.twin_fd = sock->listening.note_fd = sock->listening.fd =
@@ -290,8 +263,8 @@ CASE(has_a_twin_where_sdp_is_possible)
 		begin(state);
 		before = test_fd_cnt();
 		policy = rows[i].policy;
-		way = rows[i].way;
-		is_enough = rows[i].is_enough;
+		fake.sdp_policy_way.ret = rows[i].way;
+		fake.sdp_limit_is_enough.ret = rows[i].is_enough;
 		announce_ret = rows[i].announce_ret;
 		acceptor_ret = rows[i].acceptor_ret;
 		assert_row(rows[i].name,
@@ -307,16 +280,18 @@ CASE(has_a_twin_where_sdp_is_possible)
 		 * nothing. */
 		assert_row(rows[i].name,
 			   test_fd_cnt() == before + 3 * rows[i].has_twin);
-		if (rows[i].has_twin && way == SDP_WAY_FD)
+		if (rows[i].has_twin && fake.sdp_policy_way.ret == SDP_WAY_FD)
 			assert_row(rows[i].name, listens(htons(announced)));
 		assert_row(rows[i].name,
 			   !rows[i].has_twin ||
-				   announced_cm == (way == SDP_WAY_CM));
+				   announced_cm == (fake.sdp_policy_way.ret ==
+						    SDP_WAY_CM));
 		if (rows[i].has_twin)
 			sdp_listen_end(sock);
 		assert_row(rows[i].name, test_fd_cnt() == before);
-		assert_row(rows[i].name, free_cnt == (way == SDP_WAY_CM &&
-						      !rows[i].acceptor_ret));
+		assert_row(rows[i].name,
+			   free_cnt == (fake.sdp_policy_way.ret == SDP_WAY_CM &&
+					!rows[i].acceptor_ret));
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 		end(state);
 	}
@@ -363,7 +338,7 @@ FILE_CASE(the_twin_is_closed_if_listen_fails)
 
 FILE_CASE(listening_again_changes_the_backlog)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	assert_int_equal(backlog_now, 5);
 	assert_int_equal(sdp_listen(sock, fd, 7), 0);
@@ -466,7 +441,7 @@ FILE_CASE(takes_links_of_rdma_cm)
 	struct rlimit old;
 	int got;
 
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	links = 2;
 	got = take(&came);
@@ -492,16 +467,16 @@ FILE_CASE(takes_links_of_rdma_cm)
 
 FILE_CASE(a_fork_leaves_rdma_cm_to_the_parent)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	sdp_listen_fork(sock);
-	assert_int_equal(stop_cnt, 1);
+	assert_int_equal(fake.sdp_acceptor_stop.cnt, 1);
 	assert_int_equal(sock->listening.note_fd, -1);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_LISTENING);
 	/* As in a child. */
 	close(sock->listening.twin_fd);
 	sdp_listen_fork_child(sock);
-	assert_int_equal(forget_cnt, 1);
+	assert_int_equal(fake.sdp_acceptor_forget.cnt, 1);
 	assert_int_equal(free_cnt, 0);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_true(listens(name.in.sin_port));

@@ -15,11 +15,6 @@
 
 #include "sock-fixture.h"
 
-void sdp_sock_close(struct util_file *file)
-{
-	(void)file;
-}
-
 void sdp_sock_end(struct sdp_sock *sock)
 {
 	sdp_sock_become(sock, SDP_SOCK_TCP);

@@ -15,29 +15,24 @@
 #include "sock/start/start.h"
 #include "verbs/sdp-link.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 #define SECOND 1000000000ull
 
 static char places[2];
-#define LINK ((struct sdp_link *)(void *)&places[0])
+#define LINK FAKE_LINK
 #define PAST ((struct sdp_link *)(void *)&places[1])
 
 /* ---- stand-ins for other files ---- */
 
 static struct sdp_sock sock;
-static uint64_t now;
-static bool is_kept, is_abandoned, ends_again;
+static bool ends_again;
 static struct {
 	int link_closes, past_closes, counts, shadows, listeners;
 	int waits;
 	uint64_t close_deadline, linger_deadline, start_deadline;
 } seen;
-
-void sdp_enter_end(struct sdp_sock *of)
-{
-	(void)of;
-}
 
 int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
 {
@@ -45,11 +40,6 @@ int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
 	assert_int_equal(seen.shadows, 1);
 	seen.start_deadline = deadline;
 	return -EAGAIN;
-}
-
-uint64_t sdp_now_ns(void)
-{
-	return now;
 }
 
 void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
@@ -65,7 +55,7 @@ int sdp_link_linger(struct sdp_link *link, uint64_t deadline)
 	/* The link may be found only during exit. */
 	assert_true(sdp_is_ending || !sdp_sock_link(&sock));
 	seen.linger_deadline = deadline;
-	now = deadline;
+	fake.sdp_now_ns.ret = deadline;
 	return -1;
 }
 
@@ -87,22 +77,10 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	assert_non_null(sock.start.early);
 }
 
-void sdp_count_close(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, &sock);
-	seen.counts++;
-}
-
 void sdp_shadow_close(struct sdp_shadow *shadow)
 {
 	seen.shadows++;
 	shadow->lib_fd = -1;
-}
-
-void sdp_listen_end(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, &sock);
-	seen.listeners++;
 }
 
 void sdp_watch_forget(struct sdp_sock *of, int fd)
@@ -111,23 +89,11 @@ void sdp_watch_forget(struct sdp_sock *of, int fd)
 	assert_int_equal(fd, -1);
 }
 
-bool sdp_relay_keeps(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, &sock);
-	return is_kept;
-}
-
-bool sdp_start_abandon(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, &sock);
-	return is_abandoned;
-}
-
 bool sdp_start_asked(struct sdp_sock *of, uint64_t deadline)
 {
 	assert_true(deadline == SDP_NEVER);
 	assert_ptr_equal(of, &sock);
-	assert_true(is_abandoned);
+	assert_true(fake.sdp_start_abandon.ret);
 	/* A jump out of it leaves nothing behind. */
 	assert_int_equal(seen.shadows, 1);
 	seen.waits++;
@@ -138,6 +104,8 @@ static int begin(void **state)
 {
 	memset(&sock, 0, sizeof(sock));
 	memset(&seen, 0, sizeof(seen));
+	fake_reset();
+	fake.sock = &sock;
 	util_lock_init(&sock.lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock.shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock.options.linger_s = -1;
@@ -145,8 +113,8 @@ static int begin(void **state)
 	sock.tcp_fd = -1;
 	sock.state = SDP_SOCK_STREAM;
 	sock.link = LINK;
-	now = 5 * SECOND;
-	is_kept = is_abandoned = ends_again = false;
+	fake.sdp_now_ns.ret = 5 * SECOND;
+	ends_again = false;
 	return 0;
 }
 
@@ -198,7 +166,7 @@ CASE_WITH(lingers_for_a_start, begin, NULL)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
 		sock.state = SDP_SOCK_STARTING;
-		is_abandoned = true;
+		fake.sdp_start_abandon.ret = true;
 		sock.options.linger_s = rows[i].seconds;
 		atomic_store(&sock.start.early_len, rows[i].early_len);
 		sdp_is_ending = rows[i].is_exit;
@@ -218,7 +186,7 @@ CASE_WITH(ends_once, begin, NULL)
 	sdp_sock_end(&sock);
 	assert_int_equal(seen.link_closes, 1);
 	assert_int_equal(seen.past_closes, 1);
-	assert_int_equal(seen.counts, 1);
+	assert_int_equal(fake.sdp_count_close.cnt, 1);
 	assert_int_equal(seen.shadows, 1);
 	assert_null(sock.start.early);
 }
@@ -263,15 +231,16 @@ CASE_WITH(releases_what_each_state_has, begin, NULL)
 		begin(state);
 		sock.past_link = PAST;
 		sock.state = rows[i].state;
-		is_kept = rows[i].is_kept;
-		is_abandoned = rows[i].is_abandoned;
+		fake.sdp_relay_keeps.ret = rows[i].is_kept;
+		fake.sdp_start_abandon.ret = rows[i].is_abandoned;
 		sdp_sock_end(&sock);
 		assert_row(rows[i].name,
 			   seen.link_closes == rows[i].link_closes);
 		assert_row(rows[i].name,
 			   seen.past_closes == rows[i].past_closes);
 		assert_row(rows[i].name, seen.shadows == rows[i].shadows);
-		assert_row(rows[i].name, seen.listeners == rows[i].listeners);
+		assert_row(rows[i].name,
+			   fake.sdp_listen_end.cnt == rows[i].listeners);
 		assert_row(rows[i].name, seen.waits == rows[i].is_abandoned);
 	}
 }

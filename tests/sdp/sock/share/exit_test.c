@@ -12,6 +12,7 @@
 #include "sock/share/relay.h"
 #include "verbs/sdp-link.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 #define SECOND 1000000000ull
@@ -19,7 +20,7 @@
 /* ---- stand-ins for other files ---- */
 
 static uint64_t now, step;
-static int owed_cnt, drain_ret, full_cnt;
+static int drain_ret, full_cnt;
 static struct {
 	int flushes, drains, ends;
 	uint64_t drain_deadline;
@@ -29,11 +30,6 @@ uint64_t sdp_now_ns(void)
 {
 	now += step;
 	return now;
-}
-
-void sdp_enter_never(struct sdp_sock *of)
-{
-	(void)of;
 }
 
 void sdp_sock_end(struct sdp_sock *sock)
@@ -49,16 +45,6 @@ void sdp_watch_forget(struct sdp_sock *sock, int fd)
 void sdp_relay_end(uint64_t deadline)
 {
 	assert_true(deadline > now);
-}
-
-void sdp_verbs_end(void)
-{
-	seen.ends++;
-}
-
-int sdp_owed_cnt(void)
-{
-	return owed_cnt;
 }
 
 int sdp_verbs_drain(uint64_t deadline)
@@ -78,9 +64,9 @@ int sdp_verbs_flush(uint64_t deadline)
 static int begin(void **state)
 {
 	memset(&seen, 0, sizeof(seen));
+	fake_reset();
 	now = 0;
 	step = SECOND / 10;
-	owed_cnt = 0;
 	drain_ret = full_cnt = 0;
 	sdp_begun = true;
 	sdp_is_ending = false;
@@ -94,20 +80,20 @@ CASE_WITH(nothing_is_done_before_sdp, begin, NULL)
 	sdp_begun = false;
 	sdp_exit_run(true);
 	assert_false(sdp_is_ending);
-	assert_int_equal(seen.ends + seen.drains, 0);
+	assert_int_equal(fake.sdp_verbs_end.cnt + seen.drains, 0);
 }
 
 CASE_WITH(what_the_links_have_is_sent, begin, NULL)
 {
 	sdp_exit_run(true);
-	assert_int_equal(seen.ends, 1);
+	assert_int_equal(fake.sdp_verbs_end.cnt, 1);
 	assert_int_equal(seen.drains, 1);
 	assert_in_range(seen.drain_deadline, 2 * SECOND, 3 * SECOND);
 	assert_int_equal(seen.flushes, 0);
 	assert_true(now < SECOND);
 	/* exit() and _exit() both come here. */
 	sdp_exit_run(false);
-	assert_int_equal(seen.ends, 1);
+	assert_int_equal(fake.sdp_verbs_end.cnt, 1);
 }
 
 CASE_WITH(a_peer_without_room_gets_another_carrier, begin, NULL)
@@ -131,7 +117,7 @@ CASE_WITH(links_that_owe_nothing_are_not_waited_for_again, begin, NULL)
 /* A peer that never looks does not keep it for ever. */
 CASE_WITH(starts_that_owe_octets_are_waited_for, begin, NULL)
 {
-	owed_cnt = 2;
+	fake.sdp_owed_cnt.ret = 2;
 	sdp_exit_run(true);
 	assert_in_range(now, 10 * SECOND, 11 * SECOND);
 	assert_int_equal(seen.drains, 1);

@@ -26,6 +26,7 @@
 #include "sock/share/relay.h"
 #include "sock/share/share.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 /* ---- the rest of the layer ---- */
@@ -38,22 +39,13 @@ struct counts {
 
 static struct counts *counts;
 
-static int listen_fork_cnt, listen_child_cnt, enter_ret;
-
-void sdp_enter_never(struct sdp_sock *of)
-{
-	(void)of;
-}
+static int enter_ret;
 
 int sdp_relay_enter(struct sdp_sock *sock)
 {
 	sock->relay.is_on = enter_ret == 0;
 	atomic_fetch_add(&counts->entered, 1);
 	return enter_ret;
-}
-
-void sdp_relay_fork_child(void)
-{
 }
 
 void sdp_relay_settle(struct sdp_sock *sock)
@@ -81,16 +73,6 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 	return sdp_sock_state(sock);
 }
 
-void sdp_watch_leave(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_watch_return(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
 static enum sdp_sock_state answer;
 
 void sdp_ask_settle(struct sdp_sock *sock)
@@ -98,18 +80,6 @@ void sdp_ask_settle(struct sdp_sock *sock)
 	assert_true(sdp_sock_is_asking(sock));
 	sdp_sock_asking_put(sock, false);
 	sdp_sock_become(sock, answer);
-}
-
-void sdp_listen_fork(struct sdp_sock *sock)
-{
-	(void)sock;
-	listen_fork_cnt++;
-}
-
-void sdp_listen_fork_child(struct sdp_sock *sock)
-{
-	(void)sock;
-	listen_child_cnt++;
 }
 
 /* ---- fixture: two sockets over SDP, and a plain one ---- */
@@ -123,7 +93,8 @@ static int begin_fd_cnt; /* when the first case begins */
 static int begin(void **state)
 {
 	memset(counts, 0, sizeof(*counts));
-	listen_fork_cnt = listen_child_cnt = enter_ret = begun_cnt = 0;
+	fake_reset();
+	enter_ret = begun_cnt = 0;
 	for (int i = 0; i < SOCK_CNT; i++) {
 		int pair[2];
 
@@ -208,7 +179,7 @@ static int child_uses_one(void)
 	CHECK(atomic_load(&counts->entered) == 1);
 	CHECK(sdp_sock_state(socks[PLAIN]) == SDP_SOCK_TCP);
 	CHECK(!socks[PLAIN]->relay.is_unasked);
-	CHECK(listen_child_cnt == SOCK_CNT);
+	CHECK(fake.sdp_listen_fork_child.cnt == SOCK_CNT);
 	return 0;
 }
 
@@ -220,7 +191,7 @@ FILE_CASE(a_child_asks_for_what_it_uses)
 	assert_false(socks[OTHER]->relay.is_on);
 	assert_true(socks[OTHER]->is_shared);
 	assert_false(socks[PLAIN]->is_shared);
-	assert_int_equal(listen_fork_cnt, SOCK_CNT);
+	assert_int_equal(fake.sdp_listen_fork.cnt, SOCK_CNT);
 }
 
 static int child_uses_all(void)

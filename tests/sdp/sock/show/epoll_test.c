@@ -9,25 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 #include "sock/show/epoll.h"
 #include "sock/show/ready.h"
 #include "verbs/sdp-link.h"
 
 /* Events of the socket's link. */
-static _Atomic unsigned int link_bits;
-
-unsigned int sdp_link_state(const struct sdp_link *link)
-{
-	(void)link;
-	return link_bits;
-}
-
-int sdp_link_error(struct sdp_link *link)
-{
-	(void)link;
-	return 0;
-}
 
 static int set_fd, pair[2];
 static struct sdp_sock *sock;
@@ -181,8 +169,7 @@ FILE_CASE(finds_what_waits_for_its_start)
 /* ---- SDP streams: the queue instead of the kernel ---- */
 
 /* Only its address is used. */
-static char link_place;
-#define LINK ((struct sdp_link *)(void *)&link_place)
+#define LINK FAKE_LINK
 
 static int begin_stream(void **state)
 {
@@ -190,7 +177,7 @@ static int begin_stream(void **state)
 
 	if (ret)
 		return ret;
-	link_bits = 0;
+	fake.sdp_link_state.ret = 0;
 	sock->link = LINK;
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
 	return 0;
@@ -208,8 +195,8 @@ static void ctl_stream(int op, uint32_t events, uint64_t data)
 
 static void become_ready(unsigned int bits)
 {
-	link_bits |= bits;
-	sdp_sock_notify(sock, link_bits, bits);
+	fake.sdp_link_state.ret |= bits;
+	sdp_sock_notify(sock, fake.sdp_link_state.ret, bits);
 }
 
 /* Return: the events in the queue, if they have @data; ~0: others. */
@@ -240,7 +227,7 @@ STREAM_CASE(adds_a_stream_without_the_kernel)
 	struct sdp_epoll *set = sdp_epoll_get(set_fd);
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 9 };
 
-	link_bits = SDP_LINK_IN;
+	fake.sdp_link_state.ret = SDP_LINK_IN;
 	ctl_stream(EPOLL_CTL_ADD, EPOLLIN, 7);
 	assert_int_equal(queued(7), EPOLLIN);
 	assert_int_equal(
@@ -269,7 +256,7 @@ STREAM_CASE(reports_a_level_while_it_holds)
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
 	assert_int_equal(queued(7), EPOLLIN);
-	link_bits = 0;
+	fake.sdp_link_state.ret = 0;
 	assert_int_equal(queued(7), 0);
 	become_ready(SDP_LINK_IN);
 	assert_int_equal(queued(7), EPOLLIN);
@@ -277,7 +264,7 @@ STREAM_CASE(reports_a_level_while_it_holds)
 
 STREAM_CASE(reports_what_was_ready_before)
 {
-	link_bits = SDP_LINK_IN | SDP_LINK_OUT;
+	fake.sdp_link_state.ret = SDP_LINK_IN | SDP_LINK_OUT;
 	ctl(EPOLL_CTL_ADD, EPOLLIN | EPOLLET, 7);
 	assert_int_equal(queued(7), EPOLLIN);
 	assert_int_equal(queued(7), 0);
@@ -369,7 +356,7 @@ static void *make_ready(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < ROUNDS; i++) {
-		while (atomic_load(&link_bits))
+		while (atomic_load(&fake.sdp_link_state.ret))
 			sched_yield();
 		become_ready(SDP_LINK_IN);
 	}
@@ -403,7 +390,7 @@ STREAM_CASE(wakes_a_sleeper_each_time)
 		if (!queued(7))
 			continue;
 		seen++;
-		atomic_store(&link_bits, 0);
+		atomic_store(&fake.sdp_link_state.ret, 0);
 	}
 	pthread_join(thread, NULL);
 	util_file_put(&set->file);

@@ -14,25 +14,12 @@
 #include "sock/show/sleeper.h"
 #include "verbs/sdp-link.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
 /* Events of the socket's link. */
-static _Atomic unsigned int link_bits;
 
-unsigned int sdp_link_state(const struct sdp_link *link)
-{
-	(void)link;
-	return link_bits;
-}
-
-int sdp_link_error(struct sdp_link *link)
-{
-	(void)link;
-	return 0;
-}
-
-static char link_place;
-#define LINK ((struct sdp_link *)(void *)&link_place)
+#define LINK FAKE_LINK
 
 static int fd, set_fd;
 static struct sdp_sock *sock;
@@ -53,7 +40,7 @@ static int begin(void **state)
 {
 	struct sdp_shadow shadow = { .lib_fd = -1 };
 
-	link_bits = 0;
+	fake_reset();
 	set_fd = epoll_create1(EPOLL_CLOEXEC);
 	sdp_epoll_add(set_fd);
 	fd = sdp_shadow_open(&shadow, O_NONBLOCK);
@@ -88,9 +75,9 @@ static short kernel_says(void)
 
 static void bits_change(unsigned int bits)
 {
-	unsigned int news = link_bits ^ bits;
+	unsigned int news = fake.sdp_link_state.ret ^ bits;
 
-	link_bits = bits;
+	fake.sdp_link_state.ret = bits;
 	sdp_sock_notify(sock, bits, news);
 }
 
@@ -122,7 +109,7 @@ FILE_CASE(wakes_a_waiting_thread)
 	struct sdp_poller poller;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		link_bits = 0;
+		fake.sdp_link_state.ret = 0;
 		sdp_sleeper_init(&sleeper);
 		sdp_sock_sleep_begin(sock, &poller, rows[i].events, &sleeper);
 		sdp_sleeper_begin(&sleeper);
@@ -280,8 +267,9 @@ FILE_CASE(signals_when_an_urgent_octet_is_announced)
 	sock->tcp_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(fcntl(sock->tcp_fd, F_SETOWN, getpid()), 0);
 	for (size_t i = 0; i < ARRAY_LEN(urgent_rows); i++) {
-		link_bits = urgent_rows[i].bits;
-		sdp_sock_notify(sock, link_bits, urgent_rows[i].news);
+		fake.sdp_link_state.ret = urgent_rows[i].bits;
+		sdp_sock_notify(sock, fake.sdp_link_state.ret,
+				urgent_rows[i].news);
 		assert_row(urgent_rows[i].name,
 			   (sigtimedwait(&set, NULL, &none) == SIGURG) ==
 				   urgent_rows[i].is_signalled);

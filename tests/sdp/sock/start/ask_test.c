@@ -30,20 +30,18 @@
 #include "verbs/sdp-link.h"
 
 #include "ports-fixture.h"
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
-#define LINK ((struct sdp_link *)(void *)&listeners)
-#define NO_FALLBACK (-1)
+#define LINK FAKE_LINK
 
 /* ---- the rest of the layer: results, and recorded calls ---- */
 
-static enum sdp_policy policy;
-static enum sdp_way way;
 static int find_ret, ask_ret, cm_ret, cover_ret, plain_why;
 static enum sdp_reason cm_reason;
 static bool waits_for_stop; /* the query, or rdma_cm */
-static _Atomic int tell_cnt, avoid_cnt, run_cnt, over_cnt, close_cnt, undo_cnt;
-static _Atomic int fallback, limit_cnt;
+static _Atomic int tell_cnt, avoid_cnt, run_cnt, over_cnt, close_cnt;
+static _Atomic int limit_cnt;
 static union sdp_addr cm_addr;
 static struct sdp_target target;
 static uint64_t time_limit_ns;
@@ -99,11 +97,6 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 	close_cnt++;
 }
 
-enum sdp_way sdp_policy_way(void)
-{
-	return way;
-}
-
 int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 {
 	assert_ptr_equal(dst, &sock->peer);
@@ -127,28 +120,12 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 	avoid_cnt++;
 }
 
-enum sdp_policy sdp_connect_policy(const struct sdp_sock *of,
-				   const struct sockaddr *dst)
-{
-	(void)of;
-	(void)dst;
-	return policy;
-}
-
 enum sdp_stat_fallback sdp_connect_fallback_of(int err)
 {
 	return err == -EACCES	? SDP_STAT_FALLBACK_denied
 	       : err == -ENOMEM ? SDP_STAT_FALLBACK_no_memory
 	       : err == -ENODEV ? SDP_STAT_FALLBACK_no_device
 				: SDP_STAT_FALLBACK_refused;
-}
-
-void sdp_stat_fell_back(struct sdp_stat_sock *stat,
-			enum sdp_stat_fallback reason)
-{
-	assert_null(stat);
-	assert_int_equal(fallback, NO_FALLBACK);
-	fallback = (int)reason;
 }
 
 int sdp_connect(struct sdp_sock *of, int of_fd, const struct sockaddr *addr,
@@ -284,32 +261,25 @@ int sdp_start_wait(struct sdp_sock *of, uint64_t deadline)
 	return sdp_start_asked(of, deadline) ? 0 : -EAGAIN;
 }
 
-int sdp_start_undo(struct sdp_sock *of)
-{
-	assert_ptr_equal(of, sock);
-	undo_cnt++;
-	return 0;
-}
-
 /* ---- fixture ---- */
 
 static int begin(void **state)
 {
 	ports_open();
-	policy = SDP_POLICY_BOTH;
-	way = SDP_WAY_FD;
+	fake_reset();
+	fake.sdp_connect_policy.ret = SDP_POLICY_BOTH;
+	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	find_ret = -EINPROGRESS;
 	ask_ret = cm_ret = cover_ret = plain_why = 0;
 	cm_reason = SDP_REASON_NONE;
 	waits_for_stop = false;
-	avoid_cnt = run_cnt = over_cnt = close_cnt = undo_cnt = limit_cnt = 0;
+	avoid_cnt = run_cnt = over_cnt = close_cnt = limit_cnt = 0;
 	tell_cnt = 0;
-	fallback = NO_FALLBACK;
 	time_limit_ns = 0;
 	target = (struct sdp_target){ .addr = addrs[SDP_PORT],
 				      .is_request = true };
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	sock = sock_add(fd, end_nothing);
+	fake.sock = sock = sock_add(fd, end_nothing);
 	sock->tcp_fd = sock->start.stop_fd = -1;
 	return 0;
 }
@@ -371,9 +341,9 @@ static const struct {
 	int fallback, avoid_cnt, error;
 } rows[] = {
 	{ "mapped", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, 0, SDP_PORT, 0,
-	  0, SDP_PORT, true, false, NO_FALLBACK, 0, 0 },
+	  0, SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
 	{ "known by now", SDP_POLICY_BOTH, SDP_WAY_FD, 0, -EACCES, SDP_PORT, 0,
-	  0, SDP_PORT, true, false, NO_FALLBACK, 0, 0 },
+	  0, SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
 	{ "denied", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, -EACCES,
 	  SDP_PORT, 0, 0, TCP_PORT, false, false, FB(denied), 0, 0 },
 	{ "the port refuses", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, 0,
@@ -381,13 +351,13 @@ static const struct {
 	{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, -EINPROGRESS, 0, SDP_PORT,
 	  0, 0, TCP_PORT, false, false, FB(no_device), 0, 0 },
 	{ "SDP only, denied", SDP_POLICY_SDP, SDP_WAY_FD, -EINPROGRESS, -EACCES,
-	  SDP_PORT, 0, 0, PORT_CNT, false, false, NO_FALLBACK, 0,
+	  SDP_PORT, 0, 0, PORT_CNT, false, false, FAKE_NO_FALLBACK, 0,
 	  ECONNREFUSED },
 	{ "SDP only, the port refuses", SDP_POLICY_SDP, SDP_WAY_FD,
 	  -EINPROGRESS, 0, CLOSED_PORT, 0, 0, PORT_CNT, false, false,
-	  NO_FALLBACK, 1, ECONNREFUSED },
+	  FAKE_NO_FALLBACK, 1, ECONNREFUSED },
 	{ "rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT, 0, 0,
-	  PORT_CNT, false, true, NO_FALLBACK, 0, 0 },
+	  PORT_CNT, false, true, FAKE_NO_FALLBACK, 0, 0 },
 	{ "rdma_cm is refused", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
 	  -ECONNREFUSED, SDP_REASON_REFUSED, TCP_PORT, false, false,
 	  FB(refused), 1, 0 },
@@ -404,8 +374,8 @@ CASE(connects_as_the_reply_says)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
 		atomic_store(&sock->is_nonblock, true);
-		policy = rows[i].policy;
-		way = rows[i].way;
+		fake.sdp_connect_policy.ret = rows[i].policy;
+		fake.sdp_policy_way.ret = rows[i].way;
 		find_ret = rows[i].find_ret;
 		ask_ret = rows[i].ask_ret;
 		target.addr = addrs[rows[i].sdp_port];
@@ -418,7 +388,7 @@ CASE(connects_as_the_reply_says)
 		assert_row(rows[i].name, over_cnt == !rows[i].has_run);
 		assert_row(rows[i].name,
 			   !!sdp_sock_link(sock) == rows[i].has_link);
-		assert_row(rows[i].name, fallback == rows[i].fallback);
+		assert_row(rows[i].name, fake.fallback == rows[i].fallback);
 		assert_row(rows[i].name, avoid_cnt == rows[i].avoid_cnt);
 		assert_row(rows[i].name,
 			   atomic_load(&sock->error) == rows[i].error);
@@ -431,7 +401,7 @@ CASE(connects_as_the_reply_says)
 
 FILE_CASE(a_blocking_connect_waits_for_rdma_cm)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	assert_int_equal(dial(), 0);
 	assert_ptr_equal(sdp_sock_link(sock), LINK);
 	assert_true(atomic_load(&sock->is_told));
@@ -440,24 +410,24 @@ FILE_CASE(a_blocking_connect_waits_for_rdma_cm)
 
 FILE_CASE(a_blocking_connect_falls_back)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	cm_ret = -ECONNREFUSED;
 	cm_reason = SDP_REASON_REFUSED;
 	assert_int_equal(dial(), 0);
 	assert_int_equal(where(), TCP_PORT);
-	assert_int_equal(fallback, FB(refused));
+	assert_int_equal(fake.fallback, FB(refused));
 	thread_wait();
 }
 
 /* A new socket is left. */
 FILE_CASE(a_blocking_connect_is_refused)
 {
-	way = SDP_WAY_CM;
-	policy = SDP_POLICY_SDP;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
+	fake.sdp_connect_policy.ret = SDP_POLICY_SDP;
 	cm_ret = -ECONNREFUSED;
 	cm_reason = SDP_REASON_REFUSED;
 	assert_int_equal(dial(), -ECONNREFUSED);
-	assert_int_equal(undo_cnt, 1);
+	assert_int_equal(fake.sdp_start_undo.cnt, 1);
 	assert_int_equal(atomic_load(&sock->error), 0);
 	thread_wait();
 }
@@ -466,7 +436,7 @@ FILE_CASE(a_blocking_connect_is_refused)
  * EALREADY, as with TCP. */
 FILE_CASE(a_blocking_connect_has_a_time_limit)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	waits_for_stop = true;
 	time_limit_ns = 5000000;
 	assert_int_equal(dial(), -EINPROGRESS);
@@ -490,7 +460,7 @@ CASE(addresses_are_converted_for_rdma_cm)
 		struct sockaddr_storage to, want;
 
 		begin(state);
-		way = SDP_WAY_CM;
+		fake.sdp_policy_way.ret = SDP_WAY_CM;
 		to = test_addr(addresses[i].text, 99);
 		want = test_addr(addresses[i].want, 99);
 		memcpy(&target.addr, &to, sizeof(target.addr));
@@ -519,7 +489,7 @@ CASE(a_cancel_ends_transfers_in_progress)
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
 		begin(state);
 		atomic_store(&sock->is_nonblock, true);
-		way = runs[i].way;
+		fake.sdp_policy_way.ret = runs[i].way;
 		find_ret = runs[i].find_ret;
 		waits_for_stop = true;
 		assert_row(runs[i].name, dial() == -EINPROGRESS);
@@ -535,19 +505,19 @@ CASE(a_cancel_ends_transfers_in_progress)
 /* A fork does not cancel what has just been made. */
 FILE_CASE(a_connection_made_in_time_is_kept)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	atomic_store(&sock->is_nonblock, true);
 	assert_int_equal(dial(), -EINPROGRESS);
 	sdp_ask_settle(sock);
 	assert_non_null(sdp_sock_link(sock));
-	assert_int_equal(fallback, NO_FALLBACK);
+	assert_int_equal(fake.fallback, FAKE_NO_FALLBACK);
 	thread_wait();
 }
 
 /* close() comes first: the thread's result is not used. */
 FILE_CASE(an_unwanted_connection_is_closed)
 {
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	find_ret = 0;
 	atomic_store(&sock->is_nonblock, true);
 	sock->start.is_closed = true;
@@ -556,7 +526,7 @@ FILE_CASE(an_unwanted_connection_is_closed)
 	assert_int_equal(close_cnt, 1);
 	assert_null(sdp_sock_link(sock));
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
-	assert_int_equal(fallback, NO_FALLBACK);
+	assert_int_equal(fake.fallback, FAKE_NO_FALLBACK);
 }
 
 FILE_CASE(connect_to_af_unspec_undoes_it)
@@ -564,7 +534,7 @@ FILE_CASE(connect_to_af_unspec_undoes_it)
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
 	assert_int_equal(sdp_ask_connect(sock, fd, &none, sizeof(none)), 0);
-	assert_int_equal(undo_cnt, 1);
+	assert_int_equal(fake.sdp_start_undo.cnt, 1);
 }
 
 /* No thread can be made: the connection uses TCP, and nothing leaks. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "env.h"
+#include "fake-sock.h"
 #include "sock/base/count-tcp.h"
 #include "sock/base/signals.h"
 #include "sock/start/connect.h"
@@ -31,12 +32,9 @@
 
 /* ---- the rest of the layer ---- */
 
-#define NO_FALLBACK (-1)
-
 static enum sdp_policy policy;
-static enum sdp_way way;
-static int find_ret, ask_ret, ask_cnt, avoid_cnt, fallback;
-static bool is_enough, has_mark;
+static int find_ret, ask_ret, ask_cnt, avoid_cnt;
+static bool has_mark;
 static struct sdp_mark mark;
 static struct sdp_target target;
 static int options_from, options_to;
@@ -50,11 +48,6 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
 bool sdp_signals_restart(void)
 {
 	return true;
-}
-
-enum sdp_way sdp_policy_way(void)
-{
-	return way;
 }
 
 int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
@@ -81,12 +74,6 @@ void sdp_policy_avoid(const struct sockaddr *dst)
 	avoid_cnt++;
 }
 
-bool sdp_limit_is_enough(int fd)
-{
-	(void)fd;
-	return is_enough;
-}
-
 void sdp_mark_put(int fd, const struct sdp_mark *put)
 {
 	(void)fd;
@@ -106,14 +93,6 @@ void sdp_options_renew(const struct sdp_sock *of, int to)
 	options_to = to;
 }
 
-void sdp_stat_fell_back(struct sdp_stat_sock *stat,
-			enum sdp_stat_fallback reason)
-{
-	assert_null(stat);
-	assert_int_equal(fallback, NO_FALLBACK);
-	fallback = (int)reason;
-}
-
 /* ---- fixture ---- */
 
 static struct sdp_sock sock;
@@ -123,10 +102,10 @@ static int begin(void **state)
 {
 	ports_open();
 	policy = SDP_POLICY_BOTH;
-	way = SDP_WAY_FD;
+	fake_reset();
+	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
-	fallback = NO_FALLBACK;
-	is_enough = true;
+	fake.sdp_limit_is_enough.ret = true;
 	has_mark = false;
 	target = (struct sdp_target){ .addr = addrs[SDP_PORT] };
 	sock = (struct sdp_sock){ .tcp_fd = -1, .family = AF_INET };
@@ -175,9 +154,9 @@ static const struct {
 	int fallback, avoid_cnt, ask_cnt;
 } rows[] = {
 	{ "the rules say TCP", SDP_POLICY_TCP, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
-	  TCP_PORT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	  TCP_PORT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
 	{ "a listener with SDP", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
-	  SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 0 },
+	  SDP_PORT, SDP_SOCK_PENDING, FAKE_NO_FALLBACK, 0, 0 },
 	{ "a listener without", SDP_POLICY_BOTH, -ENOENT, SDP_WAY_FD, 0,
 	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_listener), 0, 0 },
 	{ "another user's", SDP_POLICY_BOTH, -EPERM, SDP_WAY_FD, 0, SDP_PORT, 0,
@@ -187,17 +166,17 @@ static const struct {
 	{ "no device", SDP_POLICY_BOTH, 0, SDP_WAY_NONE, 0, SDP_PORT, 0,
 	  TCP_PORT, SDP_SOCK_TCP, FB(no_device), 0, 0 },
 	{ "SDP only, without a listener", SDP_POLICY_SDP, -ENOENT, SDP_WAY_FD,
-	  0, SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
-	  0 },
+	  0, SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK,
+	  0, 0 },
 	{ "SDP only, no device", SDP_POLICY_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
-	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
 	{ "the SDP port refuses", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0,
 	  CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
 	{ "SDP only, the port refuses", SDP_POLICY_SDP, 0, SDP_WAY_FD, 0,
-	  CLOSED_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0,
-	  0 },
+	  CLOSED_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK,
+	  0, 0 },
 	{ "the Port Mapper accepts", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
-	  0, SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, NO_FALLBACK, 0, 1 },
+	  0, SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, FAKE_NO_FALLBACK, 0, 1 },
 	{ "it denies", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD, -EACCES,
 	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(denied), 0, 1 },
 	{ "it does not answer", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
@@ -207,10 +186,10 @@ static const struct {
 	  SDP_WAY_FD, 0, CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1,
 	  1 },
 	{ "rdma_cm", SDP_POLICY_BOTH, 0, SDP_WAY_CM, 0, SDP_PORT,
-	  SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP, NO_FALLBACK, 0, 0 },
+	  SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
 	{ "rdma_cm and the Port Mapper", SDP_POLICY_BOTH, -EINPROGRESS,
 	  SDP_WAY_CM, 0, SDP_PORT, SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP,
-	  NO_FALLBACK, 0, 0 },
+	  FAKE_NO_FALLBACK, 0, 0 },
 };
 
 CASE(connects_as_the_reply_says)
@@ -219,14 +198,14 @@ CASE(connects_as_the_reply_says)
 		assert_int_equal(begin(state), 0);
 		policy = rows[i].policy;
 		find_ret = rows[i].find_ret;
-		way = rows[i].way;
+		fake.sdp_policy_way.ret = rows[i].way;
 		ask_ret = rows[i].ask_ret;
 		target.addr = addrs[rows[i].sdp_port];
 		assert_row(rows[i].name, dial(TCP_PORT) == rows[i].ret);
 		assert_row(rows[i].name, port_of(fd) == rows[i].where);
 		assert_row(rows[i].name,
 			   sdp_sock_state(&sock) == rows[i].state);
-		assert_row(rows[i].name, fallback == rows[i].fallback);
+		assert_row(rows[i].name, fake.fallback == rows[i].fallback);
 		assert_row(rows[i].name, avoid_cnt == rows[i].avoid_cnt);
 		assert_row(rows[i].name, ask_cnt == rows[i].ask_cnt);
 		/* exec() recognises an SDP connection by its mark. */
@@ -259,8 +238,8 @@ CASE(a_connection_begins_as_tcp)
 	for (size_t i = 0; i < ARRAY_LEN(firsts); i++) {
 		assert_int_equal(begin(state), 0);
 		policy = firsts[i].policy;
-		way = firsts[i].way;
-		is_enough = firsts[i].is_enough;
+		fake.sdp_policy_way.ret = firsts[i].way;
+		fake.sdp_limit_is_enough.ret = firsts[i].is_enough;
 		find_ret = firsts[i].want ? -EINPROGRESS : 0;
 		(void)dial(TCP_PORT);
 		assert_row(firsts[i].name,
@@ -269,7 +248,7 @@ CASE(a_connection_begins_as_tcp)
 		assert_row(firsts[i].name,
 			   !firsts[i].want ||
 				   (port_of(fd) == TCP_PORT && ask_cnt == 0 &&
-				    fallback == NO_FALLBACK));
+				    fake.fallback == FAKE_NO_FALLBACK));
 		end(state);
 	}
 	settings->sdp_after = 0;
@@ -301,10 +280,10 @@ FILE_CASE(family_sdp_has_no_fallback)
 
 FILE_CASE(without_descriptors_it_is_tcp)
 {
-	is_enough = false;
+	fake.sdp_limit_is_enough.ret = false;
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(port_of(fd), TCP_PORT);
-	assert_int_equal(fallback, FB(no_memory));
+	assert_int_equal(fake.fallback, FB(no_memory));
 }
 
 /* rdma_cm binds the connection itself. */
@@ -312,13 +291,13 @@ FILE_CASE(a_bound_socket_is_not_for_rdma_cm)
 {
 	struct sockaddr_storage any = test_addr("127.0.0.1", 0);
 
-	way = SDP_WAY_CM;
+	fake.sdp_policy_way.ret = SDP_WAY_CM;
 	assert_int_equal(
 		bind(fd, (struct sockaddr *)&any, sizeof(struct sockaddr_in)),
 		0);
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(port_of(fd), TCP_PORT);
-	assert_int_equal(fallback, FB(unsupported));
+	assert_int_equal(fake.fallback, FB(unsupported));
 }
 
 FILE_CASE(a_nonblocking_connect_leaves_the_query_to_a_thread)
@@ -330,7 +309,7 @@ FILE_CASE(a_nonblocking_connect_leaves_the_query_to_a_thread)
 	assert_int_equal(sock.peer.in.sin_port, addrs[TCP_PORT].in.sin_port);
 	/* And no thread can be started. */
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
-	assert_int_equal(fallback, FB(no_memory));
+	assert_int_equal(fake.fallback, FB(no_memory));
 	policy = SDP_POLICY_SDP;
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -ECONNREFUSED);
 }
@@ -367,7 +346,7 @@ FILE_CASE(a_fallback_is_counted_once)
 	set_nonblocking();
 	find_ret = -ENOENT;
 	assert_int_equal(dial(TCP_PORT), -EINPROGRESS);
-	assert_int_equal(fallback, FB(no_listener));
+	assert_int_equal(fake.fallback, FB(no_listener));
 	find_ret = 0;
 	wait_for_out();
 	ret = dial(TCP_PORT);
@@ -401,7 +380,7 @@ FILE_CASE(a_refused_port_is_followed_by_tcp)
 	sdp_connect_settle(&sock, fd);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
 	assert_int_equal(avoid_cnt, 1);
-	assert_int_equal(fallback, FB(refused));
+	assert_int_equal(fake.fallback, FB(refused));
 	assert_false(has_mark);
 	assert_int_equal(port_of(fd), TCP_PORT);
 	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
@@ -459,7 +438,7 @@ FILE_CASE(bad_addresses_get_the_kernels_error)
 		sdp_connect(&sock, fd, (struct sockaddr *)&six, sizeof(none)),
 		-EAFNOSUPPORT);
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);
-	assert_int_equal(fallback, NO_FALLBACK);
+	assert_int_equal(fake.fallback, FAKE_NO_FALLBACK);
 	/* PENDING: the connection is dissolved. */
 	assert_int_equal(dial(TCP_PORT), 0);
 	assert_int_equal(sdp_connect(&sock, fd, &none, sizeof(none)), 0);

@@ -37,17 +37,17 @@
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
+#include "fake-sock.h"
 #include "sock-fixture.h"
 
-#define LINK ((struct sdp_link *)(void *)&gate)
-#define NO_FALLBACK (-1)
+#define LINK FAKE_LINK
 
 /* ---- links, which are made when the gate opens ---- */
 
 static sem_t gate;
 static int link_rets[2]; /* of the first attempt, of later ones */
 static struct sdp_outcome outcome;
-static _Atomic int make_cnt, abort_cnt, shutdown_cnt, shutdown_read_cnt;
+static _Atomic int make_cnt;
 static bool was_accepted;
 static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
@@ -57,12 +57,6 @@ static bool link_is_full;
 bool sdp_signals_restart(void)
 {
 	return true;
-}
-
-const char *sdp_reason_str(enum sdp_reason reason)
-{
-	(void)reason;
-	return "a reason";
 }
 
 static int link_make(struct sdp_link **ret_link, struct sdp_outcome *ret)
@@ -123,19 +117,6 @@ int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 	return 1;
 }
 
-int sdp_link_shutdown(struct sdp_link *link)
-{
-	assert_ptr_equal(link, LINK);
-	shutdown_cnt++;
-	return 0;
-}
-
-void sdp_link_shutdown_read(struct sdp_link *link)
-{
-	assert_ptr_equal(link, LINK);
-	shutdown_read_cnt++;
-}
-
 void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 {
 	assert_ptr_equal(link, LINK);
@@ -161,12 +142,6 @@ int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
 	return 0;
 }
 
-void sdp_link_abort(struct sdp_link *link)
-{
-	assert_ptr_equal(link, LINK);
-	abort_cnt++;
-}
-
 void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 {
 	(void)link;
@@ -176,26 +151,11 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 
 /* ---- the rest of the layer ---- */
 
-static _Atomic int fallback, end_cnt, tell_cnt, mark_cnt, raised_cnt;
+static _Atomic int end_cnt, raised_cnt;
 static _Atomic int counted_tx, refused_cnt;
 static struct sdp_link *_Atomic updated_link; /* reported to the page */
 static bool can_raise;
 static int other_tcp; /* the fallback connects to this; -errno */
-
-void sdp_options_take(struct sdp_sock *sock, int fd)
-{
-	(void)sock;
-}
-
-void sdp_options_renew(const struct sdp_sock *sock, int fd)
-{
-	assert_true(sock && fd >= 0);
-}
-
-void sdp_count_open(struct sdp_sock *sock, int fd)
-{
-	assert_true(sock && fd >= 0);
-}
 
 void sdp_count_send(struct sdp_sock *sock, size_t octets)
 {
@@ -206,45 +166,6 @@ void sdp_count_send(struct sdp_sock *sock, size_t octets)
 void sdp_count_update(struct sdp_sock *sock)
 {
 	atomic_store(&updated_link, sdp_sock_link(sock));
-}
-
-void sdp_count_close(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_watch_leave(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_watch_return(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_sock_wake(struct sdp_sock *sock)
-{
-	(void)sock;
-}
-
-void sdp_sock_watch(struct sdp_sock *sock, int fd)
-{
-	assert_true(sock && fd >= 0);
-}
-
-void sdp_sock_tell(struct sdp_sock *sock, int fd, short news)
-{
-	(void)sock;
-	(void)fd;
-	(void)news;
-	tell_cnt++;
-}
-
-void sdp_sock_notify(void *arg, unsigned int state, unsigned int news)
-{
-	(void)arg;
-	(void)news;
 }
 
 /* The last step of the thread lowers the limit that the call has raised. */
@@ -269,12 +190,6 @@ void sdp_limit_end(bool is_raised)
 	limit_cnt--;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&mutex);
-}
-
-void sdp_mark_remove(int fd)
-{
-	assert_true(fd >= 0);
-	mark_cnt++;
 }
 
 void sdp_connect_look(struct sdp_sock *sock, int fd)
@@ -302,14 +217,6 @@ void sdp_connect_refused(struct sdp_sock *sock, const struct sdp_outcome *of)
 {
 	assert_true(sock && of->reason == outcome.reason);
 	refused_cnt++;
-}
-
-void sdp_stat_fell_back(struct sdp_stat_sock *stat,
-			enum sdp_stat_fallback reason)
-{
-	(void)stat;
-	assert_int_equal(fallback, NO_FALLBACK);
-	fallback = (int)reason;
 }
 
 int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
@@ -352,11 +259,10 @@ static int begin(void **state)
 	assert_int_equal(sem_init(&gate, 0, 0), 0);
 	link_rets[0] = link_rets[1] = 0;
 	outcome = (struct sdp_outcome){ .reason = SDP_REASON_NONE };
-	make_cnt = abort_cnt = shutdown_cnt = shutdown_read_cnt = 0;
-	end_cnt = tell_cnt = mark_cnt = raised_cnt = 0;
+	fake_reset();
+	make_cnt = end_cnt = raised_cnt = 0;
 	counted_tx = refused_cnt = 0;
 	updated_link = NULL;
-	fallback = NO_FALLBACK;
 	link_got_len = link_urgent = 0;
 	link_is_full = can_raise = false;
 	is_way_slow = false;
@@ -385,7 +291,7 @@ static void gate_open(void)
 	sem_post(&gate);
 	assert_int_equal(sdp_start_wait(sock, SDP_NEVER), 0);
 	thread_wait();
-	assert_true(tell_cnt > 0);
+	assert_true(fake.sdp_sock_tell.cnt > 0);
 	assert_int_equal(sdp_owed_cnt(), 0);
 }
 
@@ -488,7 +394,7 @@ CASE(starts_when_it_is_time)
 		/* The Hello of a peer that has closed is not data of the
 		 * program. */
 		if (whens[i].state == SDP_SOCK_TCP) {
-			assert_int_equal(mark_cnt, 1);
+			assert_int_equal(fake.sdp_mark_remove.cnt, 1);
 			assert_eof(fd);
 		}
 		end(state);
@@ -521,7 +427,7 @@ FILE_CASE(without_a_shadow_the_connection_ends)
 				 SDP_SOCK_TCP);
 		test_fd_restore(old);
 		assert_int_equal(sock->tcp_fd, -1);
-		assert_int_equal(mark_cnt, more + 1);
+		assert_int_equal(fake.sdp_mark_remove.cnt, more + 1);
 		assert_int_equal(test_fd_next(), next);
 		assert_eof(peer);
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
@@ -556,8 +462,8 @@ FILE_CASE(sent_octets_go_to_the_link)
 	assert_memory_equal(link_got + 6, much, SDP_EARLY_MAX - 6);
 	assert_int_equal(counted_tx, SDP_EARLY_MAX);
 	assert_non_null(updated_link);
-	assert_int_equal(shutdown_cnt, 1);
-	assert_int_equal(shutdown_read_cnt, 1);
+	assert_int_equal(fake.sdp_link_shutdown.cnt, 1);
+	assert_int_equal(fake.sdp_link_shutdown_read.cnt, 1);
 	assert_int_equal(sdp_sock_early_len(sock), 0);
 	/* It has ended: the caller checks again. */
 	assert_int_equal(send_text("late"), 0);
@@ -633,11 +539,12 @@ static const struct {
 	  SDP_REASON_TIMEOUT, SDP_SOCK_STREAM, SDP_STAT_FALLBACK_no_hello, 1,
 	  ETIMEDOUT },
 	{ "not wanted", false, true, true, true, -EPROTO, SDP_REASON_NOT_SDP,
-	  SDP_SOCK_STREAM, NO_FALLBACK, 0, ECONNRESET },
+	  SDP_SOCK_STREAM, FAKE_NO_FALLBACK, 0, ECONNRESET },
 	{ "accepted, nothing sent", true, true, false, false, -EPROTO,
-	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, NO_FALLBACK, 0, 0 },
+	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, FAKE_NO_FALLBACK, 0, 0 },
 	{ "accepted, something sent", true, true, true, false, -EPROTO,
-	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, NO_FALLBACK, 0, ECONNRESET },
+	  SDP_REASON_NOT_SDP, SDP_SOCK_STREAM, FAKE_NO_FALLBACK, 0,
+	  ECONNRESET },
 };
 
 CASE(a_start_that_fails_goes_on_by_tcp_where_it_can)
@@ -664,7 +571,8 @@ CASE(a_start_that_fails_goes_on_by_tcp_where_it_can)
 		gate_open();
 		assert_row(failures[i].name,
 			   sdp_sock_state(sock) == failures[i].state);
-		assert_row(failures[i].name, fallback == failures[i].fallback);
+		assert_row(failures[i].name,
+			   fake.fallback == failures[i].fallback);
 		assert_row(failures[i].name,
 			   refused_cnt == failures[i].refused_cnt);
 		assert_row(failures[i].name,
@@ -718,8 +626,8 @@ CASE(a_refused_answer_counts_more_than_a_reset)
 	}
 }
 
-/* The fallback may take long. The program's calls do not wait for it, and the
- * program may have closed the socket by its end. */
+/* The fake.fallback may take long. The program's calls do not wait for it, and
+ * the program may have closed the socket by its end. */
 CASE(returning_to_tcp_delays_no_call)
 {
 	static const struct {
@@ -829,7 +737,7 @@ FILE_CASE(undoing_leaves_a_fresh_socket)
 	atomic_store(&sock->error, EPIPE);
 	assert_int_equal(sdp_start_undo(sock), 0);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
-	assert_int_equal(abort_cnt, 1);
+	assert_int_equal(fake.sdp_link_abort.cnt, 1);
 	assert_null(sdp_sock_link(sock));
 	assert_ptr_equal(sock->past_link, LINK);
 	assert_false(sdp_sock_is_wr_shut(sock));
