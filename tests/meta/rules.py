@@ -8,6 +8,7 @@ import re
 
 import circles
 import folders
+import structs
 import tree
 
 # --- includes point down only -------------------------------------------
@@ -794,6 +795,7 @@ ALL = {
     "include_paths": include_paths,
     "no_circles": no_circles,
     "size": size,
+    "structs": structs.large,
     "names": names,
     "spdx": spdx,
     "mirror": mirror,

@@ -8,6 +8,7 @@ import circles
 import rules
 
 SPDX = "/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */\n"
+MANY = "struct many {\n" + "\tint a;\n" * 39 + "%s\n};\n"
 LONG = "int f(void)\n{\n" + "\treturn 0;\n" * 90 + "}\n"
 MAP = "| ID | clause | function | test |\n| MPA-2 | 4.1 | `f()` | `t.c:x` |\n"
 GOOD_MAP = {"doc/spec/mpa.md": "MPA-2", "libsiw-mpa/a.c": "int f(void)\n{\n}\n",
@@ -122,6 +123,13 @@ CASES = [
      {"sdp/conn/a.c": '#include "conn/b.h"\n#include "conn/a.h"\n',
       "sdp/conn/a.h": "", "sdp/conn/b.h": "",
       "sdp/conn/b.c": '#include "conn/b.h"\n'}),
+    ("structs", {"sdp/a.h": MANY % "int a, b;"}, {"sdp/a.h": MANY % "int a;"}),
+    ("structs", {"sdp/a.c": MANY % "struct { int a; union { int b; }; };"},
+     {"sdp/a.c": MANY % "struct { int a, b; } c;\n#define X 1\n"}),
+    ("structs", {"sdp/a.c": MANY % "int (*f)(int a, int b), g;"},
+     {"sdp/a.c": MANY % "int (*f)(int a, int b); /* ; , */"}),
+    ("structs", {"sdp/a.h": "struct rnic_qp {\n\tint a;\n};\n"},
+     {"sdp/a.h": "struct rnic_qp {\n" + "\tint a;\n" * 50 + "};\n"}),
     ("size", {"rnic/a.c": "\n" * 901}, {"rnic/a.c": "\n" * 900}),
     ("size", {"rnic/a.c": LONG},
      {"rnic/a.c": "/* NOLINT(readability-function-size): a table */\n" + LONG}),
