@@ -13,7 +13,7 @@
 #include "fpdu.h"
 #include "include/siw-mpa.h"
 #include "rdmap.h"
-#include "start.h"
+#include "start-frame.h"
 #include "term.h"
 
 enum conn_phase {

@@ -5,7 +5,7 @@
 #include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/listen.h"
-#include "cm/start.h"
+#include "cm/steps.h"
 #include "loop/loop.h"
 #include "oob/link.h"
 #include "oob/oob.h"

@@ -206,7 +206,7 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 			  "a Linux siw has IRD and ORD 0 then, unless its "
 			  "application says otherwise",
 			  cm_id_num(id), ev->start.rev);
-	cm_ask_note_direct(conn);
+	cm_ask_note_own_port(conn);
 	cm_event_set_start(outcome, ev);
 	if (ev->start.is_enhanced) {
 		cm_event_set_reply_depths(outcome, ev);

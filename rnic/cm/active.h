@@ -3,7 +3,7 @@
  * The active side: dials, sends the Request, and handles the outcome.
  *
  * A function that returns a bool returns whether the start exchange has begun.
- * The caller must step it then (start.h). Otherwise the connection waits for
+ * The caller must step it then (steps.h). Otherwise the connection waits for
  * its socket or a deadline, or was freed.
  */
 #ifndef RNIC_CM_ACTIVE_H

@@ -28,7 +28,7 @@
  */
 #define ASK_NS (400 * NS_PER_MS)
 /* A listener that was at its port may move at any time. */
-#define DIRECT_NS (1000 * NS_PER_MS)
+#define OWN_PORT_NS (1000 * NS_PER_MS)
 /* A firewall stays as it is; what it drops is a property of the host. */
 #define SILENT_NS (60000 * NS_PER_MS)
 
@@ -62,7 +62,7 @@ static bool known_matches(const struct cm_known *known,
 			rnic_addr_port_be((const struct sockaddr *)addr));
 }
 
-static bool is_known_direct(const struct sockaddr_storage *addr)
+static bool is_known_own_port(const struct sockaddr_storage *addr)
 {
 	uint64_t now_ns = rnic_now_ns();
 
@@ -73,11 +73,11 @@ static bool is_known_direct(const struct sockaddr_storage *addr)
 	return false;
 }
 
-void cm_ask_note_direct(const struct cm_conn *conn)
+void cm_ask_note_own_port(const struct cm_conn *conn)
 {
 	if (!conn->is_beside && cm_port_is_apart() &&
-	    !is_known_direct(&conn->id->peer))
-		known_add(&conn->id->peer, DIRECT_NS);
+	    !is_known_own_port(&conn->id->peer))
+		known_add(&conn->id->peer, OWN_PORT_NS);
 }
 
 static void note_silent(const struct cm_conn *conn)
@@ -122,7 +122,7 @@ static int ask_dial(struct cm_conn *conn)
 bool cm_ask_begin(struct cm_conn *conn)
 {
 	conn->is_beside = false;
-	if (!cm_port_is_apart() || is_known_direct(&conn->id->peer))
+	if (!cm_port_is_apart() || is_known_own_port(&conn->id->peer))
 		return false;
 	if (ask_dial(conn) < 0) {
 		rnic_start_close(&conn->start);

@@ -20,6 +20,6 @@ enum cm_ask_answer cm_ask_ready(struct cm_conn *conn);
 enum cm_ask_answer cm_ask_expire(struct cm_conn *conn);
 
 /* The port itself has answered, by MPA. */
-void cm_ask_note_direct(const struct cm_conn *conn);
+void cm_ask_note_own_port(const struct cm_conn *conn);
 
 #endif

@@ -13,7 +13,7 @@
 #include "outcome.h"
 #include "passive.h"
 #include "qp/qp-table.h"
-#include "start.h"
+#include "steps.h"
 #include "stream/modify.h"
 #include "teardown.h"
 

@@ -10,7 +10,7 @@
 
 #include "conn/end.h"
 #include "conn/queue.h"
-#include "conn/start.h"
+#include "conn/hello.h"
 
 /* ---- between two carriers ---- */
 

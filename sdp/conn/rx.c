@@ -7,7 +7,7 @@
 #include "conn/end.h"
 #include "conn/move.h"
 #include "conn/queue.h"
-#include "conn/start.h"
+#include "conn/hello.h"
 #include "conn/state.h"
 #include "flow/mode.h"
 #include "flow/seq.h"

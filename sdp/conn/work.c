@@ -8,7 +8,7 @@
 #include "conn/end.h"
 #include "conn/move.h"
 #include "conn/queue.h"
-#include "conn/start.h"
+#include "conn/hello.h"
 #include "conn/state.h"
 #include "conn/tx-control.h"
 #include "conn/tx-data.h"

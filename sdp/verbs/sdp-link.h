@@ -320,9 +320,9 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 int sdp_link_send_zcopy_begin(struct sdp_link *link, const void *buf,
 			      size_t len);
 ssize_t sdp_link_send_zcopy_done(struct sdp_link *link);
-int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
-			       unsigned int flags);
-ssize_t sdp_link_recv_direct_done(struct sdp_link *link);
+int sdp_link_recv_zcopy_begin(struct sdp_link *link, void *buf, size_t len,
+			      unsigned int flags);
+ssize_t sdp_link_recv_zcopy_done(struct sdp_link *link);
 
 /*
  * The link receives @octets before those of the peer's first message, because
@@ -489,7 +489,7 @@ int sdp_link_suspend(struct sdp_link *link, uint16_t port, uint64_t deadline);
  * The link has ended then, without an error. The caller must still call
  * sdp_link_close().
  * Return: 0; -EINVAL: sdp_link_suspend() has not succeeded; -EBUSY: memory of a
- *   caller is in use (sdp_link_send_zcopy_done(), sdp_link_recv_direct_done());
+ *   caller is in use (sdp_link_send_zcopy_done(), sdp_link_recv_zcopy_done());
  *   -ENOMEM.
  */
 int sdp_link_hand_over(struct sdp_link *link, void **ret_octets,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "pair.h"
-#include "start.h"
+#include "start-frame.h"
 
 static void check_codec(const uint8_t *data, size_t size, bool is_reply)
 {

@@ -6,7 +6,7 @@
 #ifndef TEST_VECTORS_FRAMES_H
 #define TEST_VECTORS_FRAMES_H
 
-#include "start.h"
+#include "start-frame.h"
 
 #define KEY_REQUEST "4d504120494420526571204672616d65"
 #define KEY_REPLY "4d504120494420526570204672616d65"

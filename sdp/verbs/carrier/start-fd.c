@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "util/cancel.h"
-#include "verbs/dev/direct.h"
+#include "verbs/dev/usiwdv.h"
 #include "verbs/link/drive.h"
 #include "handover.h"
 #include "verbs/dev/high.h"
@@ -34,7 +34,7 @@ static attach_fn *find_attach(void)
 
 	if (fn)
 		return fn;
-	fn = (attach_fn *)sdp_direct_symbol("usiwdv_qp_attach_fd");
+	fn = (attach_fn *)sdp_usiwdv_symbol("usiwdv_qp_attach_fd");
 	atomic_store_explicit(&found, fn, memory_order_relaxed);
 	return fn;
 }

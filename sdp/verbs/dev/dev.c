@@ -17,7 +17,7 @@
 #include "util/cancel.h"
 #include "util/device-name.h"
 #include "high.h"
-#include "direct.h"
+#include "usiwdv.h"
 #include "util/log.h"
 #include "verbs/way.h"
 
@@ -157,13 +157,13 @@ destroy_channel:
 }
 
 /* Sets both functions for the sleep, or none. */
-static void find_direct(struct sdp_dev *dev)
+static void find_usiwdv(struct sdp_dev *dev)
 {
-	void *begin = sdp_direct_symbol("usiwdv_cq_sleep_begin");
-	void *end = sdp_direct_symbol("usiwdv_cq_sleep_end");
+	void *begin = sdp_usiwdv_symbol("usiwdv_cq_sleep_begin");
+	void *end = sdp_usiwdv_symbol("usiwdv_cq_sleep_end");
 
 	dev->qp_error =
-		(int (*)(struct ibv_qp *))sdp_direct_symbol("usiwdv_qp_error");
+		(int (*)(struct ibv_qp *))sdp_usiwdv_symbol("usiwdv_qp_error");
 	if (!begin || !end)
 		return;
 	dev->cq_sleep_begin = (int (*)(struct ibv_cq *))begin;
@@ -185,7 +185,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 		 ibv_get_device_name(ctx->device));
 	dev->is_usiw = util_device_name_is_ours(dev->name);
 	if (dev->is_usiw)
-		find_direct(dev);
+		find_usiwdv(dev);
 	ret = -ibv_query_device(ctx, &dev->attr);
 	if (ret)
 		goto free_dev;

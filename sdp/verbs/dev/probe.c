@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "util/device-name.h"
-#include "direct.h"
+#include "usiwdv.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "verbs/way.h"
@@ -59,7 +59,7 @@ static void probe(void)
 		has_cm |= is_usiw(list[i]) ? is_by_cm : is_iwarp(list[i]);
 	}
 	ibv_free_device_list(list);
-	has_fd &= !is_by_cm && sdp_direct_symbol("usiwdv_qp_attach_fd");
+	has_fd &= !is_by_cm && sdp_usiwdv_symbol("usiwdv_qp_attach_fd");
 	way = has_fd ? SDP_WAY_FD : has_cm ? SDP_WAY_CM : SDP_WAY_NONE;
 }
 

@@ -12,8 +12,8 @@
 uint64_t sdp_inbox_len(const struct sdp_link *link);
 
 /*
- * The octets at @off after those that were read. An urgent octet that a direct
- * receive got and kept comes first. *ret_is_oob: the last octet is urgent.
+ * The octets at @off after those that were read. An urgent octet that a receive
+ * by zcopy got and kept comes first. *ret_is_oob: the last octet is urgent.
  * Return: whether there are any.
  */
 bool sdp_inbox_peek(const struct sdp_link *link, uint64_t off,

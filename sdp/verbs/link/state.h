@@ -17,7 +17,7 @@
 /* Further bits of the state, for sdp_wait(). */
 #define LINK_STANDS 0x100u  /* Hello and HelloAck were exchanged */
 #define LINK_ZDONE 0x200u   /* the zero-copy send is complete */
-#define LINK_RDONE 0x400u   /* the direct receive is complete */
+#define LINK_RDONE 0x400u   /* the receive by zcopy is complete */
 #define LINK_SHUT 0x800u    /* DisConn and everything before it was sent */
 #define LINK_UP 0x1000u	    /* the newest carrier was established */
 #define LINK_BARE 0x2000u   /* between two carriers, after sdp_link_suspend() */
@@ -69,8 +69,10 @@ struct link_oob {
 	uint32_t left_cnt; /* of these, octets that the reader has not passed */
 	uint8_t octet;	   /* the newest one */
 	bool has_octet;	   /* it arrived and was not read */
-	uint8_t kept;	   /* has_kept: an urgent octet that a direct */
-	bool has_kept;	   /* receive got; the reader has not reached it */
+	/* has_kept: an urgent octet that a receive by zcopy got; the reader has
+	 * not reached it. */
+	uint8_t kept;
+	bool has_kept;
 };
 
 /* Whether an urgent octet was announced that has not arrived. */

@@ -358,8 +358,8 @@ static int recv_begin_locked(struct sdp_link *link, void *buf, size_t len,
 	return 0;
 }
 
-int sdp_link_recv_direct_begin(struct sdp_link *link, void *buf, size_t len,
-			       unsigned int flags)
+int sdp_link_recv_zcopy_begin(struct sdp_link *link, void *buf, size_t len,
+			      unsigned int flags)
 {
 	int ret = -EAGAIN;
 
@@ -388,7 +388,7 @@ static ssize_t keep_urgent(struct sdp_link *link, ssize_t len)
 	return len - 1;
 }
 
-ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
+ssize_t sdp_link_recv_zcopy_done(struct sdp_link *link)
 {
 	struct link_zbuf *z = &link->rx.zbuf;
 	ssize_t ret = -EAGAIN;
@@ -403,7 +403,7 @@ ssize_t sdp_link_recv_direct_done(struct sdp_link *link)
 	return ret;
 }
 
-static void direct_cancel(struct sdp_link *link)
+static void recv_cancel(struct sdp_link *link)
 {
 	util_lock(&link->lock);
 	if (link->rx.zbuf.is_busy) {
@@ -422,13 +422,13 @@ void sdp_link_relay(struct sdp_link *link)
 	/* These bits hold, or will hold when the requested memory is back. */
 	sdp_notice_update(link, LINK_RDONE | LINK_ZDONE);
 	util_unlock(&link->lock);
-	direct_cancel(link);
+	recv_cancel(link);
 }
 
-/* Whether to receive directly: the peer has advertised data that is better read
+/* Whether to receive by zcopy: the peer has advertised data that is better read
  * than requested, or may write into an advertised buffer. */
-static bool wants_direct(struct sdp_link *link, size_t space,
-			 unsigned int flags)
+static bool wants_zcopy_recv(struct sdp_link *link, size_t space,
+			     unsigned int flags)
 {
 	uint64_t there, all;
 	bool is_wanted;
@@ -451,9 +451,9 @@ static bool wants_direct(struct sdp_link *link, size_t space,
 
 static ssize_t recv_back(struct sdp_link *link)
 {
-	direct_cancel(link);
+	recv_cancel(link);
 	wait_back(link, LINK_RDONE);
-	return sdp_link_recv_direct_done(link);
+	return sdp_link_recv_zcopy_done(link);
 }
 
 /* See send_left(). */
@@ -462,11 +462,11 @@ static void recv_left(void *link)
 	(void)recv_back(link);
 }
 
-static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
-			       unsigned int flags, uint64_t deadline,
-			       int *ret_why)
+static ssize_t recv_one_zcopy(struct sdp_link *link, void *buf, size_t len,
+			      unsigned int flags, uint64_t deadline,
+			      int *ret_why)
 {
-	int ret = sdp_link_recv_direct_begin(link, buf, len, flags);
+	int ret = sdp_link_recv_zcopy_begin(link, buf, len, flags);
 	struct util_unwind unwind;
 	ssize_t done;
 
@@ -478,7 +478,7 @@ static ssize_t recv_one_direct(struct sdp_link *link, void *buf, size_t len,
 		*ret_why = ret;
 		done = recv_back(link);
 	} else {
-		done = sdp_link_recv_direct_done(link);
+		done = sdp_link_recv_zcopy_done(link);
 	}
 	util_unwind_pop(&unwind);
 	if (done)
@@ -511,9 +511,9 @@ static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
 		ssize_t ret;
 		int rc;
 
-		if (wants_direct(link, iov->iov_len, flags)) {
-			ret = recv_one_direct(link, iov->iov_base, iov->iov_len,
-					      flags, deadline, ret_why);
+		if (wants_zcopy_recv(link, iov->iov_len, flags)) {
+			ret = recv_one_zcopy(link, iov->iov_base, iov->iov_len,
+					     flags, deadline, ret_why);
 			if (ret > 0 || ret == -EINTR || ret == -ETIME)
 				return ret;
 		}

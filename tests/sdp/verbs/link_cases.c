@@ -307,11 +307,11 @@ static void write_1(struct sdp_link *link)
 				   SDP_SEND_MORE) == 1);
 		while (done < PIECE) {
 			ssize_t n;
-			int ret = sdp_link_recv_direct_begin(link, buf + done,
-							     PIECE - done, 0);
+			int ret = sdp_link_recv_zcopy_begin(link, buf + done,
+							    PIECE - done, 0);
 
 			must(!ret);
-			while ((n = sdp_link_recv_direct_done(link)) == -EAGAIN)
+			while ((n = sdp_link_recv_zcopy_done(link)) == -EAGAIN)
 				(void)sdp_link_wait(link, SDP_LINK_HUP,
 						    sdp_now_ns() + 1000000);
 			must(n > 0);

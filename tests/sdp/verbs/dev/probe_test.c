@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "verbs/dev/direct.h"
+#include "verbs/dev/usiwdv.h"
 #include "verbs/dev/probe.h"
 #include "verbs/way.h"
 
@@ -79,7 +79,7 @@ const char *ibv_get_device_name(struct ibv_device *device)
 	return names[device - devices];
 }
 
-void *sdp_direct_symbol(const char *name)
+void *sdp_usiwdv_symbol(const char *name)
 {
 	assert_string_equal(name, "usiwdv_qp_attach_fd");
 	return has_symbol ? &has_symbol : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The steps of connections that are being set up. */
-#ifndef RNIC_CM_START_H
-#define RNIC_CM_START_H
+#ifndef RNIC_CM_STEPS_H
+#define RNIC_CM_STEPS_H
 
 #include "object.h"
 

@@ -9,7 +9,7 @@
 
 #include "frames.h"
 #include "pair.h"
-#include "start.h"
+#include "start-frame.h"
 
 CASE(decodes_vectors)
 {

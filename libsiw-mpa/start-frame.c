@@ -2,7 +2,7 @@
 /*
  * MPA start frames: codec and negotiation.
  */
-#include "start.h"
+#include "start-frame.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * MPA Request and Reply frames (RFC 5044 7.1, RFC 6581), and their negotiation,
  * as pure functions.
  */
-#ifndef SMPA_START_H
-#define SMPA_START_H
+#ifndef SMPA_START_FRAME_H
+#define SMPA_START_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

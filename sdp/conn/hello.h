@@ -2,8 +2,8 @@
 /*
  * The start of a connection (doc/spec/sdp.md 2.C, part 5).
  */
-#ifndef SDP_START_H
-#define SDP_START_H
+#ifndef SDP_HELLO_H
+#define SDP_HELLO_H
 
 #include "conn/state.h"
 

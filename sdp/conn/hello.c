@@ -2,7 +2,7 @@
 /*
  * Hello and HelloAck.
  */
-#include "conn/start.h"
+#include "conn/hello.h"
 
 #include <errno.h>
 #include <string.h>

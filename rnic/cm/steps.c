@@ -12,7 +12,7 @@
  * ASKED -> RESPONSE -> establish: (QP).  Passive: REQUEST -> accept:
  * ANSWERED -> the peer's RTR: (QP).
  */
-#include "start.h"
+#include "steps.h"
 
 #include "util/env.h"
 #include "util/log.h"

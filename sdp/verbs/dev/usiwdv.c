@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See direct.h. */
+/* See usiwdv.h. */
 #define _GNU_SOURCE
-#include "direct.h"
+#include "usiwdv.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DIRECT_NAME "libusiw.so.0"
+#define USIWDV_NAME "libusiw.so.0"
 
 /* Relative to this library: in a build tree, and installed. */
-static const char *const places[] = { DIRECT_NAME, "../" DIRECT_NAME };
+static const char *const places[] = { USIWDV_NAME, "../" USIWDV_NAME };
 
 /* @place: relative to the directory of @self. */
 static void *open_at(const char *self, const char *place)
@@ -36,25 +36,25 @@ static void *open_at(const char *self, const char *place)
  * The name alone is not enough. The linker uses the search path of the caller
  * of dlopen(), and a program may interpose its own dlopen().
  */
-static void *direct_open(void)
+static void *usiwdv_open(void)
 {
 	void *lib = NULL;
 	Dl_info info;
 
-	if (dladdr((void *)(uintptr_t)direct_open, &info) && info.dli_fname)
+	if (dladdr((void *)(uintptr_t)usiwdv_open, &info) && info.dli_fname)
 		for (size_t i = 0;
 		     !lib && i < sizeof(places) / sizeof(places[0]); i++)
 			lib = open_at(info.dli_fname, places[i]);
-	return lib ? lib : dlopen(DIRECT_NAME, RTLD_NOW | RTLD_LOCAL);
+	return lib ? lib : dlopen(USIWDV_NAME, RTLD_NOW | RTLD_LOCAL);
 }
 
-void *sdp_direct_symbol(const char *name)
+void *sdp_usiwdv_symbol(const char *name)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, name);
 	void *lib;
 
 	if (symbol)
 		return symbol;
-	lib = direct_open();
+	lib = usiwdv_open();
 	return lib ? dlsym(lib, name) : NULL;
 }
