@@ -9,6 +9,8 @@ import tree
 NOUN_FILES = (".c", ".h", ".def")
 # `mr-table`, or `object.h`; not `cm/`, `rnic_x()`, `stream/socket`.
 NAME = re.compile(r"`([a-z][a-z0-9-]*)(?:\.(?:c|h|def))?`")
+# `cm/`: a folder below or beside this one, or a layer.
+FOLDER = re.compile(r"`([a-z][a-z0-9-]*)/`")
 COMMENT = re.compile(r"\s*/\*(.*?)\*/", re.S)
 SPDX = re.compile(r"\A(/\*|//|#) SPDX[^\n]*\n")
 # "See x.h." tells nothing.
@@ -27,9 +29,21 @@ def nouns_of(files):
     return found
 
 
+def strays(files, page):
+    """Folders that a page names, and that are neither below nor beside it."""
+    folder = os.path.dirname(page)
+    places = (folder, os.path.dirname(folder), "")
+    return [name for name in sorted(set(FOLDER.findall(files[page])))
+            if not any(path.startswith(os.path.join(place, name, ""))
+                       for path in files for place in places)]
+
+
 def readmes(files):
-    """A folder's README.md names each noun of the folder, and no other."""
-    found = []
+    """A folder's README.md names each noun of the folder, and no other. The
+    folders that it names exist."""
+    found = [f"{page}: names `{name}/`, which is no folder" for page in files
+             if tree.layer_of(page) and page.endswith("/README.md")
+             for name in strays(files, page)]
     for folder, nouns in nouns_of(files).items():
         page = folder + "/README.md"
         if page not in files:

@@ -54,7 +54,8 @@ NUMBERED = {
 FOLDER = {"rnic/a/README.md": "`ab` and `object.h` use `cm/` and `f()`.\n",
           "rnic/a/ab.c": "/* SPDX */\n/* See ab.h. */\n",
           "rnic/a/ab.h": "/* SPDX */\n/*\n * Ab is one.\n */\n",
-          "rnic/a/object.h": "/* SPDX */\n/* Structures. */\n"}
+          "rnic/a/object.h": "/* SPDX */\n/* Structures. */\n",
+          "rnic/cm/id.c": "/* An identity. */\n"}
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
@@ -209,6 +210,8 @@ CASES = [
      {"doc/ARCHITECTURE.md": "", "README.md": "[a](doc/ARCHITECTURE.md)"}),
     ("folder_readmes", {**FOLDER, "rnic/a/c.c": ""}, FOLDER),
     ("folder_readmes", {**FOLDER, "rnic/a/README.md": "`ab`, `object`, `gone`"},
+     FOLDER),
+    ("folder_readmes", {**FOLDER, "rnic/a/README.md": "`ab` `object` `old/`"},
      FOLDER),
     ("first_comments", {**FOLDER, "rnic/a/ab.h": "/* SPDX */\nint a;\n"},
      FOLDER),
