@@ -10,7 +10,7 @@
 #include "util/env.h"
 #include "conn.h"
 #include "os/tcp.h"
-#include "stream/socket.h"
+#include "stream/carrier.h"
 
 #include <sys/epoll.h>
 

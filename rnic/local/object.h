@@ -82,9 +82,8 @@ struct rnic_local {
 	bool has_left_rx;  /* the other end does, and the ring is read */
 	bool wakes_later;  /* short sends leave the wake-up to the caller */
 	bool is_wake_due;  /* ... which is due */
-	bool is_tcp_due;   /* the socket is to be looked at, too */
 	bool has_woken;	   /* the other end, for its last octets */
-	bool is_left_told; /* ... and the other end knows, or will */
+	bool is_left_told; /* ... and the other end will be told */
 	uint64_t tcp_rest; /* octets to come by TCP before those of the ring */
 	int tcp_status; /* < 0: the socket's error, behind the ring's octets */
 };

@@ -10,7 +10,6 @@
 #include "loop/loop.h"
 #include "os/fd.h"
 #include "stream/attach.h"
-#include "stream/carrier.h"
 
 struct rnic_ref_table rnic_starts;
 

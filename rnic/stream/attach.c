@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "../../util/log.h"
-#include "carrier.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
+#include "meet.h"
 #include "os/addr.h"
 #include "os/stat.h"
 #include "pass.h"
@@ -56,7 +56,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	qp->due = &stream->source.due;
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
-	rnic_stream_carrier_begin(stream);
+	rnic_stream_meet_begin(stream);
 	/* No siw connects out of band. */
 	if (!qp->sq.ack.is_on)
 		rnic_stream_probe_start(stream);

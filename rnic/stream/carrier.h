@@ -1,56 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What carries a stream's octets: TCP at first, and the local path (local/)
- * when the stream has carried USIW_LOCAL_AFTER FPDUs and both ends have met
- * (local/meet.h).  The TCP connection stays: it tells of the peer's end, and
- * carries octets again where the local path fails.  All calls under the lead.
+ * What carries a stream's octets: a table of functions.  A stream begins with
+ * TCP (tcp.h); memory that both ends share may follow, beside TCP (ring.h).
+ *
+ * All is under the lead; in START it is the stream's owner that calls.  No
+ * function waits, or frees the stream.  What a carrier needs is in fields of
+ * struct rnic_stream that only its file knows.
  */
 #ifndef RNIC_STREAM_CARRIER_H
 #define RNIC_STREAM_CARRIER_H
 
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include "object.h"
 
-/* A QP has taken the stream. */
-void rnic_stream_carrier_begin(struct rnic_stream *stream);
+struct rnic_carrier {
+	/*
+	 * Return: octets; 0 from recv: the peer's FIN; -EAGAIN: none, or no
+	 *   room; -EFAULT: the memory; other -errno: the carrier has failed.
+	 * @flags: MSG_EOR, or 0.  @cnt 0: the octets are thrown away.
+	 */
+	ssize_t (*send)(struct rnic_stream *stream, const struct iovec *iov,
+			int cnt, int flags);
+	ssize_t (*recv)(struct rnic_stream *stream, const struct iovec *iov,
+			int cnt);
+	/* No octets follow those that were sent. */
+	void (*fin)(struct rnic_stream *stream);
+	/* The engine shall look for octets, and for room if is_tx_blocked.
+	 * Return: the events of the socket that it waits for. */
+	uint32_t (*watch)(struct rnic_stream *stream, bool wants_in);
+	/* The stream has left its engine, and its socket is closed. */
+	void (*close)(struct rnic_stream *stream);
 
-/*
- * Before a pass: if it is time, one step towards the local path.  The stream
- * may send by it then, and is_tx_blocked is false.
- */
-void rnic_stream_carrier_check(struct rnic_stream *stream);
-static inline void rnic_stream_carrier_meet(struct rnic_stream *stream)
-{
-	if (stream->meet_tries)
-		rnic_stream_carrier_check(stream);
-}
+	/* Why it has failed, if no call has said so: negative errno. */
+	int (*error)(const struct rnic_stream *stream);
+	/* Octets that travel together. */
+	uint32_t (*emss)(const struct rnic_stream *stream);
+	/* How many the peer has taken, since some time. */
+	uint64_t (*acked)(const struct rnic_stream *stream);
 
-/*
- * With memory, and without octets from it: has the other end begun to use it?
- * This end does the same then.  Return: 0; -EPROTO.
- */
-int rnic_stream_carrier_listen(struct rnic_stream *stream);
+	/* What is not read now is read later at no greater cost. */
+	bool keeps_octets;
 
-/* The other end's wake socket has gone: both directions go back to TCP. */
-void rnic_stream_carrier_lost(struct rnic_stream *stream);
+	/* With memory beside the socket: as in struct rnic_engine_ops. */
+	void (*look)(struct rnic_stream *stream, bool is_woken);
+	bool (*sleep)(struct rnic_stream *stream);
+	void (*stay_awake)(struct rnic_stream *stream);
+	void (*unwakeable)(struct rnic_stream *stream);
+	bool (*handover)(struct rnic_stream *stream,
+			 struct rnic_handover *ret_handover);
+};
 
-/* This end sends by TCP again, and perhaps has nothing to send: an empty RDMA
- * Write makes the peer look there.  Return: whether something was submitted. */
-bool rnic_stream_carrier_tell(struct rnic_stream *stream);
+/* Every octet leaves the stream by the first call, and enters it by the
+ * second.  They are the carrier's send() and recv(). */
+ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
+			 int cnt, int flags);
+ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
+			 int cnt);
 
-/* What was sent by the ring is to wake the peer, when the lead is given up. */
-void rnic_stream_carrier_wake(struct rnic_stream *stream);
-
-/* The peer cannot be woken: this end sends by TCP again. */
-void rnic_stream_carrier_unwakeable(struct rnic_stream *stream);
-
-/* The source leaves its engine: it wakes no other end any more. */
-void rnic_stream_carrier_remove(struct rnic_stream *stream);
-
-/* What the engine shall look at, in the source: octets, room. */
-void rnic_stream_carrier_watch(struct rnic_stream *stream, bool wants_in);
-
-/* As the engine's operations. */
-bool rnic_stream_carrier_sleep(struct rnic_stream *stream);
-void rnic_stream_carrier_stay_awake(struct rnic_stream *stream);
+/* Throw away what is there.  Return: 1: the peer's FIN has come; 0: not yet;
+ * -errno: the carrier has failed. */
+int rnic_stream_discard(struct rnic_stream *stream);
 
 #endif

@@ -7,10 +7,8 @@
 #include "end.h"
 
 #include <errno.h>
-#include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../../util/env.h"
 #include "../../util/log.h"
@@ -19,13 +17,11 @@
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "io.h"
-#include "local/local.h"
 #include "loop/ref.h"
+#include "meet.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/stat.h"
-#include "os/stranger.h"
-#include "os/tcp.h"
 #include "qp/region.h"
 #include "qp/rnr.h"
 #include "qp/rq.h"
@@ -33,7 +29,6 @@
 #include "qp/sq.h"
 #include "qp/state.h"
 #include "retry.h"
-#include "socket.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
  * about the longest FPDU. */
@@ -69,11 +64,10 @@ static void stream_free(struct rnic_stream *stream)
 	struct rnic_engine *engine = stream->engine;
 
 	rnic_stream_count(stream);
-	rnic_stream_carrier_remove(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
-	rnic_stranger_close_listener(stream->meet_fd);
-	rnic_local_free(stream->local);
+	rnic_stream_meet_end(stream);
+	stream->carrier->close(stream);
 	smpa_conn_free(stream->conn);
 	rnic_staging_put(&engine->rx_pool, stream->rx_staging);
 	rnic_staging_put(&engine->tx_pool, stream->tx_staging);
@@ -87,25 +81,14 @@ static void stream_fin(struct rnic_stream *stream)
 {
 	if (stream->is_fin_sent)
 		return;
-	rnic_tcp()->shutdown(stream->source.fd, SHUT_WR);
+	stream->carrier->fin(stream);
 	stream->is_fin_sent = true;
 	stream->is_tx_blocked = false;
 }
 
-/* What the peer's TCP has acknowledged, and what the peer has read. */
-static uint64_t stream_acked(const struct rnic_stream *stream)
-{
-	uint64_t acked = stream->local ? rnic_local_acked(stream->local) : 0;
-	struct tcp_info info;
-
-	return rnic_stream_tcp_info(stream, &info)
-		       ? acked + info.tcpi_bytes_acked
-		       : acked;
-}
-
 static void stream_limit(struct rnic_stream *stream)
 {
-	stream->paced_acked = stream_acked(stream);
+	stream->paced_acked = stream->carrier->acked(stream);
 	stream->deadline_ns =
 		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	stream->paced_octets = stream->tx_octets;
@@ -410,7 +393,8 @@ void rnic_stream_expire(struct rnic_stream *stream)
 	/* epoll reports a writable socket only when much of its buffer is
 	 * free; meanwhile the peer may have taken octets. */
 	if (stream->phase != RNIC_STREAM_DRAIN &&
-	    stream_acked(stream) - stream->paced_acked >= STREAM_PACE) {
+	    stream->carrier->acked(stream) - stream->paced_acked >=
+		    STREAM_PACE) {
 		stream_limit(stream);
 		return;
 	}

@@ -7,14 +7,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 #include "../../util/log.h"
 #include "carrier.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "engine/wake.h"
-#include "local/local.h"
 #include "nudge.h"
 #include "os/stat.h"
 #include "qp/inbound.h"
@@ -25,7 +23,6 @@
 #include "qp/state.h"
 #include "read-ahead.h"
 #include "retry.h"
-#include "socket.h"
 #include "stall.h"
 
 /* Reads of one stream in a row; then the next stream has its turn. */
@@ -98,11 +95,6 @@ static int stream_send_flags(const struct rnic_stream *stream)
 	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
 }
 
-static bool stream_sends_locally(const struct rnic_stream *stream)
-{
-	return stream->local && rnic_local_sends(stream->local);
-}
-
 /* Return: 1: all that was prepared is sent; 0: nothing was prepared, or TCP is
  * full; -EFAULT: what comes next cannot be read; other -errno: the socket
  * failed. */
@@ -131,8 +123,6 @@ static int stream_put(struct rnic_stream *stream)
 		stream->send_error = (int)len;
 		return (int)len;
 	}
-	if (!stream_sends_locally(stream))
-		rnic_stat_count(stream->engine->stat, RNIC_STAT_tx_calls, 1);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_tx_octets,
 			(uint64_t)len);
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
@@ -380,11 +370,25 @@ bool rnic_stream_has_work(const struct rnic_stream *stream)
 	       (rnic_irq_is_waiting(qp) || rnic_sq_is_waiting(qp));
 }
 
-/* The ring has been left, and the peer may wait there. */
-bool rnic_stream_has_left(const struct rnic_stream *stream)
+int rnic_stream_submit_empty(struct rnic_stream *stream)
 {
-	return stream->local && stream->local->has_left_tx &&
-	       !stream->local->is_left_told;
+	/* The STag of an empty Write means nothing (DDP-32); 1, like that of
+	 * the RTR. */
+	const struct smpa_msg msg = {
+		.opcode = SMPA_OP_WRITE,
+		.quiet = true,
+		.stag = 1,
+	};
+
+	return smpa_conn_submit(stream->conn, &msg);
+}
+
+/* If it cannot be submitted, octets or FIN follow anyway.  Return: whether it
+ * is. */
+static bool stream_notice(struct rnic_stream *stream)
+{
+	stream->is_notice_due = false;
+	return rnic_stream_submit_empty(stream) == 0;
 }
 
 int rnic_stream_transmit(struct rnic_stream *stream)
@@ -402,9 +406,9 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 				rnic_retry_begin(stream);
 		}
 		rc = stream_send(stream);
-		if (rc == 0 && rnic_stream_has_left(stream) &&
+		if (rc == 0 && stream->is_notice_due &&
 		    rnic_stream_lend_tx(stream) == 0)
-			rc = rnic_stream_carrier_tell(stream);
+			rc = stream_notice(stream);
 	}
 	return rc;
 }
@@ -412,14 +416,10 @@ int rnic_stream_transmit(struct rnic_stream *stream)
 void rnic_stream_watch(struct rnic_stream *stream)
 {
 	bool wants_in = !stream->has_peer_fin && !rnic_stream_is_full(stream);
-	uint32_t events = wants_in ? EPOLLIN : 0;
+	uint32_t events = stream->carrier->watch(stream, wants_in);
 
-	if (stream->is_tx_blocked && !stream_sends_locally(stream))
-		events |= EPOLLOUT;
 	if (events != stream->source.events)
 		rnic_engine_set_events(stream->engine, &stream->source, events);
-	if (stream->local)
-		rnic_stream_carrier_watch(stream, wants_in);
 }
 
 void rnic_stream_settle(struct rnic_stream *stream)

@@ -19,8 +19,9 @@ int rnic_stream_transmit(struct rnic_stream *stream);
 /* Is there a WR to submit, or a response? */
 bool rnic_stream_has_work(const struct rnic_stream *stream);
 
-/* The ring is left, and the peer has to be told by TCP (carrier.h). */
-bool rnic_stream_has_left(const struct rnic_stream *stream);
+/* An RDMA Write of no octets makes the peer look at its socket, and does
+ * nothing.  Return: 0; -errno: not now. */
+int rnic_stream_submit_empty(struct rnic_stream *stream);
 
 /* Sends wait for receives, and the memory that holds them is full (rnr.c). */
 bool rnic_stream_is_full(const struct rnic_stream *stream);

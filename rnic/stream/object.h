@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A stream: one TCP socket, one protocol engine and, once connected, one QP.
+ * A stream: one TCP socket, perhaps memory beside it (carrier.h), one protocol
+ * engine and, once connected, one QP.
  * What makes the connection owns it in its start phase.  After that the lead of
  * the QP's engine guards it.
  */
@@ -19,19 +20,23 @@ enum rnic_stream_phase {
 				then FIN; input is thrown away */
 };
 
+struct rnic_carrier;
 struct rnic_local;
 
 struct rnic_stream {
-	struct rnic_source source;    /* the socket */
-	struct rnic_local *local;     /* NULL: octets go by TCP only */
-	int meet_fd;		      /* the Initiator listens; -1: no */
+	struct rnic_source source;	    /* the socket */
+	const struct rnic_carrier *carrier; /* of its octets */
+	struct rnic_local *local;     /* ring.c; NULL with another carrier */
+	int meet_fd;		      /* meet.c: it listens; -1: no */
 	uint64_t meet_at;	      /* FPDUs before the next try */
 	uint8_t meet_tries;	      /* left; 0: it stays on TCP */
 	enum rnic_stream_phase phase; /* changed by rnic_stream_enter() */
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */
 	struct rnic_qp *qp;	    /* NULL in START and DRAIN */
-	bool is_tx_blocked;	    /* TCP took less than was offered */
+	bool is_tx_blocked;	    /* less was taken than was offered */
+	bool is_socket_due;	    /* it may have something to say */
+	bool is_notice_due;	    /* the peer has to look at its socket */
 	bool has_tx_markers;
 	bool is_fin_sent;
 	bool has_peer_fin;

@@ -10,11 +10,9 @@
 #include "end.h"
 #include "engine/engine.h"
 #include "io.h"
-#include "local/local.h"
+#include "meet.h"
 #include "os/clock.h"
-#include "os/tcp.h"
 #include "qp/state.h"
-#include "socket.h"
 
 /* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
  * fewer, while TCP learns the peer's window. */
@@ -25,17 +23,6 @@
 #define STREAM_PROBE_MAX 2
 
 /* ---- a socket that has failed -------------------------------------------- */
-
-/* The socket's error, as a call would return it. */
-static int stream_error(const struct rnic_stream *stream)
-{
-	socklen_t len = sizeof(int);
-	int err = 0;
-
-	rnic_tcp()->getsockopt(stream->source.fd, SOL_SOCKET, SO_ERROR, &err,
-			       &len);
-	return err ? -err : -ECONNRESET;
-}
 
 /* The connection has failed.  The provider reads the reason after it has seen
  * that the QP has ended. */
@@ -75,7 +62,7 @@ static void stream_tx_failed(struct rnic_stream *stream, int status)
 static void stream_update_mulpdu(struct rnic_stream *stream)
 {
 	smpa_conn_set_mulpdu(stream->conn,
-			     smpa_mulpdu(rnic_tcp_emss(stream->source.fd),
+			     smpa_mulpdu(stream->carrier->emss(stream),
 					 stream->has_tx_markers));
 }
 
@@ -92,7 +79,7 @@ static void stream_transmit(struct rnic_stream *stream)
 
 void rnic_stream_tx(struct rnic_stream *stream)
 {
-	rnic_stream_carrier_meet(stream);
+	rnic_stream_meet(stream);
 	/* TCP is full: epoll or a polling thread sees when it is not. */
 	if (stream->is_tx_blocked)
 		return;
@@ -135,17 +122,9 @@ bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
 
 void rnic_stream_probe(struct rnic_stream *stream)
 {
-	/* The STag of an empty Write means nothing (DDP-32); 1, like that of
-	 * the RTR. */
-	struct smpa_msg msg = {
-		.opcode = SMPA_OP_WRITE,
-		.quiet = true,
-		.stag = 1,
-	};
-
 	/* If TCP is full, the peer gets octets anyway. */
 	if (stream->is_tx_blocked || rnic_stream_lend_tx(stream) < 0 ||
-	    smpa_conn_submit(stream->conn, &msg) < 0)
+	    rnic_stream_submit_empty(stream) < 0)
 		return;
 	util_info("rnic",
 		  "%s: nothing from the peer since the start; "
@@ -171,10 +150,12 @@ static void stream_pass(struct rnic_stream *stream, uint32_t events)
 {
 	int rc = 0;
 
-	rnic_stream_carrier_meet(stream);
+	rnic_stream_meet(stream);
 	if (events & (EPOLLERR | EPOLLHUP) && stream_is_unread(stream)) {
-		int status = events & EPOLLERR ? stream_error(stream) : 0;
+		int status = 0;
 
+		if (events & EPOLLERR)
+			status = stream->carrier->error(stream);
 		stream_note_error(stream, status);
 		rnic_stream_part(stream, status);
 	}
@@ -191,7 +172,7 @@ static void stream_pass(struct rnic_stream *stream, uint32_t events)
 	if (stream->qp)
 		rnic_qp_end(stream->qp);
 	if (rnic_stream_has_work(stream) || stream->is_tx_blocked ||
-	    rnic_stream_has_left(stream) || smpa_conn_tx_pending(stream->conn))
+	    stream->is_notice_due || smpa_conn_tx_pending(stream->conn))
 		stream_transmit(stream);
 	else
 		rnic_stream_end_step(stream);
@@ -199,22 +180,19 @@ static void stream_pass(struct rnic_stream *stream, uint32_t events)
 
 void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 {
-	if (stream->local)
-		stream->local->is_tcp_due = true;
+	stream->is_socket_due = true;
 	stream_pass(stream, events);
 }
 
 void rnic_stream_look(struct rnic_stream *stream, bool is_woken)
 {
-	if ((is_woken || rnic_local_is_called(stream->local)) &&
-	    !rnic_local_woken(stream->local))
-		rnic_stream_carrier_lost(stream);
+	stream->carrier->look(stream, is_woken);
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
 }
 
 void rnic_stream_unwakeable(struct rnic_stream *stream)
 {
-	rnic_stream_carrier_unwakeable(stream);
+	stream->carrier->unwakeable(stream);
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
 }
 

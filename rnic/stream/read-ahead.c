@@ -2,6 +2,7 @@
 /* How far a poll reads ahead of the receives that are posted. */
 #include "read-ahead.h"
 
+#include "carrier.h"
 #include "engine/engine.h"
 #include "qp/rq.h"
 
@@ -35,7 +36,7 @@ size_t rnic_read_ahead_limit(struct rnic_stream *stream)
 	uint32_t room;
 
 	/* After a failed send all that has come is read at once. */
-	if (!stream->ahead.fpdu_len || !stream->local ||
+	if (!stream->ahead.fpdu_len || !stream->carrier->keeps_octets ||
 	    !stream->engine->may_leave || stream->send_error ||
 	    !qp->arrival.is_received || qp->rq.current.is_open)
 		return SIZE_MAX;

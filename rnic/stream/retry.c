@@ -22,7 +22,7 @@
 #include "os/clock.h"
 #include "qp/sq-done.h"
 #include "qp/state.h"
-#include "socket.h"
+#include "tcp.h"
 
 /* The retry time is divided into so many looks.  The first one notes what the
  * others have to find unchanged. */

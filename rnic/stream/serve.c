@@ -141,7 +141,7 @@ static bool serve_sleep(struct rnic_source *source)
 {
 	struct rnic_stream *stream = stream_of(source);
 
-	if (!rnic_stream_carrier_sleep(stream))
+	if (!stream->carrier->sleep(stream))
 		return false;
 	rnic_stream_return_staging(stream);
 	return true;
@@ -155,12 +155,16 @@ static void serve_unwakeable(struct rnic_source *source)
 static bool serve_handover(struct rnic_source *source,
 			   struct rnic_handover *ret_handover)
 {
-	return rnic_local_handover(stream_of(source)->local, ret_handover);
+	struct rnic_stream *stream = stream_of(source);
+
+	return stream->carrier->handover(stream, ret_handover);
 }
 
 static void serve_stay_awake(struct rnic_source *source)
 {
-	rnic_stream_carrier_stay_awake(stream_of(source));
+	struct rnic_stream *stream = stream_of(source);
+
+	stream->carrier->stay_awake(stream);
 }
 
 static void serve_mr_gone(struct rnic_source *source, uint32_t stag,

@@ -15,7 +15,7 @@
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/tcp.h"
-#include "socket.h"
+#include "tcp.h"
 
 static int stream_lend_start(struct rnic_stream *stream)
 {
@@ -64,6 +64,7 @@ int rnic_stream_new(int fd, const struct smpa_options *opt,
 	if (!stream)
 		return -ENOMEM;
 	stream->source.fd = fd;
+	stream->carrier = &rnic_tcp_carrier;
 	stream->meet_fd = -1;
 	stream->is_initiator = opt->role == SMPA_INITIATOR;
 	own.guard = rnic_guard;
@@ -155,14 +156,11 @@ size_t rnic_stream_start_taken(const struct rnic_stream *stream)
 
 int rnic_stream_start_is_heard(const struct rnic_stream *stream)
 {
-	uint8_t octet;
-	ssize_t len;
+	int rc = rnic_stream_tcp_peek(stream);
 
-	len = rnic_tcp()->recv(stream->source.fd, &octet, 1,
-			       MSG_PEEK | MSG_DONTWAIT);
-	if (len > 0)
+	if (rc > 0)
 		return 1;
-	return len < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
+	return rc == -EAGAIN ? 0 : -ECONNRESET;
 }
 
 uint32_t rnic_stream_start_wants(const struct rnic_stream *stream)

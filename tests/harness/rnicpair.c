@@ -22,7 +22,6 @@
 #include "mem/mr.h"
 #include "qp/qp.h"
 #include "stream/attach.h"
-#include "stream/carrier.h"
 #include "stream/start.h"
 
 /* Handles that tests recognise in events. */

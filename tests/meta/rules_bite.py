@@ -231,6 +231,13 @@ CASES = [
     ("one_place", {"rnic/cm/object.h": ""}, STATE),
     ("one_place", {**STATE, "rnic/local/a.c":
                    "void f(void)\n{\n\tpwritev(fd, iov, 1, at);\n}\n"}, STATE),
+    ("one_place", {**STATE, "rnic/os/a.c":
+                   'void f(void)\n{\n\topen("/proc/self/mem", 0);\n}\n'},
+     {**STATE, "rnic/os/a.c": 'void f(void)\n{\n\topen("/proc/self/maps", 0);\n}\n'}),
+    ("one_place", {**STATE, "rnic/stream/a.c":
+                   "void f(void)\n{\n\trnic_ring_write(r, v, 1, 0, 8);\n}\n"},
+     {**STATE, "rnic/local/local.c":
+      "void f(void)\n{\n\trnic_ring_write(r, v, 1, 0, 8);\n}\n"}),
     ("descriptions", {"redhat/usiw.spec": "%description sdp\n" + "x" * 80},
      {"redhat/usiw.spec": "Summary: " + "x" * 80 + "\n%description\n" +
                           "x" * 79 + "\n\n%prep\n" + "x" * 80}),

@@ -29,7 +29,7 @@ static struct rnic_qp qp;
 /* clang-format off */
 STEP(rnic_engine_lead, struct rnic_engine, '(')
 STEP(rnic_engine_unlead, struct rnic_engine, ')')
-STEP(rnic_stream_carrier_begin, struct rnic_stream, 'c')
+STEP(rnic_stream_meet_begin, struct rnic_stream, 'c')
 STEP(rnic_stream_probe_start, struct rnic_stream, 'o')
 /* clang-format on */
 

@@ -10,24 +10,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "local/local.h"
 #include "os/clock.h"
-#include "os/tcp.h"
+#include "stream/carrier.h"
 #include "stream/object.h"
 #include "stream/pass.h"
 
 /* ---- the steps ----------------------------------------------------------- */
 
 static struct rnic_qp qp;
-static struct rnic_local local;
 static struct rnic_engine engine;
 static struct rnic_stream stream;
 
 static struct {
 	int rx, discard, transmit, lend, submit; /* what they return */
 	int reads_left;				 /* then no octets are left */
-	bool has_work, has_left, is_full, tx_is_pending, is_called, is_woken;
-	int so_error; /* < 0: the call fails */
+	bool has_work, is_full, tx_is_pending;
+	int error;
 	int lost, part;
 	uint32_t emss_cnt, mulpdu;
 	uint64_t tx_fpdu, deadline_ns;
@@ -48,21 +46,18 @@ static struct smpa_conn *const conn = (void *)&fake; /* not looked into */
 	}
 
 /* clang-format off */
-STEP(rnic_stream_carrier_check, struct rnic_stream, 'm')
+STEP(rnic_stream_meet_check, struct rnic_stream, 'm')
 STEP_RETURNS(rnic_stream_rx, 'r', fake.rx)
 STEP_RETURNS(rnic_stream_read, 'i', fake.reads_left-- > 0)
 STEP_RETURNS(rnic_stream_discard, 'd', fake.discard)
 STEP_RETURNS(rnic_stream_transmit, 't', fake.transmit)
 STEP(rnic_stream_end_step, struct rnic_stream, 'e')
 STEP(rnic_stream_events, struct rnic_stream, 'v')
-STEP(rnic_stream_carrier_lost, struct rnic_stream, 'c')
-STEP(rnic_stream_carrier_unwakeable, struct rnic_stream, 'u')
 ANSWER(rnic_stream_has_work, const struct rnic_stream, fake.has_work)
-ANSWER(rnic_stream_has_left, const struct rnic_stream, fake.has_left)
 ANSWER(rnic_stream_is_full, const struct rnic_stream, fake.is_full)
 ANSWER(smpa_conn_tx_pending, const struct smpa_conn, fake.tx_is_pending)
-ANSWER(rnic_local_is_called, const struct rnic_local, fake.is_called)
 STEP_RETURNS(rnic_stream_lend_tx, 'l', fake.lend)
+STEP_RETURNS(rnic_stream_submit_empty, 's', fake.submit)
 /* clang-format on */
 
 WRAP(void, rnic_stream_lost, (struct rnic_stream * s, int status))
@@ -83,17 +78,6 @@ WRAP(void, rnic_qp_end_due, (struct rnic_qp * q))
 	step('q');
 }
 
-WRAP(bool, rnic_local_woken, (struct rnic_local * l))
-{
-	step('w');
-	return fake.is_woken;
-}
-
-WRAP(uint32_t, rnic_tcp_emss, (int fd))
-{
-	return 1000 + ++fake.emss_cnt;
-}
-
 WRAP(void, smpa_conn_set_mulpdu, (struct smpa_conn * c, uint32_t mulpdu))
 {
 	fake.mulpdu = mulpdu;
@@ -108,15 +92,6 @@ WRAP(const struct smpa_counters *, smpa_conn_counters,
 	return &counters;
 }
 
-WRAP(int, smpa_conn_submit, (struct smpa_conn * c, const struct smpa_msg *msg))
-{
-	step(msg->opcode == SMPA_OP_WRITE && msg->quiet && msg->stag == 1 &&
-			     !msg->len
-		     ? 's'
-		     : '?');
-	return fake.submit;
-}
-
 WRAP(void, rnic_engine_deadline,
      (struct rnic_engine * e, struct rnic_due *due, uint64_t ns))
 {
@@ -125,31 +100,34 @@ WRAP(void, rnic_engine_deadline,
 	fake.deadline_ns = ns;
 }
 
-static int fake_getsockopt(int fd, int level, int name, void *val,
-			   socklen_t *len)
+/* ---- the carrier --------------------------------------------------------- */
+
+static int fake_error(const struct rnic_stream *s)
 {
-	assert_int_equal(level, SOL_SOCKET);
-	assert_int_equal(name, SO_ERROR);
-	assert_int_equal(*len, sizeof(int));
-	if (fake.so_error < 0)
-		return -1;
-	memcpy(val, &fake.so_error, sizeof(int));
-	return 0;
+	return fake.error;
 }
 
-static const struct rnic_tcp_ops fake_tcp = { .getsockopt = fake_getsockopt };
-
-static int steps_setup(void **state)
+static uint32_t fake_emss(const struct rnic_stream *s)
 {
-	rnic_tcp_replace(&fake_tcp);
-	return 0;
+	return 1000 + ++fake.emss_cnt;
 }
 
-static int steps_teardown(void **state)
+static void fake_look(struct rnic_stream *s, bool is_woken)
 {
-	rnic_tcp_replace(NULL);
-	return 0;
+	step(is_woken ? 'W' : 'w');
 }
+
+static void fake_unwakeable(struct rnic_stream *s)
+{
+	step('u');
+}
+
+static const struct rnic_carrier fake_carrier = {
+	.error = fake_error,
+	.emss = fake_emss,
+	.look = fake_look,
+	.unwakeable = fake_unwakeable,
+};
 
 /* A stream in RDMA mode, and steps that succeed. */
 static void steps_begin(void)
@@ -158,12 +136,12 @@ static void steps_begin(void)
 	steps_clear();
 	memset(&qp, 0, sizeof(qp));
 	memset(&stream, 0, sizeof(stream));
-	memset(&local, 0, sizeof(local));
 	fake.lost = fake.part = 1;
 	qp.state = RNIC_QPS_RTS;
 	qp.conn = conn;
 	stream.phase = RNIC_STREAM_RUN;
 	stream.engine = &engine;
+	stream.carrier = &fake_carrier;
 	stream.qp = &qp;
 }
 
@@ -191,7 +169,7 @@ static void flags_set(int flags)
 	stream.meet_tries = flags & MEETS ? 1 : 0;
 	fake.is_full = flags & FULL;
 	fake.has_work = flags & WORK;
-	fake.has_left = flags & LEFT;
+	stream.is_notice_due = flags & LEFT;
 	fake.tx_is_pending = flags & PENDING;
 	qp.cause.is_due = flags & DUE;
 	if (flags & OVER)
@@ -246,13 +224,11 @@ CASE(a_pass_takes_the_steps_that_are_due)
 static const struct {
 	const char *name;
 	uint32_t events;
-	int flags, so_error;
+	int flags, error;
 	const char *log;
 	int tcp_error, part; /* part: 1: not called */
 } unread[] = {
 	{ "its error", EPOLLERR, FIN, ETIMEDOUT, "Pe", ETIMEDOUT, -ETIMEDOUT },
-	{ "taken before", EPOLLERR, FIN, 0, "Pe", ECONNRESET, -ECONNRESET },
-	{ "not known", EPOLLERR, FIN, -1, "Pe", ECONNRESET, -ECONNRESET },
 	{ "hang-up", EPOLLHUP, FIN, ETIMEDOUT, "Pe", 0, 0 },
 	{ "both", EPOLLERR | EPOLLHUP, FIN, EPIPE, "Pe", ECONNRESET, -EPIPE },
 	{ "full memory", EPOLLHUP, FULL, 0, "Pre", 0, 0 },
@@ -265,7 +241,7 @@ CASE(an_unread_socket_tells_its_error)
 	for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
 		steps_begin();
 		flags_set(unread[i].flags);
-		fake.so_error = unread[i].so_error;
+		fake.error = -unread[i].error;
 		rnic_stream_pass(&stream, unread[i].events);
 		print_message("%s: %s\n", unread[i].name, steps_log);
 		assert_string_equal(steps_log, unread[i].log);
@@ -305,42 +281,28 @@ CASE(a_failed_send_is_followed_by_reads)
 }
 
 /* Each entry of this file, and what it does before the pass. */
-static const struct {
-	const char *name;
-	bool is_woken, is_called, goes_on;
-	const char *log;
-} looks[] = {
-	{ "by itself", false, false, false, "re" },
-	{ "woken", true, false, true, "wre" },
-	{ "about to be woken", false, true, true, "wre" },
-	{ "the other end is gone", true, false, false, "wcre" },
-};
-
-CASE(a_look_finds_that_the_other_end_is_gone)
+CASE(a_look_begins_with_the_carriers)
 {
-	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+	static const char *const log[] = { "wre", "Wre" };
+
+	for (int is_woken = 0; is_woken < 2; is_woken++) {
 		steps_begin();
-		stream.local = &local;
-		fake.is_called = looks[i].is_called;
-		fake.is_woken = looks[i].goes_on;
-		rnic_stream_look(&stream, looks[i].is_woken);
-		print_message("%s: %s\n", looks[i].name, steps_log);
-		assert_string_equal(steps_log, looks[i].log);
-		/* Only an event of the socket makes TCP due. */
-		assert_false(local.is_tcp_due);
+		rnic_stream_look(&stream, is_woken);
+		assert_string_equal(steps_log, log[is_woken]);
+		/* Only an event of the socket makes it due. */
+		assert_false(stream.is_socket_due);
 	}
 }
 
 CASE(other_passes_begin_with_their_cause)
 {
 	steps_begin();
-	stream.local = &local;
 	rnic_stream_unwakeable(&stream);
 	assert_string_equal(steps_log, "ure");
-	assert_false(local.is_tcp_due);
+	assert_false(stream.is_socket_due);
 	rnic_stream_resume(&stream);
 	assert_string_equal(steps_log, "urevre");
-	assert_true(local.is_tcp_due);
+	assert_true(stream.is_socket_due);
 }
 
 /* ---- what is posted ------------------------------------------------------ */
@@ -464,5 +426,3 @@ CASE(a_probe_is_an_empty_write)
 		assert_string_equal(steps_log, probe_sends[i].log);
 	}
 }
-
-ALL_CASES_WITH(steps_setup, steps_teardown);

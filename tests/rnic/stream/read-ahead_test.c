@@ -12,6 +12,8 @@
 #include "rnicpair.h"
 #include "stream/object.h"
 #include "stream/read-ahead.h"
+#include "stream/ring.h"
+#include "stream/tcp.h"
 
 #define DEPTH 64u
 #define FPDU_LEN 88u
@@ -56,7 +58,7 @@ static void stage_open(struct stage *st, uint32_t posted_cnt,
 	st->engine.poll_turn = 5;
 	st->stream.engine = &st->engine;
 	st->stream.qp = &st->qp;
-	st->stream.local = (void *)&st->engine; /* any but NULL */
+	st->stream.carrier = &rnic_ring_carrier;
 	st->stream.ahead.fpdu_len = FPDU_LEN;
 }
 
@@ -126,7 +128,7 @@ static void left_before_some_were_taken(struct stage *st)
 
 static void over_tcp(struct stage *st)
 {
-	st->stream.local = NULL;
+	st->stream.carrier = &rnic_tcp_carrier;
 }
 
 static const struct row {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* carrier.c: tries to meet, and the first looks at the ring, one by one. */
+/* meet.c: tries to meet, and the first looks at the ring, one by one. */
 #define _GNU_SOURCE /* memfd_create */
 #include "descriptors.h"
 #include "maps.h"
@@ -23,10 +23,10 @@
 #include "qp/object.h"
 #include "rnicpair.h"
 #include "stats.h"
-#include "stream/carrier.h"
 #include "stream/end.h"
 #include "stream/object.h"
 #include "stream/pass.h"
+#include "stream/ring.h"
 #include "stream/serve.h"
 
 static int listen_rc; /* 0: as it is */
@@ -236,7 +236,7 @@ PAIR_CASE(a_wake_up_is_put_off_once)
 	is_on = stream->local && stream->local->is_tx_on;
 	if (is_on) {
 		stream->local->is_wake_due = true;
-		rnic_stream_carrier_wake(stream);
+		rnic_stream_ring_wake(stream);
 		is_due = stream->local->is_wake_due;
 	}
 	unlead(p, 0);
@@ -417,7 +417,7 @@ PAIR_CASE(both_ways_are_counted)
 	assert_int_equal(test_stat(stats[1]), before[1]);
 	assert_true(test_stat(stats[2]) >= before[2] + 100000);
 	assert_true(test_stat(stats[3]) >= before[3] + 100000);
-	rnic_stream_carrier_lost(lead(p, 0));
+	rnic_stream_ring_lost(lead(p, 0));
 	unlead(p, 0);
 	quiesce(p);
 	wait_until((quiesce(p), test_stat(stats[1]) == before[1] + 2));
