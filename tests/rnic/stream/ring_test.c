@@ -824,7 +824,7 @@ static int with_few_descriptors(void)
 	bool was_local = false, was_tcp = false;
 
 	must(!getrlimit(RLIMIT_NOFILE, &limit));
-	for (rlim_t more = 0; more < 16; more++) {
+	for (rlim_t more = 0; more < 32; more++) {
 		struct rnicpair_start start;
 		struct rnicpair p;
 		int fd[2], free_fd;
