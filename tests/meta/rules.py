@@ -137,7 +137,7 @@ def check_system_include(path, name):
 
 # Folders that still spell them otherwise.
 OTHERWISE = ("rnic/stream/", "rnic/qp/", "rnic/local/", "rnic/engine/",
-             "tests/sdp/sock/", "tests/rnic/stream/", "tests/rnic/qp/",
+             "tests/rnic/stream/", "tests/rnic/qp/",
              "tests/rnic/local/", "tests/rnic/engine/")
 UTIL_DIRS = ("util", "abi")
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../../util/child.h"
-#include "log.h"
+#include "util/log.h"
 #include "sock/base/count.h"
 #include "stat/read.h"
 #include "verbs/sdp-link.h"

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "env.h"
+#include "util/env.h"
 #include "loopback.h"
 #include "pm/registry.h"
 #include "sock/enter/other-end.h"

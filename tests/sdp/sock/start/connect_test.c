@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "util/env.h"
 #include "fake-sock.h"
 #include "sock/base/count-tcp.h"
 #include "sock/base/signals.h"
