@@ -13,7 +13,6 @@
 #include "util/cancel.h"
 #include "verbs/wait/cm-chan.h"
 #include "verbs/wait/fd.h"
-#include "verbs/link/drive.h"
 #include "handover.h"
 #include "verbs/stream/life.h"
 #include "move.h"
@@ -383,17 +382,6 @@ void sdp_listener_free(struct sdp_listener *listener)
 	free(listener);
 }
 
-static int take_hello(struct start *s)
-{
-	int ret;
-
-	util_lock(&s->link->lock);
-	ret = sdp_conn_hello(s->link->conn, s->priv, s->priv_len, sdp_now_ns());
-	sdp_drive(s->link, 0); /* HelloAck as private data, or the rejection */
-	util_unlock(&s->link->lock);
-	return ret;
-}
-
 static int admit(struct start *s)
 {
 	struct sockaddr_storage names[2];
@@ -435,7 +423,7 @@ static int answer_steps(struct start *s, const struct sdp_link_options *opt)
 		return ret;
 	s->link->moving.run = move_cm;
 	s->step = "Hello";
-	ret = take_hello(s);
+	ret = sdp_link_take_hello(s->link, s->priv, s->priv_len);
 	if (ret) {
 		(void)rdma_reject(s->link->cm, NULL, 0);
 		return ret;

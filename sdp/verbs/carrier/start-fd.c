@@ -15,7 +15,6 @@
 
 #include "util/cancel.h"
 #include "verbs/dev/usiwdv.h"
-#include "verbs/link/drive.h"
 #include "handover.h"
 #include "verbs/dev/high.h"
 #include "verbs/stream/life.h"
@@ -98,26 +97,13 @@ struct start {
 	size_t peer_pd_len; /* private data of a Reply */
 };
 
-static int take_hello(struct start *s, const uint8_t *hello, size_t len)
-{
-	int ret;
-
-	util_lock(&s->link->lock);
-	ret = sdp_conn_hello(s->link->conn, hello, len, sdp_now_ns());
-	sdp_drive(
-		s->link,
-		0); /* the receives must be posted before the carrier starts */
-	util_unlock(&s->link->lock);
-	return ret;
-}
-
-/* The MPA Request was received. This makes the HelloAck in
- * link->start.hello. */
+/* The MPA Request was received. */
 static int request_check(void *arg, const struct usiwdv_attach_result *request)
 {
 	struct start *s = arg;
 
-	s->refusal = take_hello(s, s->peer_pd, request->peer_pd_len);
+	s->refusal =
+		sdp_link_take_hello(s->link, s->peer_pd, request->peer_pd_len);
 	return s->refusal;
 }
 
@@ -401,7 +387,7 @@ static int accept_steps(struct start *s, const struct sdp_link_options *opt)
 	s->link->moving.run = move_fd;
 	s->step = "Hello";
 	if (!is_by_cm)
-		ret = take_hello(s, hello, sizeof(hello));
+		ret = sdp_link_take_hello(s->link, hello, sizeof(hello));
 	if (!ret)
 		ret = finish(s, USIWDV_RESPONDER);
 	return ret ? ret : sdp_handover_resume(&s->from, s->link);

@@ -285,6 +285,17 @@ void sdp_link_discard(struct sdp_link *link)
 	release(link, 0);
 }
 
+int sdp_link_take_hello(struct sdp_link *link, const void *hello, size_t len)
+{
+	int ret;
+
+	util_lock(&link->lock);
+	ret = sdp_conn_hello(link->conn, hello, len, sdp_now_ns());
+	sdp_drive(link, 0);
+	util_unlock(&link->lock);
+	return ret;
+}
+
 int sdp_link_stand_up(struct sdp_link *link, const void *octets, size_t len,
 		      uint16_t ord, uint64_t deadline)
 {

@@ -21,6 +21,11 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 /* Frees a link after a failed start. */
 void sdp_link_discard(struct sdp_link *link);
 
+/* The peer's Hello. Posts the receives, which must precede the start of the
+ * carrier, and makes the HelloAck in link->start.hello, or the rejection.
+ * Return: 0; -errno: it is refused. */
+int sdp_link_take_hello(struct sdp_link *link, const void *hello, size_t len);
+
 /* The carrier is established. @octets: private data of the answer, or NULL;
  * @ord: RDMA Reads that were negotiated. Waits for HelloAck. Return: 0;
  * -EPROTO, -ECONNREFUSED, -ETIMEDOUT. */
