@@ -13,9 +13,12 @@
 #define FDTAB_PAGE_SIZE (1u << FDTAB_PAGE_BITS)
 #define FDTAB_PAGE_CNT (UTIL_FD_MAX / FDTAB_PAGE_SIZE)
 
-/* struct util_fd.word: the kind, and above it the number of additions. */
-#define FDTAB_KIND_MASK 0xffu
-#define FDTAB_ADDED 0x100u
+/* struct util_fd.word: the kind, the pins, and how often it has changed. */
+#define FDTAB_KIND_MASK 0xffull
+#define FDTAB_PIN 0x100ull
+#define FDTAB_PIN_MASK 0xffffff00ull
+#define FDTAB_TURN (1ull << 32)
+#define FDTAB_TURN_MASK (~(FDTAB_TURN - 1))
 
 struct fdtab_page {
 	struct util_fd fd[FDTAB_PAGE_SIZE];
@@ -70,11 +73,37 @@ static struct util_fd *fdtab_slot_make(struct util_fdtab *tab, int fd)
 	return &page->fd[(uint32_t)fd % FDTAB_PAGE_SIZE];
 }
 
+/*
+ * From now on the slot has no kind, and those that have pinned its file hold
+ * references of the file.  These are counted before: one of them may be dropped
+ * at once.
+ * Return: the kind that it had.
+ */
+static unsigned int slot_clear(struct util_fd *slot)
+{
+	struct util_file *file =
+		atomic_load_explicit(&slot->object, memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+	uint32_t pin_cnt, given_cnt = 0;
+
+	do {
+		pin_cnt = (uint32_t)((word & FDTAB_PIN_MASK) / FDTAB_PIN);
+		if (pin_cnt != given_cnt)
+			atomic_fetch_add_explicit(&file->ref_cnt,
+						  pin_cnt - given_cnt,
+						  memory_order_relaxed);
+		given_cnt = pin_cnt;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&slot->word, &word, (word & FDTAB_TURN_MASK) + FDTAB_TURN,
+		memory_order_acq_rel, memory_order_relaxed));
+	return word & FDTAB_KIND_MASK;
+}
+
 int util_fdtab_add(struct util_fdtab *tab, int fd, unsigned int kind,
 		   void *object)
 {
 	struct util_fd *slot;
-	uint32_t word;
+	uint64_t word;
 
 	if (fd < 0 || (uint32_t)fd >= UTIL_FD_MAX)
 		return -EMFILE;
@@ -85,10 +114,8 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, unsigned int kind,
 		return -ENOMEM;
 	/* A stale entry is cleared first, so that a reader never combines its
 	 * kind with the new object; release pairs with util_fdtab_lookup(). */
+	(void)slot_clear(slot);
 	word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-	word = (word & ~FDTAB_KIND_MASK) + FDTAB_ADDED;
-	atomic_store_explicit(&slot->word, word | UTIL_FD_NONE,
-			      memory_order_relaxed);
 	atomic_store_explicit(&slot->object, object, memory_order_release);
 	atomic_store_explicit(&slot->word, word | kind, memory_order_release);
 	return 0;
@@ -97,13 +124,11 @@ int util_fdtab_add(struct util_fdtab *tab, int fd, unsigned int kind,
 unsigned int util_fdtab_remove(struct util_fdtab *tab, int fd)
 {
 	struct util_fd *slot = fdtab_slot(tab, fd);
-	uint32_t kind;
+	unsigned int kind;
 
 	if (!slot)
 		return UTIL_FD_NONE;
-	kind = FDTAB_KIND_MASK &
-	       atomic_fetch_and_explicit(&slot->word, ~FDTAB_KIND_MASK,
-					 memory_order_acq_rel);
+	kind = slot_clear(slot);
 	if (kind != UTIL_FD_NONE)
 		/* release: a reader that sees NULL sees UTIL_FD_NONE, too */
 		atomic_store_explicit(&slot->object, NULL,
@@ -115,7 +140,7 @@ unsigned int util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 			       void **ret_object)
 {
 	struct util_fd *slot = fdtab_slot(tab, fd);
-	uint32_t word, again;
+	uint64_t word, again;
 	void *object;
 
 	if (!slot)
@@ -127,7 +152,7 @@ unsigned int util_fdtab_lookup(const struct util_fdtab *tab, int fd,
 					      memory_order_acquire);
 		/* If the word is unchanged, @object has that kind. */
 		again = atomic_load_explicit(&slot->word, memory_order_acquire);
-		if (again == word) {
+		if (((again ^ word) & ~FDTAB_PIN_MASK) == 0) {
 			if (ret_object)
 				*ret_object = object;
 			break;
@@ -209,22 +234,57 @@ unsigned int util_fdtab_uninstall(struct util_fdtab *tab, int fd,
 	return kind;
 }
 
+bool util_fdtab_pin(const struct util_fdtab *tab, int fd, unsigned int kind,
+		    struct util_fd_pin *ret_pin)
+{
+	struct util_fd *slot = fdtab_slot(tab, fd);
+	uint64_t word;
+
+	if (!slot)
+		return false;
+	/* acquire: pairs with the releases in add and remove */
+	word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	do {
+		if ((word & FDTAB_KIND_MASK) != kind)
+			return false;
+		/* If the word has not changed but for pins, the object has
+		 * not. */
+		ret_pin->file = atomic_load_explicit(&slot->object,
+						     memory_order_acquire);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&slot->word, &word, word + FDTAB_PIN, memory_order_acquire,
+		memory_order_acquire));
+	ret_pin->slot = slot;
+	ret_pin->turn = word & FDTAB_TURN_MASK;
+	return true;
+}
+
+void util_fdtab_unpin(const struct util_fd_pin *pin)
+{
+	uint64_t word =
+		atomic_load_explicit(&pin->slot->word, memory_order_relaxed);
+
+	do {
+		if ((word & FDTAB_TURN_MASK) != pin->turn) {
+			util_file_put(pin->file);
+			return;
+		}
+		/* release: as util_file_put() */
+	} while (!atomic_compare_exchange_weak_explicit(
+		&pin->slot->word, &word, word - FDTAB_PIN, memory_order_release,
+		memory_order_relaxed));
+}
+
 struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
 				 unsigned int kind)
 {
-	struct util_file *file = NULL;
-	void *object;
+	struct util_fd_pin pin;
 
-	/* Most numbers are not in the table and cost no lock. */
-	if (util_fdtab_lookup(tab, fd, NULL) != kind)
+	if (!util_fdtab_pin(tab, fd, kind, &pin))
 		return NULL;
-	util_lock(&tab->lock);
-	if (util_fdtab_lookup(tab, fd, &object) == kind) {
-		file = object;
-		util_file_get(file);
-	}
-	util_unlock(&tab->lock);
-	return file;
+	util_file_get(pin.file);
+	util_fdtab_unpin(&pin);
+	return pin.file;
 }
 
 int util_fdtab_find(const struct util_fdtab *tab, int fd,

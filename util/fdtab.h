@@ -9,6 +9,7 @@
 #define UTIL_FDTAB_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,9 @@ enum {
 
 struct util_fd {
 	_Atomic(void *) object;
-	_Atomic uint32_t word; /* kind, times added; release after object */
+	/* Kind, pins, times changed; release after object.  64 bits: see
+	 * util_fdtab_pin(). */
+	_Atomic uint64_t word;
 };
 
 struct util_fdtab; /* two-level; pages allocated as fds appear */
@@ -73,7 +76,26 @@ int util_fdtab_install(struct util_fdtab *tab, int fd, unsigned int kind,
 unsigned int util_fdtab_uninstall(struct util_fdtab *tab, int fd,
 				  const struct util_file *file);
 
-/* Gets the file behind a number, with a reference; NULL: not of that kind. */
+/* A short reference: held by the slot of the number while it stands for the
+ * file, and by the file afterwards. */
+struct util_fd_pin {
+	struct util_file *file;
+	struct util_fd *slot;
+	uint64_t turn; /* of the slot */
+};
+
+/*
+ * The file behind a number, until util_fdtab_unpin().  Costs one atomic
+ * operation on a line of the number, and no lock: a signal handler may do it,
+ * and threads that use different numbers do not meet.
+ * Return: false: the number is not of that kind.
+ */
+bool util_fdtab_pin(const struct util_fdtab *tab, int fd, unsigned int kind,
+		    struct util_fd_pin *ret_pin);
+void util_fdtab_unpin(const struct util_fd_pin *pin);
+
+/* Gets the file behind a number, with a reference; NULL: not of that kind.
+ * Without a lock. */
 struct util_file *util_fdtab_get(struct util_fdtab *tab, int fd,
 				 unsigned int kind);
 

@@ -18,7 +18,7 @@ static int objects[4];
 /* Tables live until exit, so leak checkers must find them. */
 static struct util_fdtab *table_new(void)
 {
-	static struct util_fdtab *tables[8];
+	static struct util_fdtab *tables[16];
 	static size_t cnt;
 
 	assert_true(cnt < ARRAY_LEN(tables));
@@ -187,4 +187,94 @@ CASE(a_file_ends_with_its_last_number_and_user)
 	/* An entry without a file. */
 	assert_int_equal(util_fdtab_add(tab, 7, OTHER_PLAIN, NULL), 0);
 	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), OTHER_PLAIN);
+}
+
+/* A pin keeps the file when its number stands for another one, and is dropped
+ * where it is held. */
+CASE(a_pin_outlasts_its_number)
+{
+	struct util_fdtab *tab = table_new();
+	struct counted a = { .close_cnt = 0 }, b = { .close_cnt = 0 };
+	struct util_fd_pin pins[3];
+
+	util_file_init(&a.file, count_close, count_free);
+	util_file_init(&b.file, count_close, count_free);
+	assert_false(util_fdtab_pin(tab, -1, FILE_A, &pins[0]));
+	assert_false(util_fdtab_pin(tab, 7, FILE_A, &pins[0]));
+	assert_int_equal(util_fdtab_install(tab, 7, FILE_A, &a.file), 0);
+	util_file_put(&a.file);
+	assert_false(util_fdtab_pin(tab, 7, FILE_C, &pins[0]));
+	for (int i = 0; i < 3; i++) {
+		assert_true(util_fdtab_pin(tab, 7, FILE_A, &pins[i]));
+		assert_ptr_equal(pins[i].file, &a.file);
+	}
+	util_fdtab_unpin(&pins[0]);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), FILE_A);
+	assert_int_equal(a.close_cnt, 1);
+	assert_int_equal(util_fdtab_install(tab, 7, FILE_A, &b.file), 0);
+	util_file_put(&b.file);
+	util_fdtab_unpin(&pins[1]);
+	assert_int_equal(a.free_cnt, 0);
+	util_fdtab_unpin(&pins[2]);
+	assert_int_equal(a.free_cnt, 1);
+	assert_int_equal(util_fdtab_uninstall(tab, 7, NULL), FILE_A);
+	assert_int_equal(b.free_cnt, 1);
+}
+
+#define PIN_TURNS 20000
+
+static struct util_fdtab *pin_table;
+static _Atomic bool pin_is_over;
+static _Atomic int made_cnt, freed_cnt;
+
+static void made_free(struct util_file *file)
+{
+	freed_cnt++;
+	/* TSan and ASan see who uses it now. */
+	free(file);
+}
+
+static void made_close(struct util_file *file)
+{
+	assert_int_equal(file->fd_cnt, 0);
+}
+
+static void *pinner(void *arg)
+{
+	struct util_fd_pin pin;
+
+	(void)arg;
+	while (!pin_is_over) {
+		if (!util_fdtab_pin(pin_table, 5, FILE_A, &pin))
+			continue;
+		assert_true(pin.file->free == made_free);
+		util_fdtab_unpin(&pin);
+	}
+	return NULL;
+}
+
+CASE(threads_pin_what_another_one_replaces)
+{
+	pthread_t threads[2];
+	struct util_file *file;
+
+	pin_table = table_new();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, pinner, NULL), 0);
+	for (int i = 0; i < PIN_TURNS; i++) {
+		file = malloc(sizeof(*file));
+		assert_non_null(file);
+		util_file_init(file, made_close, made_free);
+		made_cnt++;
+		assert_int_equal(util_fdtab_install(pin_table, 5, FILE_A, file),
+				 0);
+		util_file_put(file);
+		assert_int_equal(util_fdtab_uninstall(pin_table, 5, NULL),
+				 FILE_A);
+	}
+	pin_is_over = true;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(freed_cnt, made_cnt);
 }
