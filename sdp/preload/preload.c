@@ -50,6 +50,20 @@ static struct sdp_sock *call_begin(int fd)
 	return sock;
 }
 
+/* The same with a pin, for util_fdtab_unpin() and util_defer_end(). */
+static struct sdp_sock *call_pin(int fd, struct util_fd_pin *ret_pin)
+{
+	struct sdp_sock *sock;
+
+	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+		return NULL;
+	util_defer_begin();
+	sock = sdp_sock_pin(fd, ret_pin);
+	if (!sock)
+		util_defer_end();
+	return sock;
+}
+
 static long call_end(struct sdp_sock *sock, long ret)
 {
 	sdp_ending_look();
@@ -60,7 +74,7 @@ static long call_end(struct sdp_sock *sock, long ret)
 
 void sdp_stub_begin(struct sdp_stub_brief *brief, int fd)
 {
-	brief->sock = call_begin(fd);
+	brief->sock = call_pin(fd, &brief->pin);
 	brief->is_held = brief->sock && sdp_enter_hold(brief->sock);
 }
 
@@ -69,7 +83,7 @@ int sdp_stub_end(const struct sdp_stub_brief *brief, int ret)
 	if (brief->is_held)
 		sdp_enter_left(brief->sock);
 	if (brief->sock) {
-		sdp_sock_put(brief->sock);
+		util_fdtab_unpin(&brief->pin);
 		util_defer_end();
 	}
 	return ret;
@@ -82,8 +96,10 @@ int sdp_stub_end(const struct sdp_stub_brief *brief, int ret)
 struct io {
 	struct util_unwind unwind;
 	struct sdp_sock *sock;
-	int depth; /* of sdp_point_enter() */
-	int err;   /* 0; -errno: the result of the call */
+	struct util_fd_pin pin;
+	bool is_point; /* sdp_point_enter() */
+	int depth;     /* ... and what that returned */
+	int err;       /* 0; -errno: the result of the call */
 	int saved_errno;
 	bool is_counted; /* the kernel's: sdp_stream_begin() */
 };
@@ -94,27 +110,39 @@ static void io_left(void *arg)
 
 	if (io->is_counted)
 		sdp_enter_left(io->sock);
-	sdp_sock_put(io->sock);
-	sdp_point_left(io->depth);
+	util_fdtab_unpin(&io->pin);
+	if (io->is_point)
+		sdp_point_left(io->depth);
 }
 
-/* Returns the socket with a reference, until io_end(), unless it belongs to the
- * kernel. A cancellation point. */
+/* The kernel's call is counted. For that the library holds no lock and makes no
+ * system call, so it need not prevent cancellation. */
+static bool io_is_counted(const struct io *io, int flags)
+{
+	return sdp_enter_is_possible(io->sock) &&
+	       !(flags & (MSG_OOB | MSG_ZEROCOPY)) &&
+	       sdp_enter_in(io->sock, true) > 0;
+}
+
+/* The socket, with a pin until io_end(), unless it belongs to the kernel. A
+ * cancellation point. */
 static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 {
 	int ret;
 
-	io->is_counted = false;
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
+	io->is_counted = io->is_point = false;
+	io->sock = call_pin(fd, &io->pin);
+	if (!io->sock)
 		return NULL;
-	io->saved_errno = errno;
-	io->depth = sdp_point_enter();
-	io->sock = call_begin(fd);
-	if (!io->sock) {
-		sdp_point_leave();
+	util_unwind_push(&io->unwind, io_left, io);
+	io->is_counted = io_is_counted(io, flags);
+	if (io->is_counted) {
+		util_defer_end();
 		return NULL;
 	}
-	util_unwind_push(&io->unwind, io_left, io);
+	io->saved_errno = errno;
+	io->depth = sdp_point_enter();
+	io->is_point = true;
 	ret = sdp_stream_begin(io->sock, fd, is_send, flags);
 	io->err = ret < 0 ? ret : 0;
 	io->is_counted = ret == SDP_STREAM_COUNTED;
@@ -122,10 +150,11 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 		return io->sock;
 	if (!io->is_counted) {
 		util_unwind_pop(&io->unwind);
-		sdp_sock_put(io->sock);
+		util_fdtab_unpin(&io->pin);
 	}
 	util_defer_end();
 	sdp_point_leave();
+	io->is_point = false;
 	return NULL;
 }
 
@@ -140,7 +169,7 @@ static ssize_t io_done(struct io *io, int fd, bool is_send, int flags,
 	util_defer_begin();
 	util_unwind_pop(&io->unwind);
 	sdp_enter_out(io->sock, fd, is_send, has_moved ? (size_t)ret : 0);
-	sdp_sock_put(io->sock);
+	util_fdtab_unpin(&io->pin);
 	util_defer_end();
 	return ret;
 }
@@ -149,7 +178,7 @@ static long io_end(struct io *io, long ret)
 {
 	sdp_ending_look();
 	util_unwind_pop(&io->unwind);
-	sdp_sock_put(io->sock);
+	util_fdtab_unpin(&io->pin);
 	ret = util_result(ret, io->saved_errno);
 	util_defer_end();
 	sdp_point_leave();

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "util/fdtab.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 struct sdp_sock;
@@ -13,6 +15,7 @@ struct sdp_sock;
  * meanwhile. */
 struct sdp_stub_brief {
 	struct sdp_sock *sock; /* NULL: not in the table */
+	struct util_fd_pin pin;
 	bool is_held;
 };
 

@@ -68,6 +68,13 @@ struct sdp_sock *sdp_sock_get(int fd)
 	return file ? sdp_sock_of(file) : NULL;
 }
 
+struct sdp_sock *sdp_sock_pin(int fd, struct util_fd_pin *ret_pin)
+{
+	return util_fdtab_pin(table(), fd, SDP_FD_SOCK, ret_pin)
+		       ? sdp_sock_of(ret_pin->file)
+		       : NULL;
+}
+
 void sdp_sock_put(struct sdp_sock *sock)
 {
 	util_file_put(&sock->file);

@@ -268,6 +268,10 @@ static inline enum sdp_fd_kind sdp_fd_kind(int fd)
 
 /* The socket of @fd with a reference; NULL: none. Keeps errno. */
 struct sdp_sock *sdp_sock_get(int fd);
+
+/* The same for a short time, with util_fdtab_unpin(). NULL: not in the table.
+ * There is a table. */
+struct sdp_sock *sdp_sock_pin(int fd, struct util_fd_pin *ret_pin);
 void sdp_sock_put(struct sdp_sock *sock);
 
 /* For threads of the library: keeps the memory; the open file may end. */
