@@ -26,6 +26,7 @@
 #include "sock/start/owed.h"
 #include "sock/start/start.h"
 #include "stat/sdp-stat.h"
+#include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
 
 struct fake fake;
@@ -68,6 +69,8 @@ FAKE(bool, sdp_limit_is_enough, int fd);
 FAKE_OF(void, sdp_mark_remove, fd >= 0, int fd);
 
 /* sock/base/option.h */
+FAKE(uint64_t, sdp_option_deadline, struct sdp_sock *sock, int name);
+FAKE(int, sdp_option_time_ms, const struct sdp_sock *sock, int fd, int name);
 FAKE(void, sdp_options_copy, int from_fd, int to_fd);
 FAKE(void, sdp_options_take, struct sdp_sock *sock, int fd);
 FAKE_OF(void, sdp_options_renew, fd >= 0, const struct sdp_sock *sock, int fd);
@@ -147,6 +150,9 @@ FAKE(int, sdp_link_error, struct sdp_link *link);
 FAKE_OF(int, sdp_link_shutdown, link == FAKE_LINK, struct sdp_link *link);
 FAKE_OF(void, sdp_link_shutdown_read, link == FAKE_LINK, struct sdp_link *link);
 FAKE_OF(void, sdp_link_abort, link == FAKE_LINK, struct sdp_link *link);
+
+/* stat/sdp-stat.h */
+FAKE(int, sdp_stat_fd_take, void);
 
 /* The time of the test, or the real one. */
 __attribute__((weak)) uint64_t sdp_now_ns(void)

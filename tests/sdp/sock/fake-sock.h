@@ -34,7 +34,8 @@ struct fake {
 		sdp_link_inq, sdp_link_relay, sdp_link_shutdown,
 		sdp_link_shutdown_read, sdp_link_state, sdp_listen_end,
 		sdp_listen_fork, sdp_listen_fork_child, sdp_listener_fd,
-		sdp_mark_remove, sdp_options_copy, sdp_options_renew,
+		sdp_mark_remove, sdp_now_ns, sdp_option_deadline,
+		sdp_option_time_ms, sdp_options_copy, sdp_options_renew,
 		sdp_options_take, sdp_owed_cnt, sdp_pm_fork_child,
 		sdp_pm_reject, sdp_point_enter, sdp_point_is_cancelled,
 		sdp_point_leave, sdp_policy_way, sdp_progress,
@@ -43,8 +44,8 @@ struct fake {
 		sdp_signals_restart, sdp_sock_close, sdp_sock_end,
 		sdp_sock_notify, sdp_sock_show, sdp_sock_tell, sdp_sock_wake,
 		sdp_sock_watch, sdp_start_abandon, sdp_start_undo,
-		sdp_stream_wait_out, sdp_verbs_end, sdp_watch_give,
-		sdp_watch_leave, sdp_watch_return, sdp_now_ns;
+		sdp_stat_fd_take, sdp_stream_wait_out, sdp_verbs_end,
+		sdp_watch_give, sdp_watch_leave, sdp_watch_return;
 };
 
 extern struct fake fake;

@@ -35,11 +35,6 @@ static struct sdp_link *accept_link; /* made by rdma_cm */
 static struct sdp_link *put_back;
 static int accepted_ret;
 
-bool sdp_signals_restart(void)
-{
-	return true;
-}
-
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
@@ -83,11 +78,6 @@ int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
 	return 0;
 }
 
-int sdp_stat_fd_take(void)
-{
-	return -1;
-}
-
 /* ---- fixture ---- */
 
 static int fd;
@@ -96,6 +86,8 @@ static struct sdp_sock *sock;
 static int begin(void **state)
 {
 	fake_reset();
+	fake.sdp_signals_restart.ret = true;
+	fake.sdp_stat_fd_take.ret = -1;
 	own_cnt = 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &fake.sdp_sock_close.cnt);

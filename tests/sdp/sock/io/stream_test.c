@@ -108,11 +108,6 @@ int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 	return -ETIMEDOUT;
 }
 
-uint64_t sdp_now_ns(void)
-{
-	return 1;
-}
-
 int sdp_link_shutdown(struct sdp_link *link)
 {
 	assert_ptr_equal(link, LINK);
@@ -202,20 +197,6 @@ ssize_t sdp_enter_recv(struct sdp_sock *of, const struct iovec *iov, size_t cnt,
 	return -EAGAIN;
 }
 
-int sdp_option_time_ms(const struct sdp_sock *of, int fd, int name)
-{
-	(void)fd;
-	(void)name;
-	return -1;
-}
-
-uint64_t sdp_option_deadline(struct sdp_sock *of, int name)
-{
-	(void)of;
-	(void)name;
-	return SDP_NEVER;
-}
-
 /* ---- fixture ---- */
 
 static char octets[SDP_EARLY_MAX + 1];
@@ -229,6 +210,9 @@ static int begin(void **state)
 	memset(answers, 0, sizeof(answers));
 	send_cnt = counted_tx = counted_rx = 0;
 	fake_reset();
+	fake.sdp_now_ns.ret = 1;
+	fake.sdp_option_time_ms.ret = -1;
+	fake.sdp_option_deadline.ret = SDP_NEVER;
 	start_ends = false;
 	return 0;
 }

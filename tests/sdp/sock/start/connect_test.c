@@ -45,11 +45,6 @@ enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
 	return policy;
 }
 
-bool sdp_signals_restart(void)
-{
-	return true;
-}
-
 int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
 {
 	(void)dst;
@@ -103,6 +98,7 @@ static int begin(void **state)
 	ports_open();
 	policy = SDP_POLICY_BOTH;
 	fake_reset();
+	fake.sdp_signals_restart.ret = true;
 	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
 	fake.sdp_limit_is_enough.ret = true;

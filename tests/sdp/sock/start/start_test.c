@@ -54,11 +54,6 @@ static size_t link_got_len;
 static size_t link_urgent; /* octets up to the last urgent one; 0: none */
 static bool link_is_full;
 
-bool sdp_signals_restart(void)
-{
-	return true;
-}
-
 static int link_make(struct sdp_link **ret_link, struct sdp_outcome *ret)
 {
 	int turn = make_cnt++;
@@ -260,6 +255,7 @@ static int begin(void **state)
 	link_rets[0] = link_rets[1] = 0;
 	outcome = (struct sdp_outcome){ .reason = SDP_REASON_NONE };
 	fake_reset();
+	fake.sdp_signals_restart.ret = true;
 	make_cnt = end_cnt = raised_cnt = 0;
 	counted_tx = refused_cnt = 0;
 	updated_link = NULL;
