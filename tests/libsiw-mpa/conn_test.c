@@ -481,7 +481,6 @@ CASE(faults_on_a_wrong_answer_to_the_rtr)
 		  "000e81420000000100000000000000008430a773" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		struct smpa_options o = test_options(SMPA_INITIATOR);
 		const struct smpa_event *ev;

@@ -797,7 +797,6 @@ CASE(checks_no_crc_that_was_dropped)
 	struct smpa_conn *c;
 	struct end e;
 
-	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_rx_drop_crc(c), -EINVAL);
 	smpa_conn_free(c);
@@ -828,7 +827,6 @@ CASE(computes_no_crc_that_was_dropped)
 	struct smpa_conn *c;
 	struct end e;
 
-	(void)state;
 	assert_int_equal(smpa_conn_new(&c, &o), 0);
 	assert_int_equal(smpa_conn_tx_drop_crc(c), -EINVAL);
 	smpa_conn_free(c);

@@ -7,7 +7,6 @@
 
 CASE(answers_as_tcp_does)
 {
-	(void)state;
 	for (size_t i = 0; i < answer_state_cnt; i++)
 		for (size_t j = 0; j < answer_call_cnt; j++)
 			answer_check(&answer_states[i], &answer_calls[j]);
@@ -15,7 +14,6 @@ CASE(answers_as_tcp_does)
 
 CASE(shows_the_events_of_tcp)
 {
-	(void)state;
 	for (size_t i = 0; i < answer_state_cnt; i++)
 		answer_check_events(&answer_states[i]);
 }

@@ -53,7 +53,6 @@ static void install(int sig, void (*handler)(int), int flags)
 
 static int reset(void **state)
 {
-	(void)state;
 	ran = value = depth_seen = 0;
 	util_defer_me.depth = 0;
 	return 0;
@@ -63,7 +62,6 @@ CASE_WITH(waits_until_the_end, reset, NULL)
 {
 	static const int flags[] = { 0, SA_NODEFER, SA_RESTART };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		ran = 0;
 		install(SIGUSR1, plain, flags[i]);
@@ -89,7 +87,6 @@ CASE_WITH(keeps_what_came_with_it, reset, NULL)
 	struct sigaction action = { .sa_sigaction = with_info,
 				    .sa_flags = SA_SIGINFO };
 
-	(void)state;
 	assert_int_equal(
 		util_defer_sigaction(sigaction, true, SIGRTMIN, &action, NULL),
 		0);
@@ -110,7 +107,6 @@ CASE_WITH(has_a_limit, reset, NULL)
 	struct sigaction action = { .sa_sigaction = with_info,
 				    .sa_flags = SA_SIGINFO };
 
-	(void)state;
 	assert_int_equal(
 		util_defer_sigaction(sigaction, true, SIGRTMIN, &action, NULL),
 		0);
@@ -129,7 +125,6 @@ CASE_WITH(is_seen_by_a_sleep, reset, NULL)
 {
 	bool is_open;
 
-	(void)state;
 	install(SIGUSR1, plain, 0);
 	util_defer_begin();
 	raise(SIGUSR1);
@@ -157,7 +152,6 @@ CASE_WITH(is_seen_by_a_sleep, reset, NULL)
 
 CASE_WITH(may_leave_by_a_jump, reset, NULL)
 {
-	(void)state;
 	install(SIGUSR1, jump, SA_NODEFER);
 	for (volatile int i = 1; i <= 2; i++) {
 		util_defer_begin();
@@ -175,7 +169,6 @@ CASE_WITH(runs_once_if_asked, reset, NULL)
 {
 	struct sigaction old;
 
-	(void)state;
 	install(SIGUSR1, plain, (int)SA_RESETHAND);
 	util_defer_begin();
 	raise(SIGUSR1);
@@ -195,7 +188,6 @@ CASE_WITH(shows_what_the_program_installed, reset, NULL)
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct sigaction old;
 
-	(void)state;
 	install(SIGUSR1, plain, 0);
 	assert_int_equal(
 		util_defer_sigaction(sigaction, true, SIGUSR1, &action, &old),
@@ -223,7 +215,6 @@ CASE_WITH(leaves_others_alone, reset, NULL)
 {
 	struct sigaction action = { .sa_handler = plain }, now;
 
-	(void)state;
 	assert_int_equal(
 		util_defer_sigaction(sigaction, true, SIGFPE, &action, NULL),
 		0);

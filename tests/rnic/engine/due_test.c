@@ -35,7 +35,6 @@ static void serve(struct rnic_due *due, uint64_t now_ns)
 
 static int setup(void **state)
 {
-	(void)state;
 	heap = NULL;
 	act = NULL;
 	served_cnt = 0;
@@ -77,7 +76,6 @@ static void assert_served_in_order(void)
 
 CASE_WITH(nothing_is_due_in_an_empty_heap, setup, NULL)
 {
-	(void)state;
 	assert_int_equal(rnic_due_first_ns(heap), 0);
 	rnic_due_serve(&heap, UINT64_MAX);
 	clear(0);
@@ -124,7 +122,6 @@ CASE_WITH(any_may_be_moved_and_taken_out, setup, NULL)
 {
 	uint32_t seed = 1;
 
-	(void)state;
 	for (uint32_t turn = 0; turn < 20000; turn++) {
 		uint32_t i = (seed = seed * 1664525 + 1013904223) >> 8;
 		uint64_t ns = 1 + (i >> 8) % 100;

@@ -15,7 +15,6 @@
 
 STEP_CASE(a_lead_is_waited_for_until_its_time)
 {
-	(void)state;
 	fake_open(&fakes[0]);
 	must(util_trylock(&engine->lead));
 	fake_now_ns = BEGIN_NS;
@@ -58,7 +57,6 @@ STEP_CASE(who_waits_for_it_is_not_cancelled)
 
 STEP_CASE(a_drain_lasts_until_all_have_ended)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		fake_open(&fakes[i]);
 		must(!eventfd_write(fakes[i].source.fd, 1));
@@ -77,7 +75,6 @@ STEP_CASE(a_drain_lasts_until_all_have_ended)
 
 STEP_CASE(a_drain_ends_by_its_time_or_an_error)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		fake_open(&fakes[0]);
 		wait_err = i ? EBADF : 0;
@@ -97,7 +94,6 @@ STEP_CASE(a_drain_gives_up_the_lead_for_others)
 	rnic_bell_head all_bells = NULL;
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	fake_open(&fakes[0]);
 	must(!eventfd_write(fakes[0].source.fd, 1));
 	engine->all_bells = &all_bells;
@@ -115,7 +111,6 @@ STEP_CASE(a_drain_gives_up_the_lead_for_others)
 /* The completion thread, if there is one, has to learn of it. */
 STEP_CASE(a_stop_wakes_the_thread)
 {
-	(void)state;
 	atomic_store(&engine->park_word, 1);
 	assert_true(rnic_engine_stop(engine, UINT64_MAX));
 	assert_true(atomic_load(&engine->is_stopping));
@@ -128,7 +123,6 @@ STEP_CASE(a_stop_wakes_the_thread)
 
 STEP_CASE(an_engine_is_as_new)
 {
-	(void)state;
 	assert_int_equal(engine->turn_no, 1);
 	assert_int_equal(engine->poll_gap, 1);
 	assert_int_equal(engine->turn_gap, 1);
@@ -144,7 +138,6 @@ CASE(the_end_leaves_nothing)
 	uint32_t num = 0;
 	void *rx, *tx;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		int fd_cnt = test_fd_cnt();
 

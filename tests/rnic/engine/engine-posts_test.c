@@ -13,7 +13,6 @@ STEP_CASE(a_post_is_noted)
 	struct rnic_bell bell = { .serve = serve_count };
 	uint64_t passes = test_stat(RNIC_STAT_passes_post);
 
-	(void)state;
 	assert_int_equal(engine->post_cpu, -1);
 	engine->poll_turn = 3;
 	rnic_engine_post(engine, &bell);
@@ -98,7 +97,6 @@ static void answer(size_t row)
 
 STEP_CASE(an_answer_hands_over_the_cpu)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		const char *name = answers[i].name;
 		uint64_t yields;
@@ -122,7 +120,6 @@ STEP_CASE(an_answer_beside_a_leader_is_tried_again)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	fake_open_memory(&fakes[0]);
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		atomic_store(&engine->memory_cnt, answers[i].has_memory);
@@ -168,7 +165,6 @@ static const struct {
 
 STEP_CASE(a_poll_is_noted)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(polls); i++) {
 		uint64_t passes = test_stat(RNIC_STAT_passes_poll);
 
@@ -200,7 +196,6 @@ STEP_CASE(a_poll_finds_that_epoll_fails)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		fake_open(&fakes[i]);
 	wait_err = EINTR;

@@ -229,7 +229,6 @@ static void fake_close(struct fake *fake)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&seen, 0, sizeof(seen));
 	yield_cnt = 0;
 	must(!rnic_engine_new(&fake_ops, NULL, &engine));
@@ -238,7 +237,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_now_ns = 0;
 	step_ns = 0;
 	rnic_engine_free(engine);

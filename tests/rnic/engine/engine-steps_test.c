@@ -15,7 +15,6 @@ STEP_CASE(a_source_is_found_by_its_token)
 {
 	struct epoll_event ev[FAKE_MAX];
 
-	(void)state;
 	mallopt(M_PERTURB, 0x5a); /* memory is not zero */
 	for (int i = 0; i < FAKE_MAX; i++) {
 		fake_open(&fakes[i]);
@@ -55,7 +54,6 @@ STEP_CASE(a_source_that_cannot_be_added_changes_nothing)
 {
 	struct fake *fake = &fakes[1];
 
-	(void)state;
 	is_full = true;
 	assert_int_equal(led(rnic_engine_add(engine, &fakes[0].source)),
 			 -ENOMEM);
@@ -78,7 +76,6 @@ STEP_CASE(a_source_that_is_removed_is_forgotten)
 	struct fake *fake = &fakes[0];
 	struct epoll_event ev;
 
-	(void)state;
 	fake_open(&fakes[1]);
 	fake_open(fake);
 	rnic_engine_lead(engine);
@@ -102,7 +99,6 @@ STEP_CASE(events_are_registered_as_they_change)
 	struct rnic_source *source = &fakes[1].source;
 	struct epoll_event ev;
 
-	(void)state;
 	fake_open(&fakes[0]);
 	fake_open(&fakes[1]);
 	assert_int_equal(epoll_wait(engine->epfd, &ev, 1, 0), 0);
@@ -127,7 +123,6 @@ STEP_CASE(events_are_registered_as_they_change)
 
 STEP_CASE(all_sources_learn_that_memory_is_gone)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		fake_open(&fakes[i]);
 	(void)led((rnic_engine_mr_gone(engine, 7, &seen, 9), 0));
@@ -167,7 +162,6 @@ STEP_CASE(a_time_is_kept_or_brought_forward)
 {
 	struct epoll_event woken = { .data.u64 = ENGINE_WAKE_TOKEN };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
 		struct rnic_due due = { .serve = due_serve };
 		struct rnic_due other = { .serve = due_serve };
@@ -205,7 +199,6 @@ STEP_CASE(a_pass_serves_what_is_due)
 {
 	static void (*const passes[])(void) = { by_poll, by_events };
 
-	(void)state;
 	fake_open(&fakes[0]);
 	fakes[0].source.due.serve = due_serve;
 	for (size_t i = 0; i < ARRAY_LEN(passes); i++) {
@@ -234,7 +227,6 @@ STEP_CASE(events_are_followed_by_news_and_bells)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	fake_open_memory(&fakes[0]);
 	rnic_engine_lead(engine);
 	atomic_store(&fakes[0].word, 1);
@@ -255,7 +247,6 @@ STEP_CASE(events_are_followed_by_news_and_bells)
 /* A wake-up of the completion thread is nothing for a poll. */
 STEP_CASE(only_sources_make_polls_ask_again)
 {
-	(void)state;
 	fake_now_ns = BEGIN_NS;
 	fake_open_memory(&fakes[0]);
 	rnic_engine_thread_wake(engine);
@@ -283,7 +274,6 @@ STEP_CASE(only_sources_make_polls_ask_again)
 /* However many there are: they need no question for sockets. */
 STEP_CASE(sources_with_memory_are_asked_for_seldom)
 {
-	(void)state;
 	for (int i = 0; i < 2 * ENGINE_FEW_SOCKETS; i++)
 		fake_open_memory(&fakes[i]);
 	fake_now_ns = BEGIN_NS;
@@ -300,7 +290,6 @@ STEP_CASE(sources_with_memory_are_asked_for_seldom)
 /* It would wait for its memory; its socket says next to nothing. */
 STEP_CASE(a_source_with_memory_is_never_busy)
 {
-	(void)state;
 	for (int i = 0; i <= ENGINE_FEW_SOCKETS; i++)
 		fake_open(&fakes[i]);
 	fake_open_memory(&fakes[20]);
@@ -329,7 +318,6 @@ STEP_CASE(a_rest_serves_bells)
 {
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	fake_open_memory(&fakes[0]);
 	assert_true(rnic_engine_rest(engine));
 	rnic_engine_bell(engine, &bell);
@@ -357,7 +345,6 @@ STEP_CASE(a_rest_waits_for_the_leader)
 {
 	pthread_t thread;
 
-	(void)state;
 	fake_open_memory(&fakes[0]);
 	has_rested = false;
 	rnic_engine_lead(engine);

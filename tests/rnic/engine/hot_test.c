@@ -178,25 +178,21 @@ static int setup_some(int cnt)
 
 static int setup(void **state)
 {
-	(void)state;
 	return setup_some(FAKE_CNT);
 }
 
 static int setup_none(void **state)
 {
-	(void)state;
 	return setup_some(0);
 }
 
 static int setup_one(void **state)
 {
-	(void)state;
 	return setup_some(1);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_now_ns = 0; /* the end of the engine needs a clock that goes */
 	rnic_engine_free(engine);
 	for (int i = 0; i < fake_cnt; i++) {
@@ -225,7 +221,6 @@ HOT_CASE(keeps_only_the_latest_hot)
 {
 	uint32_t hot_cnt = 0;
 
-	(void)state;
 	for (int i = 0; i < FAKE_CNT; i++)
 		hot_cnt += fakes[i].source.is_hot;
 	assert_int_equal(hot_cnt, ENGINE_HOT_MAX);
@@ -241,7 +236,6 @@ HOT_CASE(poll_finds_news_of_a_hot_source)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	rnic_engine_poll(engine);
 	assert_int_equal(hot->look_cnt, 0);
 	fake_write(hot, false);
@@ -267,7 +261,6 @@ HOT_CASE(poll_waits_a_little_for_news)
 {
 	static const int at[] = { 0, 1, 3, ENGINE_LOOKS };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
 		again_cnt = 0;
 		news_at = at[i];
@@ -284,7 +277,6 @@ HOT_CASE(poll_waits_a_little_for_news)
  * any. */
 HOT_CASE(polls_in_vain_cease_to_look_again)
 {
-	(void)state;
 	fake_write(&fakes[FAKE_CNT - 1], false);
 	rnic_engine_poll(engine);
 	assert_int_equal(engine->vain_cnt, 0);
@@ -304,7 +296,6 @@ HOT_CASE(wakeup_makes_a_source_hot)
 	struct fake *cold = &fakes[0];
 	uint32_t polls = 0;
 
-	(void)state;
 	fake_write(cold, true);
 	while (cold->woken_cnt == 0 && polls++ < 2 * ENGINE_SOCKET_POLLS)
 		rnic_engine_poll(engine);
@@ -328,7 +319,6 @@ static void poll_in_vain(void)
 /* A thread that sleeps on the sockets may poll once between two sleeps. */
 HOT_CASE(first_poll_after_a_sleep_finds_the_woken)
 {
-	(void)state;
 	for (int i = 0; i < FAKE_CNT; i++) {
 		poll_in_vain();
 		assert_true(rnic_engine_sleep_begin(engine));
@@ -344,7 +334,6 @@ HOT_CASE(polls_that_find_the_woken_ask_again)
 {
 	uint32_t polls = 0;
 
-	(void)state;
 	poll_in_vain();
 	fake_write(&fakes[0], true);
 	while (fakes[0].look_cnt == 0 && polls++ < ENGINE_SOCKET_POLLS)
@@ -384,20 +373,17 @@ static void put_off_the_question_for_sockets(size_t cnt)
 
 HOT_CASE(news_puts_off_the_question_for_many_sockets)
 {
-	(void)state;
 	put_off_the_question_for_sockets(ENGINE_FEW_SOCKETS + 1);
 }
 
 ONE_CASE(news_puts_off_the_look_at_one_socket)
 {
-	(void)state;
 	put_off_the_question_for_sockets(1);
 }
 
 /* A million sources would cost a poll no more than these. */
 HOT_CASE(polls_do_not_visit_idle_sources)
 {
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		rnic_engine_poll(engine);
 	for (int i = 0; i < FAKE_CNT; i++) {
@@ -412,7 +398,6 @@ HOT_CASE(stays_awake_only_while_watched)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	assert_false(led(rnic_engine_may_stay_awake(engine)));
 	rnic_engine_poll(engine);
 	assert_int_equal(hot->awake_cnt, 0);
@@ -436,7 +421,6 @@ HOT_CASE(rest_serves_what_has_come)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	rnic_engine_watch(engine);
 	rnic_engine_poll(engine);
 	fake_write(hot, false);
@@ -460,7 +444,6 @@ HOT_CASE(rest_takes_no_lead_twice)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	rnic_engine_poll(engine);
 	assert_true(rnic_engine_rest(engine));
 	/* A lead would put it to sleep. */
@@ -478,7 +461,6 @@ HOT_CASE(nobody_is_left_awake)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	rnic_engine_watch(engine);
 	rnic_engine_lead(engine);
 	rnic_engine_await(engine, &hot->source);
@@ -497,7 +479,6 @@ HOT_CASE(a_wakeup_is_one_look)
 	struct epoll_event ev[4];
 	int cnt;
 
-	(void)state;
 	fake_write(hot, true);
 	cnt = epoll_wait(engine->epfd, ev, 4, -1);
 	assert_int_equal(cnt, 1);
@@ -512,7 +493,6 @@ HOT_CASE(a_wakeup_is_one_look)
  * limit. */
 HOT_CASE(limit_keeps_what_has_news)
 {
-	(void)state;
 	rnic_engine_watch(engine);
 	rnic_engine_poll(engine);
 	for (int i = 0; i < FAKE_CNT; i++)
@@ -544,7 +524,6 @@ static void all_restless(bool is_restless)
 /* More are hot than the limit allows, as all had news when it was reached. */
 HOT_CASE(a_look_beyond_the_limit_forgets_nobody)
 {
-	(void)state;
 	for (int i = 0; i < FAKE_CNT; i++) {
 		rnic_engine_watch(engine);
 		rnic_engine_poll(engine);
@@ -571,7 +550,6 @@ HOT_CASE(wakes_the_completion_thread)
 {
 	struct fake *cold = &fakes[0], *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	assert_int_equal(led(rnic_engine_thread_start(engine)), 0);
 	fake_write(cold, true);
 	wait_until(led(cold->woken_cnt) == 1);
@@ -584,7 +562,6 @@ HOT_CASE(wakes_the_completion_thread)
 
 HOT_CASE(wakes_without_the_lead)
 {
-	(void)state;
 	rnic_engine_lead(engine);
 	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
 	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
@@ -599,7 +576,6 @@ HOT_CASE(wakes_without_the_lead)
 
 HOT_CASE(puts_off_only_some)
 {
-	(void)state;
 	rnic_engine_lead(engine);
 	for (int i = 0; i < RNIC_WAKES_MAX; i++)
 		assert_true(rnic_engine_wake_later(engine, &fakes[i].source));
@@ -610,7 +586,6 @@ HOT_CASE(puts_off_only_some)
 
 HOT_CASE(says_who_cannot_be_woken)
 {
-	(void)state;
 	later.fails = true;
 	rnic_engine_lead(engine);
 	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
@@ -622,7 +597,6 @@ HOT_CASE(says_who_cannot_be_woken)
 /* Its descriptor may be closed, and another file may get the number. */
 HOT_CASE(wakes_nobody_that_has_gone)
 {
-	(void)state;
 	rnic_engine_lead(engine);
 	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
 	assert_true(rnic_engine_wake_later(engine, &fakes[1].source));
@@ -647,7 +621,6 @@ HOT_CASE(end_waits_for_a_thread_that_wakes)
 	pthread_t thread;
 	int fd = fakes[0].source.wake_fd;
 
-	(void)state;
 	rnic_engine_lead(engine);
 	assert_true(rnic_engine_wake_later(engine, &fakes[0].source));
 	rnic_engine_wakes_take(engine, &wakes);
@@ -680,7 +653,6 @@ HOT_CASE(which_post_hands_over)
 	};
 	struct rnic_handover handover;
 
-	(void)state;
 	rnic_engine_lead(engine);
 	rnic_engine_heat(engine, &fakes[3].source);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -713,7 +685,6 @@ NONE_CASE(a_post_that_leads_rings_no_bell)
 	struct rnic_bell first = { .serve = serve_count };
 	struct rnic_bell bell = { .serve = serve_count };
 
-	(void)state;
 	served_cnt = 0;
 	rnic_engine_bell(engine, &first);
 	rnic_engine_post(engine, &bell);
@@ -736,7 +707,6 @@ HOT_CASE(words_tell_of_news)
 	_Atomic uint64_t room = 0;
 	uint32_t cnt;
 
-	(void)state;
 	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
 	assert_int_equal(cnt, ENGINE_HOT_MAX);
 	assert_false(rnic_engine_hot_words_differ(words, cnt));
@@ -773,7 +743,6 @@ HOT_CASE(end_waits_for_a_thread_that_looks)
 	struct rnic_hot_word word;
 	pthread_t thread;
 
-	(void)state;
 	rnic_engine_lead(engine);
 	assert_int_equal(rnic_engine_hot_words_take(engine, &word, 1), 1);
 	must(!pthread_create(&thread, NULL, give_words_back, NULL));
@@ -787,7 +756,6 @@ HOT_CASE(removed_source_is_forgotten)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	(void)state;
 	rnic_engine_lead(engine);
 	hot->source.out = &hot->word;
 	rnic_engine_remove_wake(engine, &hot->source);
@@ -820,7 +788,6 @@ NONE_CASE(asks_to_park_once_in_a_while)
 {
 	const uint64_t begin_ns = 1000 * NS_PER_MS;
 
-	(void)state;
 	assert_true(asks_to_park(begin_ns));
 	assert_false(asks_to_park(begin_ns + NS_PER_MS - 1));
 	assert_true(asks_to_park(begin_ns + NS_PER_MS));
@@ -834,7 +801,6 @@ ONE_CASE(an_event_is_not_served_for_the_next_source)
 	uint32_t slot = gone->source.slot;
 	struct epoll_event ev;
 
-	(void)state;
 	must(write(gone->peer_fd, "", 1) == 1);
 	do /* the engine's own wake-up may be there, too */
 		must(epoll_wait(engine->epfd, &ev, 1, 0) == 1);

@@ -71,19 +71,16 @@ static int setup(size_t cnt)
 
 static int setup_two(void **state)
 {
-	(void)state;
 	return setup(2);
 }
 
 static int setup_many(void **state)
 {
-	(void)state;
 	return setup(MANY);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	rnic_engine_free(engine);
 	for (size_t i = 0; i < MANY && plains[i].source.fd; i++) {
 		close(plains[i].source.fd);
@@ -118,7 +115,6 @@ TWO_CASE(quiet_ones_are_read_seldom)
 {
 	struct plain *busy = &plains[0], *quiet = &plains[1];
 
-	(void)state;
 	poll_times(ENGINE_QUIET_POLLS, busy);
 	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS);
 	poll_times(10 * ENGINE_QUIET_TURNS, busy);
@@ -148,7 +144,6 @@ MANY_CASE(a_busy_one_is_read_by_each_poll)
 {
 	struct plain *busy = &plains[3];
 
-	(void)state;
 	warm_up(busy);
 	for (uint32_t i = 0; i < 100; i++) {
 		uint32_t before = busy->octets;
@@ -167,7 +162,6 @@ MANY_CASE(others_are_found)
 	struct plain *busy = &plains[3];
 	uint32_t polls = 0;
 
-	(void)state;
 	warm_up(busy);
 	plain_write(&plains[7]);
 	while (!plains[7].octets && polls++ < ENGINE_BUSY_TURNS)
@@ -185,7 +179,6 @@ MANY_CASE(slow_polls_find_others)
 {
 	struct plain *busy = &plains[3];
 
-	(void)state;
 	for (size_t i = 7; i < MANY; i++) {
 		warm_up(busy);
 		plain_write(&plains[i]);
@@ -199,7 +192,6 @@ MANY_CASE(a_quiet_one_is_left_to_epoll)
 {
 	struct plain *busy = &plains[3], *quiet = &plains[5];
 
-	(void)state;
 	warm_up(quiet);
 	poll_times(2 * ENGINE_QUIET_POLLS, busy);
 	quiet->pass_cnt = 0;
@@ -210,7 +202,6 @@ MANY_CASE(a_quiet_one_is_left_to_epoll)
 /* A thread that has slept on the descriptor polls once, and sleeps again. */
 MANY_CASE(a_poll_after_a_sleep_asks_epoll)
 {
-	(void)state;
 	warm_up(&plains[3]);
 	for (size_t i = 0; i < MANY; i++) {
 		assert_true(rnic_engine_sleep_begin(engine));
@@ -224,7 +215,6 @@ MANY_CASE(a_poll_after_a_sleep_asks_epoll)
 /* Ended by epoll's answer, or in a pass of its own. */
 MANY_CASE(one_that_ends_is_forgotten)
 {
-	(void)state;
 	warm_up(&plains[3]);
 	plains[3].ends = true;
 	plains[4].ends = true;
@@ -240,7 +230,6 @@ MANY_CASE(one_that_ends_is_forgotten)
 /* More are busy than are read without epoll: none waits for long. */
 MANY_CASE(more_than_can_be_busy)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 10 * ENGINE_BUSY_TURNS; i++) {
 		plain_write(&plains[i % MANY]);
 		poll_times(1, NULL);

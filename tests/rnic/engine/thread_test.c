@@ -167,7 +167,6 @@ static int denied_run(void)
 /* It works all the same. First: settings are read once. */
 FIRST_CASE(says_that_a_priority_is_denied)
 {
-	(void)state;
 	assert_int_equal(in_child(denied_run), 0);
 }
 
@@ -175,7 +174,6 @@ PAIR_CASE(the_thread_is_as_nice_as_asked)
 {
 	pid_t tid = -1;
 
-	(void)state;
 	wait_until((tid = thread_find("usiw-engine", 0)) > 0);
 	wait_until(getpriority(PRIO_PROCESS, (id_t)tid) ==
 		   getpriority(PRIO_PROCESS, 0) + EXTRA_NICE);

@@ -22,7 +22,6 @@ CASE(a_steady_poller_is_trusted_longer)
 		{ 8000000, 100000, 1000000 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(
 			rnic_trust_park_ns(cases[i].last_ns, cases[i].run_ns),
@@ -69,7 +68,6 @@ static const struct {
 
 CASE(a_poller_that_has_gone_is_distrusted)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rnic_trust trust = { .was_parked = false };
 		uint64_t now_ns = NS_PER_MS;
@@ -100,7 +98,6 @@ CASE(posts_that_waited_cost_a_short_pause)
 	struct rnic_trust trust = { .was_parked = false };
 	uint64_t now_ns = NS_PER_MS;
 
-	(void)state;
 	for (int i = 0; i < 10; i++) {
 		rnic_trust_note_posts(&trust, now_ns);
 		assert_false(

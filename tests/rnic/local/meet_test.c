@@ -55,7 +55,6 @@ CASE(ends_of_one_connection_meet)
 	struct tcp t;
 	int fd;
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	assert_true(fd >= 0);
@@ -90,7 +89,6 @@ CASE(the_name_says_which_connection)
 	struct tcp t;
 	int fd;
 
-	(void)state;
 	tcp_open(&t);
 	must(!getsockname(t.fd[0], (struct sockaddr *)&from, &len));
 	must(!getpeername(t.fd[0], (struct sockaddr *)&to, &len));
@@ -114,7 +112,6 @@ CASE(says_that_the_other_end_is_not_there)
 	struct tcp t, other;
 	int fd;
 
-	(void)state;
 	tcp_open(&t);
 	tcp_open(&other);
 	assert_int_equal(rnic_meet_offer(t.fd[1], &local), -ECONNREFUSED);
@@ -138,7 +135,6 @@ CASE(offers_nothing_on_a_connection_that_has_ended)
 	struct tcp t;
 	int fd;
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	assert_int_equal(shutdown(t.fd[0], SHUT_RDWR), 0);
@@ -256,7 +252,6 @@ CASE(takes_a_good_offer)
 	struct tcp t;
 	int fd, s;
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	s = connect_to(fd);
@@ -272,7 +267,6 @@ CASE(takes_a_good_offer)
  * behind. */
 CASE(looks_past_what_is_no_offer)
 {
-	(void)state;
 	for (size_t i = 1; i < ARRAY_LEN(offers); i++) {
 		struct rnic_local *active, *passive;
 		int before = test_fd_cnt();
@@ -312,7 +306,6 @@ CASE(looks_past_all_that_wait)
 	struct tcp t;
 	int fd, s[8];
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	for (size_t i = 0; i < ARRAY_LEN(s); i++)
@@ -336,7 +329,6 @@ CASE(does_not_wait_for_what_is_passed)
 	int fd, s, lingering, peer, rc = 0;
 	struct tcp t;
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	s = connect_to(fd);
@@ -413,7 +405,6 @@ static int off_is_off(void)
 /* Before anything in this process has read the settings. */
 static int group_setup(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(off_is_off), 0);
 	if (geteuid() == 0)
 		assert_int_equal(in_child(other_user_is_welcome), 0);
@@ -423,7 +414,6 @@ static int group_setup(void **state)
 
 CASE(serves_the_same_user_only)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip_because("only root can become another user");
 	assert_int_equal(in_child(other_user_is_refused), 0);
@@ -489,7 +479,6 @@ CASE(link_local_addresses_do_not_meet)
 {
 	int code = in_child(global);
 
-	(void)state;
 	if (code == 77)
 		skip_because("no network namespace, or no IPv6");
 	assert_int_equal(code, 0);
@@ -526,7 +515,6 @@ CASE(closes_its_socket_once)
 	struct tcp t;
 	int fd;
 
-	(void)state;
 	tcp_open(&t);
 	fd = rnic_meet_listen(t.fd[0]);
 	ops.sendmsg = no_sendmsg;
@@ -568,7 +556,6 @@ CASE(needs_memory)
 	struct rnic_local *active = NULL, *passive = NULL;
 	int before = test_fd_cnt();
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		bool *flag = i % 2 ? &has_no_mapping : &has_no_memory;
 		int rc = i % 2 ? -EPERM : -ENOMEM;
@@ -627,7 +614,6 @@ static int without_unix_sockets(void)
 
 CASE(stays_out_of_a_sandbox)
 {
-	(void)state;
 	assert_in_filtered_child(without_memfd);
 	assert_in_filtered_child(without_unix_sockets);
 }
@@ -671,7 +657,6 @@ static int with_few_descriptors(void)
 
 CASE(needs_descriptors)
 {
-	(void)state;
 	assert_int_equal(in_child(with_few_descriptors), 0);
 }
 

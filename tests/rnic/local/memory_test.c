@@ -23,7 +23,6 @@ CASE(accepts_its_own)
 {
 	int fd = rnic_local_memory_new();
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(rnic_local_memory_check(fd), 0);
 	/* Nobody can make a mapping fault any more. */
@@ -94,7 +93,6 @@ CASE(refuses_what_is_not_like_it)
 	};
 	int pipes[2];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int fd = fd_new(rows[i].size, rows[i].seals);
 
@@ -121,7 +119,6 @@ CASE(divides_it_for_both_ends)
 	struct iovec out_iov = { out, sizeof(out) };
 	void *mem[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rnic_local_memory_map(fd, &mem[i]), 0);
 		rnic_local_memory_divide(mem[i], i == 0, &tx[i], &rx[i]);
@@ -145,7 +142,6 @@ CASE(is_not_inherited)
 	void *mem;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(rnic_local_memory_map(fd, &mem), 0);
 	pid = fork();
 	if (pid == 0)

@@ -86,7 +86,6 @@ CASE(carries_octets_in_order)
 	uint64_t at = 0;
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	for (size_t i = 0; i < ARRAY_LEN(sizes) * 8; i++) {
 		size_t size = sizes[i % ARRAY_LEN(sizes)];
@@ -119,7 +118,6 @@ CASE(few_octets_are_beside_the_index)
 	uint64_t at = SIZE - 100; /* some are at both ends of the ring */
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	e.writer.own = e.writer.peer = at;
 	e.reader.own = e.reader.peer = at;
@@ -142,7 +140,6 @@ CASE(no_copy_is_longer_than_its_line)
 {
 	uint8_t out[RNIC_RING_INLINE + 16];
 
-	(void)state;
 	for (size_t size = RNIC_RING_INLINE + 1; size <= sizeof(out); size++) {
 		struct ends e;
 
@@ -163,7 +160,6 @@ CASE(shares_nothing_but_the_octets)
 {
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	for (size_t size = 1; size <= RNIC_RING_INLINE; size++) {
 		uint8_t before[RNIC_RING_INLINE], mem[RNIC_RING_INLINE];
@@ -202,7 +198,6 @@ CASE(a_copy_is_of_the_last_octets)
 {
 	uint8_t in[200], out[200];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
 		uint64_t put_at = 0, get_at = 0;
 		struct ends e;
@@ -231,7 +226,6 @@ CASE(takes_what_fits)
 	uint8_t *mem = malloc(2 * SIZE);
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	fill(mem, 0, 2 * SIZE);
 	assert_int_equal(put(&e.writer, mem, 100), 100);
@@ -256,7 +250,6 @@ CASE(walks_iovecs)
 	struct iovec from[12], to[12];
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	for (int round = 0; round < 2000; round++) {
 		size_t off = test_random(&seed) % sizeof(in);
@@ -295,7 +288,6 @@ CASE(throws_away_what_is_there)
 	uint8_t mem[300];
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	fill(mem, 0, sizeof(mem));
 	assert_int_equal(rnic_ring_discard(&e.reader), 0);
@@ -316,7 +308,6 @@ CASE(says_what_memory_faults)
 	uint8_t out[16];
 	struct ends e;
 
-	(void)state;
 	assert_true(mem != MAP_FAILED);
 	assert_int_equal(rnic_guard_install(), 0);
 	rnic_guard_thread();
@@ -354,7 +345,6 @@ CASE(refuses_indices_that_cannot_be)
 {
 	uint8_t mem[16] = "";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lies); i++) {
 		struct ends e;
 
@@ -387,7 +377,6 @@ CASE(looks_at_the_other_index_if_it_must)
 	uint8_t mem[64] = "";
 	struct ends e;
 
-	(void)state;
 	for (size_t more = 0; more < 2; more++) {
 		ends_open(&e);
 		e.writer.own = SIZE - 32; /* of which nothing is read */
@@ -408,7 +397,6 @@ CASE(trusts_its_own_index_only)
 	uint8_t in[64], out[64];
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	fill(in, 0, sizeof(in));
 	assert_int_equal(put(&e.writer, in, 32), 32);
@@ -482,7 +470,6 @@ static void write_and_read(uint64_t total, size_t write_max, size_t read_max)
 
 CASE(serves_both_ends_at_once)
 {
-	(void)state;
 	write_and_read((uint64_t)32 << 20, 70000, 50000);
 	/* The copy beside the index is replaced while it is read. */
 	write_and_read((uint64_t)4 << 20, RNIC_RING_INLINE, 1000);

@@ -53,7 +53,6 @@ static int fake_accept4(int fd, struct sockaddr *addr, socklen_t *len,
 
 static int begin(void **state)
 {
-	(void)state;
 	ops = *rnic_tcp();
 	ops.accept4 = fake_accept4;
 	rnic_tcp_replace(&ops);
@@ -64,7 +63,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	while (acceptor.half_open_cnt)
 		rnic_start_free(TAILQ_FIRST(&acceptor.half_open));
 	rnic_timer_stop(&acceptor.pause);
@@ -85,7 +83,6 @@ FILE_CASE(takes_what_has_come)
 {
 	static const int come[] = { 0, ECONNABORTED, 0, EAGAIN };
 
-	(void)state;
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
 	assert_int_equal(taken, 2);
@@ -102,7 +99,6 @@ FILE_CASE(the_newest_are_kept)
 {
 	static const int come[] = { 0, 0, 0, 0, 0, 0, EAGAIN };
 
-	(void)state;
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
 	assert_int_equal(acceptor.half_open_cnt, MAX);
@@ -112,7 +108,6 @@ FILE_CASE(the_newest_are_kept)
 
 FILE_CASE(others_have_their_turn)
 {
-	(void)state;
 	answers = NULL; /* repeats for ever */
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 1);
 	assert_int_equal(taken, BATCH);
@@ -124,7 +119,6 @@ FILE_CASE(a_shortage_closes_the_oldest)
 {
 	static const int come[] = { 0, 0, EMFILE, ENFILE, ENOMEM };
 
-	(void)state;
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), -ENOMEM);
 	assert_int_equal(taken, 2);
@@ -146,7 +140,6 @@ FILE_CASE(a_shortage_refuses_what_has_come)
 {
 	static const int come[] = { EMFILE, 0, EMFILE, 0, EMFILE, EAGAIN };
 
-	(void)state;
 	rnic_acceptor_reserve();
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
@@ -162,7 +155,6 @@ FILE_CASE(a_shortage_closes_none_if_none_waits)
 		0, EMFILE, EAGAIN, EMFILE, 0, EMFILE, EAGAIN
 	};
 
-	(void)state;
 	rnic_acceptor_reserve();
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), 0);
@@ -180,7 +172,6 @@ FILE_CASE(a_refusal_may_fail)
 {
 	static const int come[] = { EMFILE, EMFILE };
 
-	(void)state;
 	rnic_acceptor_reserve();
 	answers = come;
 	assert_int_equal(rnic_acceptor_take(&acceptor, -1), -EMFILE);

@@ -66,7 +66,6 @@ static const int families[] = { AF_INET, AF_INET6 };
 
 CASE(connects_and_knows_both_names)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct sockaddr_storage from = loopback(families[i], 0), to;
 		struct rnic_start start;
@@ -85,7 +84,6 @@ CASE(connects_and_knows_both_names)
 
 CASE(a_port_without_listener_refuses)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct sockaddr_storage from = loopback(families[i], 0), to;
 		struct rnic_start start;
@@ -105,7 +103,6 @@ CASE(its_own_port_refuses)
 	struct rnic_start start;
 	int fd = server(AF_INET, false, &own);
 
-	(void)state;
 	assert_int_equal(dial(&start, &own, &own), -ECONNREFUSED);
 	rnic_fd_close(start.fd);
 	close(fd);
@@ -120,7 +117,6 @@ CASE(a_port_is_bound_again)
 	int own = server(AF_INET, false, &from);
 	int fd = server(AF_INET, true, &to);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		int peer;
 
@@ -146,7 +142,6 @@ CASE(an_address_of_another_host_cannot_be_bound)
 {
 	struct sockaddr_storage from = loopback(AF_INET, 0);
 
-	(void)state;
 	/* TEST-NET-1 */
 	((struct sockaddr_in *)&from)->sin_addr.s_addr = htonl(0xc0000201);
 	assert_int_equal(rnic_dial_open(&from, 0), -EADDRNOTAVAIL);

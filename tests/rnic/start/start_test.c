@@ -20,7 +20,6 @@ static int begin(void **state)
 {
 	int fd[2];
 
-	(void)state;
 	must(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 			 fd));
 	for (int i = 0; i < 2; i++) {
@@ -32,7 +31,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	rnic_start_close(&side[0]);
 	rnic_start_close(&side[1]);
 	return 0;
@@ -77,7 +75,6 @@ FILE_CASE(both_sides_are_established)
 {
 	struct smpa_event ev;
 
-	(void)state;
 	ask(&ev);
 	assert_int_equal(
 		smpa_conn_accept(rnic_stream_conn(side[RESPONDER].stream), "me",
@@ -101,7 +98,6 @@ FILE_CASE(a_rejection_is_told)
 {
 	struct smpa_event ev;
 
-	(void)state;
 	ask(&ev);
 	assert_int_equal(
 		smpa_conn_reject(rnic_stream_conn(side[RESPONDER].stream), "no",
@@ -117,7 +113,6 @@ FILE_CASE(other_octets_are_a_fault)
 {
 	struct smpa_event ev;
 
-	(void)state;
 	open_side(RESPONDER, NULL);
 	say(INITIATOR, "GET / HTTP/1.1\r\n\r\n..", 20);
 	assert_int_equal(rnic_start_step(&side[RESPONDER], &ev), 1);
@@ -156,7 +151,6 @@ FILE_CASE(an_object_has_a_reference_and_a_timer)
 	struct rnic_start *start;
 	uint64_t ref;
 
-	(void)state;
 	util_lock(&rnic_loop.lock);
 	start = rnic_start_new(sizeof(*start) + 100, RNIC_LOOP_CONN);
 	must(start);

@@ -55,7 +55,6 @@ CASE(counts_what_tcp_takes)
 	struct iovec iov = { .iov_base = text, .iov_len = sizeof(text) };
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	assert_int_equal(rnic_stream_send(e.stream, &iov, 1, 0), sizeof(text));
 	assert_int_equal(e.stream->tx_octets, sizeof(text));
@@ -71,7 +70,6 @@ CASE(reads_available_octets)
 	struct iovec iov = { .iov_base = got, .iov_len = sizeof(got) };
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), -EAGAIN);
 	assert_int_equal(send(e.peer, "abc", 3, 0), 3);
@@ -125,7 +123,6 @@ static void peer_acts(struct ends *e, enum peer_act act)
 
 CASE(discards_by_the_table)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(discards); i++) {
 		char octet;
 		struct ends e;
@@ -162,7 +159,6 @@ CASE(discards_so_much_in_a_row)
 	struct rnic_tcp_ops ops = *real;
 	struct ends e;
 
-	(void)state;
 	ops.recv = endless_recv;
 	endless_cnt = 0;
 	ends_open(&e);
@@ -231,7 +227,6 @@ static const struct {
 /* What came by TCP is first, and what comes there later is no part of it. */
 CASE(reads_the_rest_of_tcp_before_the_ring)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		char got[32];
 		struct iovec iov = { got, sizeof(got) };
@@ -272,7 +267,6 @@ CASE(refuses_a_ring_that_begins_too_early)
 	struct rnic_local *peer;
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	peer = offer(&e);
 	assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
@@ -297,7 +291,6 @@ static const struct {
 /* The peer has begun and has gone back to TCP before the first look. */
 CASE(follows_a_peer_that_has_left_already)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
 		size_t rest = strlen(leaves[i].rest);
 		struct rnic_local *peer;
@@ -342,7 +335,6 @@ CASE(an_unwritable_sink_is_no_error_of_the_socket)
 	struct rnic_local *peer;
 	struct ends e;
 
-	(void)state;
 	real_tcp = rnic_tcp();
 	ops.recv = begin_recv;
 	ends_open(&e);
@@ -406,7 +398,6 @@ CASE(reads_the_ring_before_the_end)
 {
 	struct rnic_tcp_ops ops = *rnic_tcp();
 
-	(void)state;
 	ops.recv = late_recv;
 	late.real = rnic_tcp();
 	for (size_t i = 0; i < ARRAY_LEN(end_rows); i++) {
@@ -459,7 +450,6 @@ CASE(an_error_behind_the_ring_stays)
 	struct rnic_local *peer;
 	struct ends e;
 
-	(void)state;
 	ops.recv = told_recv;
 	ends_open(&e);
 	peer = offer(&e);

@@ -323,7 +323,6 @@ static void exchange_unpolled(struct rnicpair *p, int from)
 /* As where fs.epoll.max_user_watches is used up. */
 CASE(stays_on_tcp_where_an_end_cannot_be_woken)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(unwakeable); i++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 		struct rnic_stream *stream;
@@ -381,7 +380,6 @@ CASE(the_end_leaves_nothing_open)
 	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
 	int fd_cnt = 0;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct rnicpair p;
 

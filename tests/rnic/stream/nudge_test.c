@@ -286,7 +286,6 @@ CASE(each_credit_begins_anew)
 	struct rnic_stream *stream;
 	struct stage st;
 
-	(void)state;
 	stream = stage_lead(&st);
 	for (int i = 0; i < 2; i++) {
 		uint64_t due_ns = i ? stream->nudge_ns : 0;
@@ -312,7 +311,6 @@ CASE(looks_are_further_and_further_apart)
 	uint32_t looks = 0;
 	struct stage st;
 
-	(void)state;
 	stream = stage_lead(&st);
 	for (;;) {
 		uint64_t begin_ns = rnic_now_ns(), end_ns;

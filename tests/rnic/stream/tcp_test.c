@@ -53,7 +53,6 @@ CASE(returns_tcp_info)
 	struct tcp_info info;
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	assert_true(rnic_stream_tcp_info(e.stream, &info));
 	assert_true(info.tcpi_snd_mss > 0);
@@ -66,7 +65,6 @@ CASE(peeks_at_octets_before_the_end)
 	struct iovec iov = { got, sizeof(got) };
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	assert_int_equal(rnic_stream_tcp_peek(e.stream), -EAGAIN);
 	assert_int_equal(send(e.peer, "abc", 3, 0), 3);
@@ -85,7 +83,6 @@ CASE(fin_follows_the_octets)
 	struct iovec iov = { text, sizeof(text) };
 	struct ends e;
 
-	(void)state;
 	ends_open(&e);
 	assert_int_equal(rnic_stream_send(e.stream, &iov, 1, 0), sizeof(text));
 	e.stream->carrier->fin(e.stream);
@@ -109,7 +106,6 @@ CASE(waits_for_what_can_be_acted_on)
 {
 	struct rnic_stream stream = { .carrier = &rnic_tcp_carrier };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(watches); i++) {
 		stream.is_tx_blocked = watches[i].is_tx_blocked;
 		assert_int_equal(
@@ -151,7 +147,6 @@ CASE(tells_its_error)
 	};
 	const struct rnic_stream stream = { .source.fd = 7 };
 
-	(void)state;
 	rnic_tcp_replace(&fake);
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		so_error = errors[i].so_error;

@@ -17,7 +17,6 @@ static struct sdp_sock sock;
 
 static int end(void **state)
 {
-	(void)state;
 	sdp_early_drop(&sock);
 	return 0;
 }
