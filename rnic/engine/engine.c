@@ -9,11 +9,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../util/alloc.h"
-#include "../../util/cancel.h"
-#include "../../util/env.h"
-#include "../../util/keep-errno.h"
-#include "../../util/log.h"
+#include "util/alloc.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/keep-errno.h"
+#include "util/log.h"
 #include "bell.h"
 #include "hot.h"
 #include "os/fd.h"

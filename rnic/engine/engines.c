@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-#include "../../util/env.h"
+#include "util/env.h"
 #include "attend.h"
 #include "bell.h"
 #include "engine.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "due.h"
 #include "local/handover.h"
 #include "os/chan-host.h"

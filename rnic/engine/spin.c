@@ -2,8 +2,8 @@
 /* The completion thread looks for more octets before it sleeps. */
 #include "spin.h"
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
+#include "util/cancel.h"
+#include "util/env.h"
 #include "hot.h"
 #include "os/guard.h"
 #include "wake.h"

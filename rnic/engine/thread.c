@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
-#include "../../util/log.h"
-#include "../../util/thread.h"
+#include "util/cancel.h"
+#include "util/env.h"
+#include "util/log.h"
+#include "util/thread.h"
 #include "engine.h"
 #include "hot.h"
 #include "os/stat.h"

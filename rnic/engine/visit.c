@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 
 void rnic_engine_get(struct rnic_engine *engine)
 {

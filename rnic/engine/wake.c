@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 
 /* A poll so recent that the poller is taken to be still at it. */
 #define ENGINE_LIVE_NS 50000ull

@@ -8,7 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../util/alloc.h"
+#include "util/alloc.h"
+#include "util/iov.h"
 #include "memory.h"
 #include "os/stat.h"
 #include "os/stranger.h"
@@ -232,19 +233,10 @@ int rnic_local_rx_begin(struct rnic_local *local, uint64_t *ret_tcp_octets)
 
 /* ---- octets ---- */
 
-static size_t iov_len(const struct iovec *iov, int cnt)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
-	return len;
-}
-
 ssize_t rnic_local_send(struct rnic_local *local, const struct iovec *iov,
 			int cnt)
 {
-	size_t len = iov_len(iov, cnt), done = 0;
+	size_t len = util_iov_len(iov, cnt), done = 0;
 	ssize_t rc = 0;
 
 	if (local->has_left_tx)
@@ -274,7 +266,7 @@ static bool local_is_left(const struct rnic_local *local)
 ssize_t rnic_local_recv(struct rnic_local *local, const struct iovec *iov,
 			int cnt)
 {
-	size_t len = iov_len(iov, cnt), done = 0;
+	size_t len = util_iov_len(iov, cnt), done = 0;
 	ssize_t rc;
 
 	if (local->has_left_rx)

@@ -13,8 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
-#include "../../util/env.h"
+#include "util/cancel.h"
+#include "util/env.h"
 #include "local.h"
 #include "memory.h"
 #include "os/addr.h"

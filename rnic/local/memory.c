@@ -12,8 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../../util/cancel.h"
-#include "../../util/fsize.h"
+#include "util/cancel.h"
+#include "util/fsize.h"
 #include "ring.h"
 
 #define MEMORY_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

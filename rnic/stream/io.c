@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../../util/log.h"
+#include "util/iov.h"
 #include "carrier.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
@@ -27,15 +28,6 @@
 
 /* Reads of one stream in a row; then the next stream has its turn. */
 #define STREAM_READ_MAX 16
-
-static size_t iov_len(const struct iovec *iov, int cnt)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
-	return len;
-}
 
 /* ---- staging ------------------------------------------------------------ */
 
@@ -108,7 +100,7 @@ static int stream_put(struct rnic_stream *stream)
 	cnt = smpa_conn_tx_prepare(stream->conn, &iov);
 	if (cnt <= 0)
 		return cnt == -EFAULT ? cnt : 0;
-	want = iov_len(iov, cnt);
+	want = util_iov_len(iov, cnt);
 	len = rnic_stream_send(stream, iov, cnt, stream_send_flags(stream));
 	if (len == -EFAULT) {
 		/* The next smpa_conn_tx_prepare() says what is left to send. */
@@ -286,7 +278,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 	/* A single iovec may be filled in part. */
 	if (cnt == 1 && iov[0].iov_len > limit)
 		iov[0].iov_len = limit;
-	want = iov_len(iov, cnt);
+	want = util_iov_len(iov, cnt);
 	len = rnic_stream_recv(stream, iov, cnt);
 	if (len == -EAGAIN)
 		return 0;

@@ -136,9 +136,8 @@ def check_system_include(path, name):
 
 
 # Folders that still spell them otherwise.
-OTHERWISE = ("rnic/stream/", "rnic/qp/", "rnic/local/", "rnic/engine/",
-             "tests/rnic/stream/", "tests/rnic/qp/",
-             "tests/rnic/local/", "tests/rnic/engine/")
+OTHERWISE = ("rnic/stream/", "rnic/qp/", "tests/rnic/stream/",
+             "tests/rnic/qp/", "tests/rnic/engine/")
 UTIL_DIRS = ("util", "abi")
 
 
