@@ -22,12 +22,12 @@
 #include "os/netif-cache.h"
 #include "os/stat.h"
 #include "port.h"
+#include "qp/modify.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
-#include "qp/srq.h"
 #include "start/start.h"
-#include "stream/modify.h"
 #include "stream/serve.h"
+#include "stream/transport.h"
 
 #define EXIT_TRY_CNT 1000
 
@@ -246,17 +246,15 @@ static void contexts_drain(void)
 
 /* ---- QPs ----------------------------------------------------------------- */
 
+/* What takes the messages of each type of QP to its peer. */
+static const struct rnic_transport *const transports[] = {
+	[RNIC_QPT_RC] = &rnic_stream_transport,
+};
+
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
-	return rnic_qp_new(pd, opt, rnic_stream_serve_qp,
-			   rnic_stream_serve_gone, ret_qp);
-}
-
-int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
-		    struct rnic_srq **ret_srq)
-{
-	return rnic_srq_new(pd, opt, rnic_stream_serve_srq, ret_srq);
+	return rnic_qp_new(pd, opt, transports[opt->type], ret_qp);
 }
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)

@@ -499,7 +499,12 @@ enum rnic_qp_state {
 	RNIC_QPS_ERROR,	    /* ERR */
 };
 
+enum rnic_qp_type {
+	RNIC_QPT_RC,
+};
+
 struct rnic_qp_options {
+	enum rnic_qp_type type;
 	struct rnic_cq *send_cq, *recv_cq;
 	struct rnic_srq *srq;		     /* NULL: own RQ */
 	uint32_t max_send_wr, max_recv_wr;   /* in: wanted, out: given */

@@ -14,7 +14,7 @@
 #include "passive.h"
 #include "qp/qp-table.h"
 #include "steps.h"
-#include "stream/modify.h"
+#include "stream/attach.h"
 #include "teardown.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/rnr.h"
-#include "stream/modify.h"
+#include "qp/modify.h"
 
 #include <stdlib.h>
 

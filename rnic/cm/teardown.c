@@ -9,7 +9,7 @@
 #include "os/fd.h"
 #include "passive.h"
 #include "qp/qp-table.h"
-#include "stream/modify.h"
+#include "stream/attach.h"
 
 #include <stdlib.h>
 

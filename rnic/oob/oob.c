@@ -15,7 +15,7 @@
 #include "os/fd.h"
 #include "qp/qp-num.h"
 #include "qp/qp.h"
-#include "stream/modify.h"
+#include "qp/modify.h"
 #include "wait.h"
 
 /* How often those that have a time limit are looked at. */

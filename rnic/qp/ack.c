@@ -15,6 +15,7 @@
 #include "ack.h"
 
 #include "sq-done.h"
+#include "transport.h"
 
 /* Messages of queue number 0 that the WR makes. */
 static uint32_t sqe_sends(const struct usiw_sqe *sqe)
@@ -76,7 +77,7 @@ bool rnic_ack_submit(struct rnic_qp *qp)
 		.read = { .sink_stag = 1, .src_stag = RNIC_ACK_STAG },
 	};
 
-	if (smpa_conn_submit(qp->conn, &msg) < 0)
+	if (qp->transport->submit(qp, &msg) < 0)
 		return false;
 	sq->orq.entry[(sq->orq.head + sq->orq.cnt) % sq->orq.max] =
 		(struct rnic_orq_entry){ .sq_idx = sq->next_idx,

@@ -21,6 +21,7 @@
 #include "rq.h"
 #include "sq.h"
 #include "state.h"
+#include "transport.h"
 
 /* One row per finding of the access check: the codes for tagged placement (DDP,
  * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
@@ -84,7 +85,7 @@ int rnic_inbound_unwritable(struct rnic_qp *qp, const struct smpa_event *ev)
 	if (ev->seg.opcode != SMPA_OP_READ_RESPONSE)
 		return refuse(qp, SMPA_F_DDP_T_BOUNDS, RNIC_QP_EV_ACCESS_ERR);
 	/* The WRs before the Read are done, or it would not be answered. */
-	smpa_conn_refuse(qp->conn, (struct smpa_fault){ SMPA_F_DDP_T_BOUNDS });
+	qp->transport->refuse(qp, NULL, SMPA_F_DDP_T_BOUNDS);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_LOC_PROT_ERR,
 		     RNIC_QP_EV_FATAL);
@@ -94,7 +95,7 @@ int rnic_inbound_unwritable(struct rnic_qp *qp, const struct smpa_event *ev)
 static int segment_sink(struct rnic_qp *qp, const struct smpa_event *ev,
 			const struct iovec *iov, int cnt)
 {
-	int ret = smpa_conn_sink(qp->conn, iov, cnt);
+	int ret = qp->transport->sink(qp, iov, cnt);
 
 	return ret == -EFAULT ? rnic_inbound_unwritable(qp, ev) : ret;
 }
@@ -177,7 +178,7 @@ static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 	    ev->seg.opcode != SMPA_OP_SEND_SE)
 		return refuse(qp, SMPA_F_RDMAP_OPCODE, RNIC_QP_EV_REQ_ERR);
 	if (imm_is_ahead(qp, ev->seg.opcode))
-		return smpa_conn_sink(qp->conn, NULL, 0);
+		return qp->transport->sink(qp, NULL, 0);
 	if (!recv->is_open &&
 	    (!rnic_rnr_is_clear(qp) ||
 	     rnic_rnr_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
@@ -507,7 +508,7 @@ static int inbound_segments(struct rnic_qp *qp, struct smpa_event *ev)
 {
 	int rc = inbound_segment(qp, ev);
 
-	if (rc || !smpa_conn_placed(qp->conn, ev))
+	if (rc || !qp->transport->placed(qp, ev))
 		return rc;
 	return inbound_message(qp, ev);
 }

@@ -5,6 +5,7 @@
 #include "mem/atomic.h"
 #include "os/stat.h"
 #include "state.h"
+#include "transport.h"
 
 void rnic_irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
 		     uint16_t fault)
@@ -22,7 +23,7 @@ void rnic_irq_refuse(struct rnic_qp *qp, const struct rnic_irq_entry *entry,
 	} else {
 		ev.atomic.msn = entry->msn;
 	}
-	smpa_conn_refuse_read(qp->conn, &ev, (struct smpa_fault){ fault });
+	qp->transport->refuse(qp, &ev, fault);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_ACCESS_ERR);
@@ -38,7 +39,7 @@ static int irq_execute(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 	uint64_t old;
 
 	if (qp->irq.submitted_cnt &&
-	    smpa_conn_uses(qp->conn, entry->src, entry->len))
+	    qp->transport->uses(qp, entry->src, entry->len))
 		return 0;
 	if (rnic_atomic_execute(&entry->atomic, entry->src, &old) < 0) {
 		rnic_stat_add(RNIC_STAT_mem_faults, 1);
@@ -64,7 +65,7 @@ static int irq_submit_atomic(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 	if (entry->kind == RNIC_IRQ_ATOMIC && !irq_execute(qp, entry))
 		return 0;
 	msg.atomic.value = entry->old;
-	if (smpa_conn_submit(qp->conn, &msg) < 0)
+	if (qp->transport->submit(qp, &msg) < 0)
 		return 0;
 	qp->irq.submitted_cnt++;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_atomic_served, 1);
@@ -91,7 +92,7 @@ static int irq_submit_read(struct rnic_qp *qp,
 		return 0;
 	iov->iov_base = entry->src;
 	iov->iov_len = entry->len;
-	if (smpa_conn_submit(qp->conn, &msg) < 0)
+	if (qp->transport->submit(qp, &msg) < 0)
 		return 0;
 	qp->irq_turn ^= 1;
 	irq->submitted_cnt++;

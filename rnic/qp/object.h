@@ -20,7 +20,7 @@
 
 struct rnic_qp;
 struct rnic_rnr;
-struct rnic_stream; /* of stream/, which is above this module */
+struct rnic_transport;
 
 /* A QP that completes into a CQ: one for its sends, one for its receives. */
 struct rnic_cq_user {
@@ -332,10 +332,10 @@ struct rnic_qp {
 	uint64_t retry_ns;    /* with a silent peer's TCP; 0: TCP's own */
 	uint64_t gone_ns;     /* with a peer that has gone; 0: not at all */
 	struct rnic_due gone; /* set while work waits for such a peer */
-	struct rnic_stream *stream;   /* NULL: none */
-	struct smpa_conn *conn;	      /* the stream's; NULL: none */
-	struct rnic_due *due;	      /* the stream's; NULL: none */
-	_Atomic int tcp_error;	      /* the errno that ended it; 0: none did */
+	const struct rnic_transport *transport; /* as long as it lives */
+	void *link;	       /* the transport's (transport.h); NULL: none */
+	struct rnic_due *due;  /* the link's; NULL: none */
+	_Atomic int tcp_error; /* the errno that ended it; 0: none did */
 	struct sockaddr_storage peer; /* for log lines; AF_UNSPEC: not known */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
@@ -355,17 +355,17 @@ static inline bool rnic_qp_has_ended(const struct rnic_qp *qp)
 	return state == RNIC_QPS_TERMINATE || state == RNIC_QPS_ERROR;
 }
 
-/* Nothing is to be sent or received for it any more: its stream has gone, or
+/* Nothing is to be sent or received for it any more: its link has gone, or
  * the cause of its end is noted. */
 static inline bool rnic_qp_is_over(const struct rnic_qp *qp)
 {
-	return !qp->conn || rnic_qp_has_ended(qp);
+	return !qp->link || rnic_qp_has_ended(qp);
 }
 
-/* Its stream has gone; it will notice when it sends. */
+/* Its link has gone; it will notice when it sends. */
 static inline bool rnic_qp_is_orphan(const struct rnic_qp *qp)
 {
-	return rnic_qp_state_now(qp) == RNIC_QPS_RTS && !qp->conn;
+	return rnic_qp_state_now(qp) == RNIC_QPS_RTS && !qp->link;
 }
 
 /* What the WR in that slot will complete with. */

@@ -17,6 +17,7 @@
 #include "qp-num.h"
 #include "qp-table.h"
 #include "ring-mem.h"
+#include "serve.h"
 #include "state.h"
 
 /* ---- creation ----------------------------------------------------------- */
@@ -145,9 +146,7 @@ static void serve_all(struct rnic_bell *bell)
 }
 
 int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
-		void (*serve)(struct rnic_bell *bell),
-		void (*serve_gone)(struct rnic_due *due, uint64_t now_ns),
-		struct rnic_qp **ret_qp)
+		const struct rnic_transport *transport, struct rnic_qp **ret_qp)
 {
 	struct rnic_qp *qp;
 	int rc = qp_check(pd, opt);
@@ -163,9 +162,10 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->recv_cq = opt->recv_cq;
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
-	qp->bell.serve = serve;
+	qp->transport = transport;
+	qp->bell.serve = rnic_qp_serve;
 	qp->all_bell.serve = serve_all;
-	qp->gone.serve = serve_gone;
+	qp->gone.serve = rnic_qp_serve_gone;
 	rnic_place_qp(qp);
 	qp_reset_rnr_time(qp);
 	atomic_init(&qp->rq.told_idx,
@@ -255,7 +255,7 @@ int rnic_qp_prepare(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 	enum rnic_qp_state state = rnic_qp_state_now(qp);
 
 	if ((state != RNIC_QPS_IDLE && state != RNIC_QPS_CONNECTING) ||
-	    qp->conn)
+	    qp->link)
 		return -EINVAL;
 	/* ack.c needs a READ credit. */
 	qp->sq.ack = (struct rnic_ack){
@@ -320,7 +320,7 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout, uint64_t retry_ns)
 
 int rnic_qp_reset(struct rnic_qp *qp)
 {
-	if (qp->conn)
+	if (qp->link)
 		return -EINVAL;
 	usiw_ring_consume(&qp->sq.ring, usiw_ring_used(&qp->sq.ring));
 	qp->sq.done_idx = atomic_load_explicit(&qp->sq.ring.hdr->cons_idx,

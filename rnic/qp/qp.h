@@ -5,10 +5,9 @@
 
 #include "object.h"
 
-/* rnic_qp_create().  @serve: what the QP's bell is for. */
+/* rnic_qp_create(), for a type of QP that has this transport. */
 int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
-		void (*serve)(struct rnic_bell *bell),
-		void (*serve_gone)(struct rnic_due *due, uint64_t now_ns),
+		const struct rnic_transport *transport,
 		struct rnic_qp **ret_qp);
 
 /* What a QP that has left (rnic_qp_leave()) is made of: its number may be drawn
@@ -32,7 +31,7 @@ void rnic_qp_may_send(struct rnic_qp *qp,
 		      const struct rnic_oob_send_options *opt);
 
 /* To IDLE; what is still in the queues is dropped.  Under the lead.  Return: 0;
- * -EINVAL: it has a stream. */
+ * -EINVAL: it has a link. */
 int rnic_qp_reset(struct rnic_qp *qp);
 
 /* Another number after each reset; never 0. */

@@ -7,6 +7,7 @@
 #include "os/stat.h"
 #include "rq.h"
 #include "state.h"
+#include "transport.h"
 
 static bool sqe_names(const struct rnic_sq *sq, uint32_t idx, uint32_t stag)
 {
@@ -32,7 +33,6 @@ static bool recv_names(const struct rnic_qp *qp, uint32_t stag)
 
 void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 {
-	static const struct smpa_fault fault = { SMPA_F_RDMAP_STREAM_CATA };
 	const struct rnic_irq_entry *entry = rnic_irq_find(&qp->irq, stag);
 	const struct usiw_cqe cqe = { .status = USIW_WC_LOC_PROT_ERR,
 				      .opcode = USIW_WC_RECV };
@@ -50,7 +50,7 @@ void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 		rnic_qp_fail_at(qp, idx, USIW_WC_LOC_PROT_ERR);
 		return;
 	}
-	smpa_conn_terminate(qp->conn, fault);
+	qp->transport->terminate(qp, SMPA_F_RDMAP_STREAM_CATA);
 	if (recv_names(qp, stag)) {
 		event = RNIC_QP_EV_REQ_ERR;
 		rnic_rq_complete(qp, &cqe);
@@ -66,7 +66,7 @@ static bool write_is_open(const struct rnic_qp *qp)
 {
 	struct smpa_event ev;
 
-	return smpa_conn_open_segment(qp->conn, &ev) &&
+	return qp->transport->open_segment(qp, &ev) &&
 	       ev.seg.opcode == SMPA_OP_WRITE;
 }
 
@@ -87,7 +87,7 @@ static const struct rnic_irq_entry *irq_find_access(const struct rnic_qp *qp,
 
 		if (entry->len && irq_access(entry) & lost &&
 		    (i >= irq->submitted_cnt ||
-		     smpa_conn_uses(qp->conn, entry->src, entry->len)))
+		     qp->transport->uses(qp, entry->src, entry->len)))
 			return entry;
 	}
 	return NULL;
@@ -95,7 +95,6 @@ static const struct rnic_irq_entry *irq_find_access(const struct rnic_qp *qp,
 
 bool rnic_qp_access_gone(struct rnic_qp *qp, uint32_t lost)
 {
-	static const struct smpa_fault fault = { SMPA_F_DDP_T_STAG };
 	const struct rnic_irq_entry *entry = irq_find_access(qp, lost);
 
 	if (entry) {
@@ -104,7 +103,7 @@ bool rnic_qp_access_gone(struct rnic_qp *qp, uint32_t lost)
 	}
 	if (!(lost & RNIC_ACCESS_REMOTE_WRITE) || !write_is_open(qp))
 		return false;
-	smpa_conn_terminate(qp->conn, fault);
+	qp->transport->terminate(qp, SMPA_F_DDP_T_STAG);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_ACCESS_ERR);
@@ -133,5 +132,5 @@ bool rnic_qp_uses_region(const struct rnic_qp *qp, uint32_t stag,
 		is_named = wr_names(sq, i, stag);
 	/* It may be sent already, or not have arrived: then the check fails
 	 * when its octets come. */
-	return is_named && smpa_conn_uses(qp->conn, addr, len);
+	return is_named && qp->transport->uses(qp, addr, len);
 }

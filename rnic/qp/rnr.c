@@ -24,6 +24,7 @@
 #include "os/stat.h"
 #include "rq.h"
 #include "state.h"
+#include "transport.h"
 
 /* Records begin at multiples of it, so that only their octets can wrap. */
 #define RNR_ALIGN 128u
@@ -164,7 +165,7 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 	}
 	rnic_staging_put(&qp->engine->rx_pool, rnr);
 	/* The answer to the peer's READ of no octets (ack.c) waits for it. */
-	if (qp->conn && rnic_irq_is_waiting(qp))
+	if (qp->link && rnic_irq_is_waiting(qp))
 		rnic_engine_bell(qp->engine, &qp->bell);
 }
 
@@ -276,7 +277,7 @@ static int rnr_take(struct rnic_rnr *rnr, const struct smpa_event *ev)
 	held->seg_msn = ev->seg.msn;
 	held->seg_mo = ev->seg.mo;
 	held->seg_len = ev->seg.len;
-	return smpa_conn_sink(rnr->qp->conn, iov, cnt);
+	return rnr->qp->transport->sink(rnr->qp, iov, cnt);
 }
 
 int rnic_rnr_segment(struct rnic_qp *qp, const struct smpa_event *ev)
@@ -367,7 +368,7 @@ static void rnr_refuse(struct rnic_qp *qp, const struct held *held,
 	ev.seg.msn = held->seg_msn;
 	ev.seg.mo = held->seg_mo;
 	ev.seg.len = held->seg_len;
-	smpa_conn_refuse_segment(qp->conn, &ev, value);
+	qp->transport->refuse(qp, &ev, fault);
 	rnic_stat_add(RNIC_STAT_term_sent, 1);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR,
 		     RNIC_QP_EV_REQ_ERR);
@@ -453,7 +454,7 @@ bool rnic_rnr_deliver(struct rnic_qp *qp)
 		return false;
 	held = *held_oldest(rnr);
 	if (!held.is_whole &&
-	    smpa_conn_uses(qp->conn, rnr, sizeof(*rnr) + rnr->size))
+	    qp->transport->uses(qp, rnr, sizeof(*rnr) + rnr->size))
 		return false; /* its octets arrive now: a bell follows */
 	if (rnic_rq_claim(qp) < 0)
 		return false;

@@ -94,7 +94,7 @@ int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 
 	if (cqe->wc_flags & USIW_WC_FLAG_INV) {
 		check = rnic_mw_invalidate(&qp->owner, cqe->imm_be, true);
-		if (!qp->conn)
+		if (!qp->link)
 			return 0; /* the QP used it itself: flushed by now */
 		/* RDMAP-27: an STag of this stream, else D-3. */
 		if (check)

@@ -12,6 +12,7 @@
 #include "mem/sge.h"
 #include "os/stat.h"
 #include "sq-done.h"
+#include "transport.h"
 #include "sq-op.h"
 #include "state.h"
 
@@ -213,12 +214,12 @@ static bool imm_submit_ahead(struct rnic_qp *qp, uint32_t imm_be)
 	struct smpa_msg msg = { .opcode = SMPA_OP_IMM, .quiet = true };
 
 	if (!imm->is_marked)
-		imm->is_marked = smpa_conn_submit(qp->conn, &mark) == 0;
+		imm->is_marked = qp->transport->submit(qp, &mark) == 0;
 	if (!imm->is_marked)
 		return false;
 	memcpy(msg.imm, &imm_be, RNIC_IMM_LEN);
 	if (!imm->is_ahead)
-		imm->is_ahead = smpa_conn_submit(qp->conn, &msg) == 0;
+		imm->is_ahead = qp->transport->submit(qp, &msg) == 0;
 	return imm->is_ahead;
 }
 
@@ -233,7 +234,7 @@ static int imm_submit_behind(struct rnic_qp *qp)
 	};
 
 	memcpy(msg.imm, &imm->imm_be, RNIC_IMM_LEN);
-	if (smpa_conn_submit(qp->conn, &msg) < 0)
+	if (qp->transport->submit(qp, &msg) < 0)
 		return 0;
 	imm->is_due = false;
 	return 1;
@@ -250,7 +251,7 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		return -EAGAIN;
 	if (op->traits & SQ_IMM_BEHIND)
 		msg->quiet = true;
-	if (smpa_conn_submit(qp->conn, msg) < 0)
+	if (qp->transport->submit(qp, msg) < 0)
 		return -EAGAIN;
 	imm->is_marked = false;
 	imm->is_ahead = false;

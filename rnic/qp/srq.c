@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Shared receive queues. */
-#include "srq.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../../util/alloc.h"
 #include "engine/engine.h"
 #include "mem/context.h"
+#include "object.h"
 #include "os/chan.h"
 #include "place.h"
 #include "ring-mem.h"
+#include "serve.h"
 
 static uint32_t srq_sge_cnt(uint32_t max_sge)
 {
@@ -28,9 +28,8 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 	return rnic_ring_slots_size(max_wr, srq_stride(max_sge));
 }
 
-int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
-		 void (*serve)(struct rnic_bell *bell),
-		 struct rnic_srq **ret_srq)
+int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
+		    struct rnic_srq **ret_srq)
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_srq *srq;
@@ -46,7 +45,7 @@ int rnic_srq_new(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	rnic_place_init(&srq->place, pd->ctx);
 	srq->handle = opt->handle;
 	srq->limit = opt->limit;
-	srq->bell.serve = serve;
+	srq->bell.serve = rnic_srq_serve;
 	TAILQ_INIT(&srq->rnrs);
 	srq->max_sge = srq_sge_cnt(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The state of a QP, and the cause of its end. */
 #include "state.h"
+#include "transport.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -69,8 +70,7 @@ void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
 {
 	if (rnic_qp_has_ended(qp))
 		return;
-	smpa_conn_terminate(qp->conn,
-			    (struct smpa_fault){ SMPA_F_RDMAP_STREAM_CATA });
+	qp->transport->terminate(qp, SMPA_F_RDMAP_STREAM_CATA);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 	qp->cause.status = -EIO;
 	qp->cause.has_idx = true;
@@ -81,10 +81,9 @@ void rnic_qp_overrun(struct rnic_qp *qp)
 {
 	if (rnic_qp_has_ended(qp))
 		return;
-	if (qp->conn) {
+	if (qp->link) {
 		/* RDMAP-58; what is staged is not delivered any more. */
-		smpa_conn_terminate(qp->conn,
-				    (struct smpa_fault){ SMPA_F_RDMAP_LOCAL });
+		qp->transport->terminate(qp, SMPA_F_RDMAP_LOCAL);
 		rnic_stat_add(RNIC_STAT_term_sent, 1);
 	}
 	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A QP takes a stream. */
+/* A QP takes a stream, and is told to end with it. */
 #include "attach.h"
 
 #include <stdlib.h>
 
 #include "../../util/log.h"
+#include "end.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "meet.h"
@@ -51,8 +52,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	stream->qp = qp;
 	rnic_stream_enter(stream, RNIC_STREAM_RUN);
 	stream->cm_ref = cm_ref;
-	qp->stream = stream;
-	qp->conn = stream->conn;
+	qp->link = stream;
 	qp->due = &stream->source.due;
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
@@ -65,4 +65,18 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 unlead:
 	rnic_engine_unlead(qp->engine);
 	return rc;
+}
+
+void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref)
+{
+	struct rnic_stream *stream;
+
+	rnic_engine_lead(qp->engine);
+	stream = rnic_qp_stream(qp);
+	if (rnic_qp_state_now(qp) == RNIC_QPS_RTS && stream &&
+	    stream->cm_ref == cm_ref) {
+		rnic_qp_set_state(qp, RNIC_QPS_CLOSING);
+		rnic_stream_close(stream);
+	}
+	rnic_engine_unlead(qp->engine);
 }

@@ -114,8 +114,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	rnic_stream_flush(stream);
 	if (!stream->qp)
 		return; /* a completion overran its CQ: detached already */
-	stream->qp->stream = NULL;
-	stream->qp->conn = NULL;
+	stream->qp->link = NULL;
 	stream->qp->due = NULL;
 	stream->qp->rnr_end_ns = 0;
 	stream->qp = NULL;
@@ -132,38 +131,6 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	stream_limit(stream);
 }
 
-void rnic_qp_end_due(struct rnic_qp *qp)
-{
-	const struct rnic_qp_cause cause = qp->cause;
-
-	/* Before the rest: detaching sends, which completes WRs, and their
-	 * completions may overrun the CQ. */
-	qp->cause.is_due = false;
-	qp->refusal = (struct rnic_refusal){ 0 };
-	rnic_due_clear(&qp->engine->due, &qp->gone);
-	if (qp->stream)
-		rnic_stream_detach(qp->stream, cause.status);
-	if (cause.has_idx)
-		rnic_sq_end_before(qp, cause.idx);
-	rnic_qp_raise(qp, cause.event);
-	rnic_rnr_drop(qp);
-	qp->irq.cnt = 0;
-	qp->irq.submitted_cnt = 0;
-	qp->arrival = (struct rnic_arrival){ 0 };
-	rnic_sq_flush(qp, cause.first);
-	rnic_rq_flush(qp);
-	if (qp->srq && !qp->is_last_wqe_told) {
-		qp->is_last_wqe_told = true;
-		rnic_qp_raise(qp, RNIC_QP_EV_LAST_WQE);
-	}
-}
-
-void rnic_qp_unreached(struct rnic_qp *qp)
-{
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR, RNIC_QP_EV_CNT);
-	rnic_qp_end(qp);
-}
-
 /*
  * InfiniBand has no connection that could end: the QP stays, with its receives,
  * and only work of its own fails, when it has been tried for long enough.
@@ -172,7 +139,7 @@ void rnic_qp_unreached(struct rnic_qp *qp)
 static bool qp_stays(struct rnic_qp *qp, int status)
 {
 	return rnic_sq_is_empty(qp) ||
-	       (status != -ETIMEDOUT && rnic_retry_gone(qp));
+	       (status != -ETIMEDOUT && rnic_qp_waits_for_peer(qp));
 }
 
 /* Detach and fail, unless it is a QP with struct rnic_ack that stays. */
@@ -187,8 +154,8 @@ static void qp_part(struct rnic_qp *qp, int status)
 	if (status == 0)
 		rnic_sq_peer_closed(qp);
 	rnic_qp_end(qp); /* a completion may have overrun its CQ */
-	if (qp->stream)
-		rnic_stream_detach(qp->stream, status);
+	if (qp->link)
+		rnic_stream_detach(rnic_qp_stream(qp), status);
 	if (!is_ack_on || !qp_stays(qp, status))
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
 	rnic_qp_end(qp);
@@ -411,8 +378,7 @@ void rnic_stream_rnr(struct rnic_stream *stream)
 	rnic_stream_end_step(stream);
 }
 
-/* The QP has failed outside of a pass. */
-static void stream_end_failed(struct rnic_stream *stream)
+void rnic_stream_failed(struct rnic_stream *stream)
 {
 	rnic_qp_end(stream->qp);
 	/* A later pass frees the stream: the caller may be a pass. */
@@ -432,16 +398,5 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 	util_warn("rnic", "%s: memory taken away while in use",
 		  RNIC_QP_NAME(qp));
 	rnic_qp_region_gone(qp, stag);
-	stream_end_failed(stream);
-}
-
-void rnic_stream_access_gone(struct rnic_stream *stream, uint32_t lost)
-{
-	struct rnic_qp *qp = stream->qp;
-
-	if (!rnic_qp_access_gone(qp, lost))
-		return;
-	util_warn("rnic", "%s: rights taken away while in use",
-		  RNIC_QP_NAME(qp));
-	stream_end_failed(stream);
+	rnic_stream_failed(stream);
 }

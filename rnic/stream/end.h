@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How streams and QPs end.  Under the lead; the stream may be freed by a call
+/* How streams end.  Under the lead; the stream may be freed by a call
  * unless its comment says otherwise. */
 #ifndef RNIC_STREAM_END_H
 #define RNIC_STREAM_END_H
 
 #include "object.h"
+#include "qp/end.h"
 
 /*
  * Separate the stream from its QP, which the caller fails; let TCP finish in
@@ -16,21 +17,6 @@
  * @status: 0: in order; negative errno otherwise.
  */
 void rnic_stream_detach(struct rnic_stream *stream, int status);
-
-void rnic_qp_end_due(struct rnic_qp *qp); /* one is noted */
-
-/*
- * Act on the cause of the QP's end, if one is noted: detach the stream, raise
- * the event, complete every outstanding WR.  The stream is not freed.
- */
-static inline void rnic_qp_end(struct rnic_qp *qp)
-{
-	if (qp->cause.is_due)
-		rnic_qp_end_due(qp);
-}
-
-/* No peer was reached, or not any more: fail the QP, which has no stream. */
-void rnic_qp_unreached(struct rnic_qp *qp);
 
 /* RTS -> CLOSING: FIN once everything posted is sent. */
 void rnic_stream_close(struct rnic_stream *stream);
@@ -60,8 +46,8 @@ void rnic_stream_rnr(struct rnic_stream *stream);
 /* A region goes.  The stream is not freed. */
 void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 			 const void *addr, size_t len);
-/* The QP has lost these rights.  The stream is not freed. */
-void rnic_stream_access_gone(struct rnic_stream *stream, uint32_t lost);
+/* The QP has failed outside of a pass.  The stream is not freed. */
+void rnic_stream_failed(struct rnic_stream *stream);
 
 /* Add what happened since the last call to the counter page. */
 void rnic_stream_count(struct rnic_stream *stream);

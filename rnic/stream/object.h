@@ -75,6 +75,12 @@ struct rnic_stream {
 	struct smpa_counters told;  /* already in the counter page */
 };
 
+/* Of a QP with this transport; NULL: it has none. */
+static inline struct rnic_stream *rnic_qp_stream(const struct rnic_qp *qp)
+{
+	return qp->link;
+}
+
 /* Every change of a stream's phase is here. */
 static inline void rnic_stream_enter(struct rnic_stream *stream,
 				     enum rnic_stream_phase phase)

@@ -135,22 +135,3 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 	atomic_store_explicit(&qp->tcp_error, ETIMEDOUT, memory_order_release);
 	return true;
 }
-
-/*
- * A QP of InfiniBand does not hear that its peer has gone.  A program may post
- * more than its peer waits for, and end before the retries are exhausted.
- */
-bool rnic_retry_gone(struct rnic_qp *qp)
-{
-	if (!qp->gone_ns || rnic_qp_has_ended(qp))
-		return false;
-	if (qp->gone.ns)
-		return true; /* the first work counts */
-	rnic_engine_deadline(qp->engine, &qp->gone,
-			     rnic_now_ns() + qp->gone_ns);
-	util_info("rnic",
-		  "%s: work is left, and its peer has gone: it fails in "
-		  "%u ms",
-		  RNIC_QP_NAME(qp), (unsigned int)(qp->gone_ns / NS_PER_MS));
-	return true;
-}

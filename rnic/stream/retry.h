@@ -18,10 +18,4 @@ static inline void rnic_retry_begin(struct rnic_stream *stream)
 /* look.next_ns has come.  Return: whether the retry time is over. */
 bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns);
 
-/*
- * Work is left without a peer, which has closed or was lost.  Return: true: the
- * QP fails when its time for that is over; false: it has none.
- */
-bool rnic_retry_gone(struct rnic_qp *qp);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the engine calls: for its streams, and for the bells of QPs and SRQs. */
+/* What the engine calls for its streams. */
 #include "serve.h"
 
 #include "carrier.h"
@@ -10,12 +10,7 @@
 #include "mem/context.h"
 #include "nudge.h"
 #include "pass.h"
-#include "qp/inbound.h"
 #include "qp/qp-table.h"
-#include "qp/rnr.h"
-#include "qp/rq.h"
-#include "qp/sq-done.h"
-#include "qp/state.h"
 #include "retry.h"
 #include "stall.h"
 
@@ -119,12 +114,6 @@ void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns)
 		time_serve(stream, over, now_ns);
 }
 
-void rnic_stream_serve_gone(struct rnic_due *due, uint64_t now_ns)
-{
-	(void)now_ns;
-	rnic_qp_unreached(RNIC_CONTAINER_OF(due, struct rnic_qp, gone));
-}
-
 /* ---- sources ------------------------------------------------------------- */
 
 static void serve_pass(struct rnic_source *source, uint32_t events)
@@ -211,92 +200,3 @@ const struct rnic_engine_ops rnic_stream_ops = {
 	.broken = serve_broken,
 	.all_due = serve_all_due,
 };
-
-/* ---- bells --------------------------------------------------------------- */
-
-/* A held Send was delivered: the stream goes on, or ends. */
-static void serve_go_on(struct rnic_qp *qp, struct rnic_stream *stream)
-{
-	struct smpa_event ev;
-
-	if (!rnic_rnr_take_waiting(qp, &ev)) {
-		rnic_stream_end_step(stream);
-		return;
-	}
-	if (rnic_inbound_event(qp, &ev))
-		rnic_stream_refuse(stream);
-	rnic_stream_resume(stream);
-}
-
-static void serve_rnr(struct rnic_qp *qp)
-{
-	struct rnic_stream *stream = qp->stream;
-	bool has_delivered = false;
-
-	while (qp->rnr && rnic_rnr_deliver(qp))
-		has_delivered = true;
-	if (has_delivered)
-		serve_go_on(qp, stream);
-}
-
-/* A CQ of the QP is overrun, or the engine is broken. */
-static void serve_cq_gone(struct rnic_qp *qp)
-{
-	struct rnic_stream *stream = qp->stream;
-
-	rnic_qp_overrun(qp);
-	rnic_qp_end(qp);
-	if (stream && !qp->stream)
-		rnic_stream_end_step(stream);
-}
-
-/*
- * With rdma_cm a Send is complete when TCP has it.  So when the peer says that
- * it has waited too long for a receive, no WR may be left to tell it; then the
- * next one does.
- */
-static enum usiw_wc_status serve_first(const struct rnic_qp *qp)
-{
-	return qp->cause.first == USIW_WC_RNR_RETRY_EXC_ERR
-		       ? USIW_WC_RNR_RETRY_EXC_ERR
-		       : USIW_WC_WR_FLUSH_ERR;
-}
-
-void rnic_stream_serve_qp(struct rnic_bell *bell)
-{
-	struct rnic_qp *qp = RNIC_CONTAINER_OF(bell, struct rnic_qp, bell);
-
-	/* One that is IDLE fails with its first completion. */
-	if (atomic_load_explicit(&qp->is_cq_gone, memory_order_relaxed) &&
-	    rnic_qp_state_now(qp) != RNIC_QPS_IDLE)
-		serve_cq_gone(qp);
-	if (qp->rnr && !qp->srq)
-		serve_rnr(qp);
-	if (qp->stream) {
-		rnic_stream_tx(qp->stream);
-	} else if (rnic_qp_has_ended(qp)) {
-		rnic_sq_flush(qp, serve_first(qp));
-		rnic_rq_flush(qp);
-	} else if (rnic_qp_is_orphan(qp) && !rnic_sq_is_empty(qp) &&
-		   !rnic_retry_gone(qp)) {
-		rnic_qp_unreached(qp);
-	}
-}
-
-void rnic_stream_serve_srq(struct rnic_bell *bell)
-{
-	struct rnic_srq *srq = RNIC_CONTAINER_OF(bell, struct rnic_srq, bell);
-	uint32_t idle_cnt = 0;
-
-	/* One message of each QP, in turn. */
-	while (idle_cnt < srq->rnr_cnt && usiw_ring_peek(&srq->ring, 0)) {
-		struct rnic_qp *qp = rnic_rnr_next_turn(srq);
-		struct rnic_stream *stream = qp->stream;
-
-		idle_cnt++;
-		if (rnic_rnr_deliver(qp)) {
-			serve_go_on(qp, stream);
-			idle_cnt = 0;
-		}
-	}
-}

@@ -234,6 +234,9 @@ CASES = [
     ("one_place", {**STATE, "rnic/os/a.c":
                    'void f(void)\n{\n\topen("/proc/self/mem", 0);\n}\n'},
      {**STATE, "rnic/os/a.c": 'void f(void)\n{\n\topen("/proc/self/maps", 0);\n}\n'}),
+    ("one_place", {**STATE, "rnic/qp/a.c":
+                   "void f(void)\n{\n\tsmpa_conn_submit(c, &msg);\n}\n"},
+     {**STATE, "rnic/qp/a.c": "/* As smpa_conn_submit(). */\n"}),
     ("one_place", {**STATE, "rnic/stream/a.c":
                    "void f(void)\n{\n\trnic_ring_write(r, v, 1, 0, 8);\n}\n"},
      {**STATE, "rnic/local/local.c":

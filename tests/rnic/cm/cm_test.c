@@ -6,7 +6,7 @@
 #include "util/env.h"
 #include "qp/qp.h"
 #include "qp/qp-table.h"
-#include "stream/modify.h"
+#include "stream/attach.h"
 
 static void connects_and_disconnects(int family)
 {

@@ -127,9 +127,9 @@ static uint64_t fpdus_received(struct rnicpair *p)
 {
 	struct rnic_engine *engine = p->side[1].ctx->engine;
 
-	return with_lead(
-		engine,
-		smpa_conn_counters(p->side[1].qp->stream->conn)->rx_fpdu);
+	return with_lead(engine,
+			 smpa_conn_counters(rnic_qp_stream(p->side[1].qp)->conn)
+				 ->rx_fpdu);
 }
 
 /* Nobody polls: what side 1 receives is found by its completion thread. */

@@ -26,7 +26,7 @@
 #include "engine/wake.h"
 #include "os/cpus.h"
 #include "qp/qp.h"
-#include "stream/modify.h"
+#include "stream/attach.h"
 #include "child.h"
 #include "rawpeer.h"
 

@@ -102,7 +102,7 @@ static void *gone_write(void *arg)
 static uint64_t received_fpdus(struct rnic_qp *qp)
 {
 	return with_lead(qp->engine,
-			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
+			 smpa_conn_counters(rnic_qp_stream(qp)->conn)->rx_fpdu);
 }
 
 static void untouched_after(const struct take *take, int round)

@@ -98,9 +98,9 @@ ACK_CASE(nobody_is_probed)
 	for (int i = 0; i < 2; i++) {
 		struct rnic_qp *qp = p->side[i].qp;
 
-		assert_true(
-			with_lead(qp->engine, !qp->stream->probe_ns &&
-						      !qp->stream->probe_cnt));
+		assert_true(with_lead(qp->engine,
+				      !rnic_qp_stream(qp)->probe_ns &&
+					      !rnic_qp_stream(qp)->probe_cnt));
 	}
 }
 
@@ -115,7 +115,7 @@ static void wait_answered(struct rnicpair_side *s)
 /* Waits until this side has noticed the end of the peer. */
 static void wait_orphan(struct rnicpair_side *s)
 {
-	wait_until(with_lead(s->qp->engine, !s->qp->stream));
+	wait_until(with_lead(s->qp->engine, !rnic_qp_stream(s->qp)));
 }
 
 /* A queue full of WRs of which none, or one, is signalled. */
@@ -585,7 +585,7 @@ ACK_CASE(a_refused_query_confirms_nothing)
 	ev.term.qn = 1;
 	rnic_engine_lead(a->qp->engine);
 	assert_int_equal(rnic_inbound_event(a->qp, &ev), -EPROTO);
-	rnic_stream_pass(a->qp->stream, 0);
+	rnic_stream_pass(rnic_qp_stream(a->qp), 0);
 	rnic_engine_unlead(a->qp->engine);
 	expect(a, a->scq, 1, USIW_WC_REM_ACCESS_ERR);
 }
@@ -640,7 +640,8 @@ ACK_CASE(what_a_broken_connection_leaves_open_fails)
 	assert_int_equal(usiw_ring_used(rnic_cq_ring(a->scq)), 0);
 	/* RST */
 	rnic_engine_lead(b->qp->engine);
-	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
+	must(!connect(rnic_qp_stream(b->qp)->source.fd, &nobody,
+		      sizeof(nobody)));
 	rnic_engine_unlead(b->qp->engine);
 	expect(a, a->scq, 3, USIW_WC_RETRY_EXC_ERR);
 	rnicpair_wait_state(a, RNIC_QPS_ERROR);

@@ -188,11 +188,11 @@ PAIR_CASE(a_reset_behind_full_memory_is_seen)
 	post_send(&p->side[0], 1, 0, 4u << 20);
 	wait_for(is_full, b);
 	rnic_engine_lead(p->side[0].qp->engine);
-	assert_int_equal(setsockopt(p->side[0].qp->stream->source.fd,
+	assert_int_equal(setsockopt(rnic_qp_stream(p->side[0].qp)->source.fd,
 				    SOL_SOCKET, SO_LINGER, &linger,
 				    sizeof(linger)),
 			 0);
-	rnic_stream_abort(p->side[0].qp->stream);
+	rnic_stream_abort(rnic_qp_stream(p->side[0].qp));
 	rnic_engine_unlead(p->side[0].qp->engine);
 	wait_error_unpolled(b);
 	assert_false(is_rnr(b));

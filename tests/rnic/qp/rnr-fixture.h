@@ -30,7 +30,8 @@ static inline bool is_full(struct rnicpair_side *side)
 /* Whether the peer's FIN was read. */
 static inline bool has_peer_fin(struct rnicpair_side *side)
 {
-	return with_lead(side->qp->engine, side->qp->stream->has_peer_fin);
+	return with_lead(side->qp->engine,
+			 rnic_qp_stream(side->qp)->has_peer_fin);
 }
 
 /* When the RNR time ends; 0: it does not run. */

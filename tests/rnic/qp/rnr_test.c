@@ -256,7 +256,7 @@ IDLE_PAIR_CASE(the_sender_sees_rnr)
 	rnicpair_connect(p);
 	/* Its time begins when all is posted, however long that takes. */
 	rnic_engine_lead(peer->qp->engine);
-	plan.fd = pfd.fd = peer->qp->stream->source.fd;
+	plan.fd = pfd.fd = rnic_qp_stream(peer->qp)->source.fd;
 	post_send(side, 1, 0, 8);
 	assert_int_equal(rnicpair_take(side, side->scq).status,
 			 USIW_WC_SUCCESS);
@@ -532,13 +532,13 @@ CASE(what_stands_behind_goes_on)
 static uint64_t fpdus_sent(struct rnic_qp *qp)
 {
 	return with_lead(qp->engine,
-			 smpa_conn_counters(qp->stream->conn)->tx_fpdu);
+			 smpa_conn_counters(rnic_qp_stream(qp)->conn)->tx_fpdu);
 }
 
 static uint64_t fpdus_received(struct rnic_qp *qp)
 {
 	return with_lead(qp->engine,
-			 smpa_conn_counters(qp->stream->conn)->rx_fpdu);
+			 smpa_conn_counters(rnic_qp_stream(qp)->conn)->rx_fpdu);
 }
 
 /* Waits until everything sent has arrived, so that it waits for receives. */

@@ -31,6 +31,7 @@ STEP(rnic_engine_lead, struct rnic_engine, '(')
 STEP(rnic_engine_unlead, struct rnic_engine, ')')
 STEP(rnic_stream_meet_begin, struct rnic_stream, 'c')
 STEP(rnic_stream_probe_start, struct rnic_stream, 'o')
+STEP(rnic_stream_close, struct rnic_stream, 'e')
 /* clang-format on */
 
 /* The last step: everything is in its place. */
@@ -38,8 +39,7 @@ WRAP(void, rnic_stream_tx, (struct rnic_stream * s))
 {
 	assert_ptr_equal(s->qp, &qp);
 	assert_ptr_equal(s->engine, &engine);
-	assert_ptr_equal(qp.stream, s);
-	assert_ptr_equal(qp.conn, s->conn);
+	assert_ptr_equal(qp.link, s);
 	assert_ptr_equal(qp.due, &s->source.due);
 	assert_int_equal(s->phase, RNIC_STREAM_RUN);
 	assert_true(s->cm_ref == REF);
@@ -78,8 +78,8 @@ WRAP(int, rnic_engine_add, (struct rnic_engine * e, struct rnic_source *source))
 
 WRAP(void, rnic_qp_set_state, (struct rnic_qp * q, enum rnic_qp_state state))
 {
-	assert_int_equal(state, RNIC_QPS_RTS);
-	step('s');
+	step(state == RNIC_QPS_RTS ? 's' : 'x');
+	atomic_store(&q->state, state);
 }
 
 static const struct {
@@ -130,9 +130,39 @@ CASE(a_queue_pair_takes_all_or_nothing)
 		if (failed) {
 			assert_null(stream.engine);
 			assert_null(stream.qp);
-			assert_null(qp.stream);
+			assert_null(qp.link);
 		}
 		free(stream.start_rx);
+	}
+}
+
+static const struct {
+	const char *name;
+	enum rnic_qp_state state;
+	bool has_stream;
+	uint64_t ref;
+	const char *log;
+} disconnects[] = {
+	{ "its stream", RNIC_QPS_RTS, true, REF, "(xe)" },
+	{ "another stream", RNIC_QPS_RTS, true, REF + 1, "()" },
+	{ "no stream", RNIC_QPS_RTS, false, REF, "()" },
+	{ "closing", RNIC_QPS_CLOSING, true, REF, "()" },
+};
+
+CASE(only_the_named_stream_is_disconnected)
+{
+	for (size_t i = 0; i < ARRAY_LEN(disconnects); i++) {
+		steps_clear();
+		memset(&qp, 0, sizeof(qp));
+		qp.engine = &engine;
+		atomic_store(&qp.state, disconnects[i].state);
+		stream.cm_ref = REF;
+		qp.link = disconnects[i].has_stream ? &stream : NULL;
+		rnic_qp_disconnect(&qp, disconnects[i].ref);
+		print_message("%s: %s\n", disconnects[i].name, steps_log);
+		assert_string_equal(steps_log, disconnects[i].log);
+		if (disconnects[i].log[1] == 'x')
+			assert_int_equal(qp.state, RNIC_QPS_CLOSING);
 	}
 }
 

@@ -23,7 +23,7 @@
 #include "qp/object.h"
 #include "qp/state.h"
 #include "stream/end.h"
-#include "stream/modify.h"
+#include "stream/attach.h"
 #include "stream/object.h"
 #include "tcpfake.h"
 
@@ -102,7 +102,8 @@ static void stage_open(struct stage *st)
 	rnicpair_open_idle(&st->p, &opt);
 	rawpeer_join(&st->raw, &st->p, 0);
 	st->s = &st->p.side[0];
-	st->fd = with_lead(st->s->ctx->engine, st->s->qp->stream->source.fd);
+	st->fd = with_lead(st->s->ctx->engine,
+			   rnic_qp_stream(st->s->qp)->source.fd);
 	st->ino = ino_of(st->fd);
 	for (uint64_t i = 0; i < WR_CNT; i++) {
 		struct usiw_sge sge = rnicpair_sge(st->s, 0, 200000);
@@ -275,7 +276,7 @@ CASE(only_an_end_in_order_ends_the_send_queue)
 		stage_open(&st);
 		rnic_engine_lead(st.s->ctx->engine);
 		closed_cnt = 0;
-		rnic_stream_part(st.s->qp->stream, rows[i].status);
+		rnic_stream_part(rnic_qp_stream(st.s->qp), rows[i].status);
 		assert_row(rows[i].name, closed_cnt == rows[i].closed_cnt);
 		rnic_engine_unlead(st.s->ctx->engine);
 		stage_check_flushed(&st);
@@ -454,7 +455,8 @@ static void half_post(struct rnicpair *p, uint64_t i, uint8_t opcode)
 static void half_wait_closed(struct rnicpair_side *s)
 {
 	wait_until(with_lead(s->ctx->engine,
-			     !s->qp->stream || s->qp->stream->has_peer_fin));
+			     !rnic_qp_stream(s->qp) ||
+				     rnic_qp_stream(s->qp)->has_peer_fin));
 }
 
 CASE(what_was_asked_is_answered_behind_a_fin)
@@ -518,7 +520,8 @@ static void half_drip(struct rnicpair_side *s, struct rawpeer *raw,
 		      struct drip *drip)
 {
 	uint64_t deadline_ns = with_lead(
-		s->ctx->engine, s->qp->stream ? s->qp->stream->deadline_ns : 0);
+		s->ctx->engine,
+		rnic_qp_stream(s->qp) ? rnic_qp_stream(s->qp)->deadline_ns : 0);
 	static uint8_t octets[DRIP_LEN];
 	ssize_t len;
 
@@ -598,7 +601,7 @@ CASE(flushed_memory_is_not_sent)
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 	}
 	rnic_engine_lead(s->ctx->engine);
-	stream = s->qp->stream;
+	stream = rnic_qp_stream(s->qp);
 	assert_true(stream->is_tx_blocked);
 	rnic_engine_unlead(s->ctx->engine);
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
@@ -646,14 +649,16 @@ CASE(waiting_work_is_not_delayed_by_more)
 
 	waiting_open(&p);
 	s = &p.side[1];
-	first_ns = with_lead(s->ctx->engine,
-			     s->qp->stream ? s->qp->stream->deadline_ns : 0);
+	first_ns = with_lead(
+		s->ctx->engine,
+		rnic_qp_stream(s->qp) ? rnic_qp_stream(s->qp)->deadline_ns : 0);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(rnicpair_post(s, &wr), 0);
 		rnic_engine_lead(s->ctx->engine);
 		/* Or it has ended already, on a slow machine. */
-		if (s->qp->stream)
-			assert_true(s->qp->stream->deadline_ns == first_ns);
+		if (rnic_qp_stream(s->qp))
+			assert_true(rnic_qp_stream(s->qp)->deadline_ns ==
+				    first_ns);
 		rnic_engine_unlead(s->ctx->engine);
 	}
 	rnicpair_close(&p);
@@ -678,7 +683,7 @@ CASE(the_limit_is_for_peers_that_stall)
 	/* Passes that find TCP full do not count. */
 	for (int i = 0; i < 50; i++) {
 		rnic_engine_lead(s->ctx->engine);
-		stream = s->qp->stream;
+		stream = rnic_qp_stream(s->qp);
 		assert_non_null(stream);
 		if (stream->tx_octets == octets)
 			assert_true(stream->deadline_ns == first_ns);
@@ -692,8 +697,9 @@ CASE(the_limit_is_for_peers_that_stall)
 		assert_int_equal(rawpeer_event(&raw).type, SMPA_EV_MESSAGE);
 		assert_true(++msg_cnt < HALF_CNT);
 		now_ns = with_lead(s->ctx->engine,
-				   s->qp->stream ? s->qp->stream->deadline_ns
-						 : 0);
+				   rnic_qp_stream(s->qp)
+					   ? rnic_qp_stream(s->qp)->deadline_ns
+					   : 0);
 	}
 	assert_true(now_ns > first_ns);
 	for (; msg_cnt < HALF_CNT; msg_cnt++)
@@ -716,7 +722,7 @@ CASE(an_overrun_while_letting_go_is_reported_once)
 	opt.sockbuf = 0;
 	atomic_store(&told_cnt, 0);
 	rawpeer_open(&raw, &p, &opt);
-	plan.fd = with_lead(s->ctx->engine, s->qp->stream->source.fd);
+	plan.fd = with_lead(s->ctx->engine, rnic_qp_stream(s->qp)->source.fd);
 	tcpfake_install(&plan);
 	for (uint64_t i = 0; i < 4; i++) {
 		struct rnicpair_wr wr = { .wr_id = i,
@@ -734,7 +740,7 @@ CASE(an_overrun_while_letting_go_is_reported_once)
 	}
 	tcpfake_remove();
 	{
-		struct rnic_stream *stream = s->qp->stream;
+		struct rnic_stream *stream = rnic_qp_stream(s->qp);
 
 		rnic_stream_detach(stream, 0);
 		rnic_qp_fail(s->qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
@@ -762,13 +768,14 @@ CASE(an_overrun_by_the_peers_fin_is_acted_on_at_once)
 
 		s = rawpeer_open(&raw, &p, &opt);
 		rnic_engine_lead(s->ctx->engine);
-		stream = s->qp->stream;
+		stream = rnic_qp_stream(s->qp);
 		stream->has_peer_fin = true;
 		s->qp->irq.cnt = 1;
 		overruns_then = overruns;
 		rnic_stream_end_step(stream);
 		overruns_then = false;
-		has_qp = s->qp->stream == stream; /* otherwise it is freed */
+		has_qp = rnic_qp_stream(s->qp) ==
+			 stream; /* otherwise it is freed */
 		s->qp->irq.cnt = 0;
 		/* It has not come yet. */
 		if (has_qp)
@@ -791,7 +798,7 @@ CASE(waiting_work_goes_out_with_the_first_fpdu)
 	waiting_open(&p);
 	/* However long the look takes on a busy machine. */
 	rnic_engine_lead(p.side[1].ctx->engine);
-	p.side[1].qp->stream->deadline_ns =
+	rnic_qp_stream(p.side[1].qp)->deadline_ns =
 		rnic_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS;
 	rnic_engine_unlead(p.side[1].ctx->engine);
 	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));

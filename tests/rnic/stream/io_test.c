@@ -277,7 +277,7 @@ static void check_each_once(struct rnicpair *p)
 
 static int stream_fd(struct rnicpair_side *s)
 {
-	return with_lead(s->ctx->engine, s->qp->stream->source.fd);
+	return with_lead(s->ctx->engine, rnic_qp_stream(s->qp)->source.fd);
 }
 
 static void fail_at(struct tcpfake_plan *plan, int side, bool has_crc)
@@ -336,7 +336,7 @@ PAIR_CASE(an_error_that_a_send_got_is_no_fin)
 	struct rnic_stream *stream;
 
 	rnic_engine_lead(p->side[0].ctx->engine);
-	stream = p->side[0].qp->stream;
+	stream = rnic_qp_stream(p->side[0].qp);
 	stream->send_error = -ECONNRESET;
 	assert_int_equal(shutdown(peer, SHUT_WR), 0);
 	do
@@ -352,7 +352,7 @@ PAIR_CASE(an_error_that_a_send_got_is_no_fin)
 static struct smpa_counters counters(struct rnicpair_side *s)
 {
 	return with_lead(s->ctx->engine,
-			 *smpa_conn_counters(s->qp->stream->conn));
+			 *smpa_conn_counters(rnic_qp_stream(s->qp)->conn));
 }
 
 /* Without CRC, large messages are read directly to their destination. */
@@ -408,7 +408,7 @@ PAIR_CASE(idle_streams_hold_no_staging)
 	assert_true(rnicpair_is_quiet(p, p->side[0].scq));
 	for (int i = 0; i < 2; i++) {
 		struct rnic_engine *engine = p->side[i].ctx->engine;
-		struct rnic_stream *stream = p->side[i].qp->stream;
+		struct rnic_stream *stream = rnic_qp_stream(p->side[i].qp);
 
 		assert_null(with_lead(engine, stream->rx_staging));
 		assert_null(with_lead(engine, stream->tx_staging));
@@ -622,7 +622,7 @@ CASE(a_fin_anywhere_is_noted_at_once)
 		s = rawpeer_open(&raw, &p, &defaults);
 		/* Nobody else reads it. */
 		rnic_engine_lead(s->ctx->engine);
-		stream = s->qp->stream;
+		stream = rnic_qp_stream(s->qp);
 		must(write(raw.fd, front, fins[i].len) == (int)fins[i].len);
 		must(!shutdown(raw.fd, SHUT_WR));
 		pfd.fd = stream->source.fd;

@@ -66,7 +66,7 @@ int __wrap_rnic_engine_add_wake(struct rnic_engine *engine,
 static struct rnic_stream *lead(struct rnicpair *p, int side)
 {
 	rnic_engine_lead(p->side[side].ctx->engine);
-	return p->side[side].qp->stream;
+	return rnic_qp_stream(p->side[side].qp);
 }
 
 static void unlead(struct rnicpair *p, int side)

@@ -212,7 +212,7 @@ static void write_credit(struct stage *st, uint32_t len)
 /* Waits until it is placed, and the CQ was checked this often, or finally. */
 static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 {
-	const struct rnic_stream *stream = st->s->qp->stream;
+	const struct rnic_stream *stream = rnic_qp_stream(st->s->qp);
 
 	wait_until(with_lead(
 		st->s->ctx->engine,
@@ -277,7 +277,7 @@ static struct rnic_stream *stage_lead(struct stage *st)
 	stage_open(st, RNIC_PERSONA_RNIC);
 	sends(st);
 	rnic_engine_lead(st->s->ctx->engine);
-	return st->s->qp->stream;
+	return rnic_qp_stream(st->s->qp);
 }
 
 /* Each credit has all looks: the program works on those before it. */

@@ -254,7 +254,7 @@ static void fall_behind(struct rnicpair *p)
 	wait_until((rnic_cq_progress(s->rcq),
 		    usiw_ring_used(rnic_cq_ring(s->rcq)) == BURST));
 	rnic_engine_lead(s->qp->engine);
-	s->qp->stream->ahead.fpdu_len = MSG_LEN + 24;
+	rnic_qp_stream(s->qp)->ahead.fpdu_len = MSG_LEN + 24;
 	rnic_engine_unlead(s->qp->engine);
 }
 

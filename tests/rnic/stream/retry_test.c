@@ -19,10 +19,10 @@
 #include "os/tcp.h"
 #include "qp/cq.h"
 #include "qp/qp.h"
+#include "qp/serve.h"
 #include "rnicpair.h"
 #include "stream/object.h"
 #include "stream/retry.h"
-#include "stream/serve.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -194,7 +194,7 @@ CASE(it_takes_four_looks)
 	network_breaks(SILENT);
 	send_one(s);
 	rnic_engine_lead(s->ctx->engine);
-	stream = s->qp->stream;
+	stream = rnic_qp_stream(s->qp);
 	while (cnt < 10 && !rnic_retry_is_over(stream, rnic_now_ns()))
 		cnt++;
 	rnic_engine_unlead(s->ctx->engine);
@@ -294,7 +294,7 @@ CASE(without_octets_there_is_no_further_look)
 		assert_int_equal(rnicpair_take(s, s->scq).status,
 				 USIW_WC_SUCCESS);
 		rnic_engine_lead(s->ctx->engine);
-		stream = s->qp->stream;
+		stream = rnic_qp_stream(s->qp);
 		assert_true(stream->look.next_ns);
 		for (int j = 0; j < 10; j++)
 			assert_false(rnic_retry_is_over(stream, rnic_now_ns()));
@@ -318,7 +318,8 @@ static void peer_breaks(struct rnicpair_side *b)
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 
 	rnic_engine_lead(b->qp->engine);
-	must(!connect(b->qp->stream->source.fd, &nobody, sizeof(nobody)));
+	must(!connect(rnic_qp_stream(b->qp)->source.fd, &nobody,
+		      sizeof(nobody)));
 	rnic_engine_unlead(b->qp->engine);
 }
 
@@ -351,7 +352,7 @@ static void part(struct rnicpair *p, enum parting how)
 		peer_breaks(&p->side[1]);
 	else
 		peer_closes(&p->side[1]);
-	wait_until(with_lead(a->ctx->engine, !a->qp->stream));
+	wait_until(with_lead(a->ctx->engine, !rnic_qp_stream(a->qp)));
 	if (how == CLOSES)
 		rnicpair_post_wr(a, .wr_id = 1, .opcode = USIW_WR_SEND,
 				 .flags = USIW_SQE_SIGNALED);
@@ -367,7 +368,7 @@ static uint64_t gone_end_ns(const struct rnicpair_side *s)
 static bool heap_has_gone(const struct rnic_due *due)
 {
 	for (; due; due = due->next)
-		if (due->serve == rnic_stream_serve_gone ||
+		if (due->serve == rnic_qp_serve_gone ||
 		    heap_has_gone(due->child))
 			return true;
 	return false;

@@ -45,7 +45,7 @@ static struct rnic_engine *engine_of(struct rnicpair *p, int side)
 
 static struct rnic_stream *stream_of(struct rnicpair *p, int side)
 {
-	return p->side[side].qp->stream;
+	return rnic_qp_stream(p->side[side].qp);
 }
 
 static bool stream_is_local(const struct rnic_stream *stream)

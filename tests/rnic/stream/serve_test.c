@@ -118,7 +118,7 @@ PAIR_CASE(one_time_is_served_and_the_next_is_set)
 	for (size_t i = 0; i < ARRAY_LEN(time_rows); i++) {
 		const struct time_row *row = &time_rows[i];
 		struct outcome seen = with_lead(
-			engine, serve_row(p->side[1].qp->stream, row));
+			engine, serve_row(rnic_qp_stream(p->side[1].qp), row));
 
 		assert_row(row->name, seen.served == row->served);
 		assert_row(row->name, seen.due_ns == seen.next_ns);
@@ -158,8 +158,9 @@ PAIR_CASE(the_end_begins_once)
 	struct rnic_engine *engine = p->side[1].ctx->engine;
 
 	for (size_t i = ARRAY_LEN(drain_rows); i-- > 0;)
-		assert_row(drain_rows[i].name,
-			   with_lead(engine, drain(p->side[1].qp->stream,
-						   drain_rows[i].phase)) ==
-				   drain_rows[i].begins);
+		assert_row(
+			drain_rows[i].name,
+			with_lead(engine, drain(rnic_qp_stream(p->side[1].qp),
+						drain_rows[i].phase)) ==
+				drain_rows[i].begins);
 }

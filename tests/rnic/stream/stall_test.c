@@ -115,7 +115,7 @@ static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 	struct rnic_stream *stream;
 
 	rnic_engine_lead(s->ctx->engine);
-	stream = s->qp->stream;
+	stream = rnic_qp_stream(s->qp);
 	for (uint32_t i = 0; i < times; i++)
 		assert_false(rnic_stall_is_over(stream, rnic_now_ns()));
 	assert_int_equal(stream->stall.next_ns, 0);
@@ -155,12 +155,12 @@ CASE(a_stream_with_progress_does_not_time_out)
 		assert_true(until_ms() < end_ms);
 		sched_yield();
 		rnic_engine_lead(s->ctx->engine);
-		is_midway = smpa_conn_rx_is_midway(s->qp->stream->conn);
+		is_midway = smpa_conn_rx_is_midway(rnic_qp_stream(s->qp)->conn);
 		for (int i = 0; i < 50 && is_midway; i++) {
-			s->qp->stream->stall.fpdu--;
-			assert_false(rnic_stall_is_over(s->qp->stream,
+			rnic_qp_stream(s->qp)->stall.fpdu--;
+			assert_false(rnic_stall_is_over(rnic_qp_stream(s->qp),
 							rnic_now_ns()));
-			assert_true(s->qp->stream->stall.next_ns);
+			assert_true(rnic_qp_stream(s->qp)->stall.next_ns);
 		}
 		rnic_engine_unlead(s->ctx->engine);
 	}
@@ -205,8 +205,8 @@ CASE(it_takes_four_looks_at_one_fpdu)
 	s = rawpeer_open(&raw, &p, &opt);
 	send_front(&raw, s, 8, 9);
 	wait_until(
-		(looks = with_lead(s->ctx->engine, look(s->qp->stream))).cnt >
-		0);
+		(looks = with_lead(s->ctx->engine, look(rnic_qp_stream(s->qp))))
+			.cnt > 0);
 	assert_int_equal(looks.cnt, 4);
 	assert_true(looks.are_even);
 	rawpeer_close_both(&raw, &p);
@@ -230,11 +230,11 @@ CASE(unread_octets_do_not_time_out)
 		rnic_engine_lead(s->ctx->engine);
 		is_full = s->qp->rnr && rnic_rnr_is_full(s->qp);
 		if (is_full) {
-			assert_true(
-				smpa_conn_rx_is_midway(s->qp->stream->conn));
+			assert_true(smpa_conn_rx_is_midway(
+				rnic_qp_stream(s->qp)->conn));
 			for (int i = 0; i < 20; i++)
-				assert_false(rnic_stall_is_over(s->qp->stream,
-								rnic_now_ns()));
+				assert_false(rnic_stall_is_over(
+					rnic_qp_stream(s->qp), rnic_now_ns()));
 		}
 		rnic_engine_unlead(s->ctx->engine);
 		assert_true(until_ms() < end_ms);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the application or the connection manager asks of a QP that may have a
- * stream. */
+/* What the application or the connection manager asks of a QP. */
 #include "modify.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "../../util/log.h"
+#include "cq.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
-#include "os/tcp.h"
-#include "qp/cq.h"
-#include "qp/qp-table.h"
-#include "qp/qp.h"
-#include "qp/rnr.h"
-#include "qp/state.h"
+#include "qp-table.h"
+#include "qp.h"
+#include "region.h"
+#include "rnr.h"
+#include "state.h"
+#include "transport.h"
 
-/* ---- a stream that does not come ----------------------------------------- */
+/* ---- a peer that does not come ----------------------------------------- */
 
 void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life)
 {
@@ -45,28 +46,19 @@ bool rnic_qp_give_up(struct rnic_qp *qp)
 static void qp_close(struct rnic_qp *qp)
 {
 	rnic_qp_set_state(qp, RNIC_QPS_CLOSING);
-	rnic_stream_close(qp->stream);
-}
-
-void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref)
-{
-	rnic_engine_lead(qp->engine);
-	if (rnic_qp_state_now(qp) == RNIC_QPS_RTS && qp->stream &&
-	    qp->stream->cm_ref == cm_ref)
-		qp_close(qp);
-	rnic_engine_unlead(qp->engine);
+	qp->transport->close(qp);
 }
 
 static int qp_abort(struct rnic_qp *qp)
 {
-	struct rnic_stream *stream = qp->stream;
+	void *link = qp->link;
 
-	if (stream)
-		rnic_stream_detach(stream, 0);
+	if (link)
+		qp->transport->detach(qp, 0);
 	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR, RNIC_QP_EV_CNT);
 	rnic_qp_end(qp);
-	if (stream)
-		rnic_stream_end_step(stream);
+	if (link)
+		qp->transport->step(link);
 	return 0;
 }
 
@@ -122,8 +114,11 @@ int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 	lost = (qp->has_access ? qp->access : UINT32_MAX) & ~access;
 	qp->access = access;
 	qp->has_access = true;
-	if (qp->stream)
-		rnic_stream_access_gone(qp->stream, lost);
+	if (qp->link && rnic_qp_access_gone(qp, lost)) {
+		util_warn("rnic", "%s: rights taken away while in use",
+			  RNIC_QP_NAME(qp));
+		qp->transport->failed(qp);
+	}
 	rnic_engine_unlead(qp->engine);
 	return 0;
 }
@@ -141,9 +136,8 @@ void rnic_qp_query(struct rnic_qp *qp, struct rnic_qp_attr *ret_attr)
 		ret_attr->ird--; /* the peer's one more */
 	ret_attr->ord = qp->sq.orq.limit;
 	ret_attr->timeout = qp->timeout;
-	if (qp->stream)
-		rnic_tcp_names(qp->stream->source.fd, &ret_attr->local,
-			       &ret_attr->peer);
+	if (qp->link)
+		qp->transport->names(qp, &ret_attr->local, &ret_attr->peer);
 	rnic_engine_unlead(qp->engine);
 }
 
@@ -172,16 +166,16 @@ static void qp_lead_last(struct rnic_qp *qp)
 
 void rnic_qp_leave(struct rnic_qp *qp)
 {
-	struct rnic_stream *stream;
+	void *link;
 
 	qp->is_retired = true;
 	rnic_qp_table_remove(qp);
 	qp_leave_cqs(qp);
 	qp_lead_last(qp);
-	stream = qp->stream;
-	if (stream) {
-		rnic_stream_detach(stream, 0);
-		rnic_stream_end_step(stream);
+	link = qp->link;
+	if (link) {
+		qp->transport->detach(qp, 0);
+		qp->transport->step(link);
 	}
 	rnic_due_clear(&qp->engine->due, &qp->gone);
 	rnic_rnr_drop(qp);

@@ -4,24 +4,24 @@
  * shown by the tests of its own file; here it leaves a letter.
  */
 #include "test.h"
-#include "steps.h"
+#include "stream/steps.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "stream/modify.h"
-#include "stream/object.h"
+#include "qp/modify.h"
+#include "qp/transport.h"
 
-#define REF 0x1000
 #define LIFE 7
 
 static struct {
-	uint32_t lost;	/* rights */
-	int bells_left; /* rounds until none is rung */
+	uint32_t lost;	  /* rights */
+	bool is_harmless; /* that they are lost */
+	int bells_left;	  /* rounds until none is rung */
 } fake;
 
 static struct rnic_engine engine;
-static struct rnic_stream stream;
+static char link; /* not looked into */
 static struct usiw_ring_hdr sq_hdr;
 static struct rnic_qp qp;
 
@@ -29,8 +29,6 @@ static struct rnic_qp qp;
 STEP(rnic_engine_lead, struct rnic_engine, '(')
 STEP(rnic_engine_unlead, struct rnic_engine, ')')
 STEP(rnic_qp_unreached, struct rnic_qp, 'U')
-STEP(rnic_stream_close, struct rnic_stream, 'c')
-STEP(rnic_stream_end_step, struct rnic_stream, 'e')
 STEP(rnic_qp_table_remove, struct rnic_qp, 't')
 STEP(rnic_rnr_drop, struct rnic_qp, 'h')
 STEP(rnic_mw_owner_gone, struct rnic_mw_owner, 'w')
@@ -40,12 +38,6 @@ WRAP(void, rnic_qp_set_state, (struct rnic_qp * q, enum rnic_qp_state state))
 {
 	step('s');
 	atomic_store(&q->state, state);
-}
-
-WRAP(void, rnic_stream_detach, (struct rnic_stream * s, int status))
-{
-	assert_int_equal(status, 0);
-	step('d');
 }
 
 WRAP(void, rnic_qp_fail,
@@ -76,18 +68,11 @@ WRAP(uint32_t, rnic_qp_life, (const struct rnic_qp *q))
 	return LIFE;
 }
 
-WRAP(void, rnic_stream_access_gone, (struct rnic_stream * s, uint32_t lost))
+WRAP(bool, rnic_qp_access_gone, (struct rnic_qp * q, uint32_t lost))
 {
 	step('a');
 	fake.lost = lost;
-}
-
-WRAP(void, rnic_tcp_names,
-     (int fd, struct sockaddr_storage *local, struct sockaddr_storage *peer))
-{
-	local->ss_family = AF_INET;
-	peer->ss_family = AF_INET6;
-	step('n');
+	return !fake.is_harmless;
 }
 
 WRAP(void, rnic_cq_user_remove, (struct rnic_cq * c, struct rnic_cq_user *user))
@@ -108,22 +93,58 @@ WRAP(void, rnic_due_clear, (struct rnic_due * *heap, struct rnic_due *due))
 	step('g');
 }
 
-/* A QP in that state, with its stream where a state has one. */
-static void qp_begin(enum rnic_qp_state state, bool has_stream)
+/* ---- the transport ------------------------------------------------------- */
+
+static void fake_close(struct rnic_qp *q)
+{
+	step('c');
+}
+
+static void fake_detach(struct rnic_qp *q, int status)
+{
+	assert_int_equal(status, 0);
+	step('d');
+}
+
+static void fake_step(void *l)
+{
+	assert_ptr_equal(l, &link);
+	step('e');
+}
+
+static void fake_failed(struct rnic_qp *q)
+{
+	step('x');
+}
+
+static void fake_names(const struct rnic_qp *q, struct sockaddr_storage *local,
+		       struct sockaddr_storage *peer)
+{
+	local->ss_family = AF_INET;
+	peer->ss_family = AF_INET6;
+	step('n');
+}
+
+static const struct rnic_transport fake_transport = {
+	.close = fake_close,
+	.detach = fake_detach,
+	.step = fake_step,
+	.failed = fake_failed,
+	.names = fake_names,
+};
+
+/* A QP in that state, with its link where a state has one. */
+static void qp_begin(enum rnic_qp_state state, bool has_link)
 {
 	memset(&fake, 0, sizeof(fake));
 	steps_clear();
 	memset(&qp, 0, sizeof(qp));
-	memset(&stream, 0, sizeof(stream));
 	memset(&sq_hdr, 0, sizeof(sq_hdr));
 	qp.engine = &engine;
 	qp.sq.ring.hdr = &sq_hdr;
 	atomic_store(&qp.state, state);
-	stream.cm_ref = REF;
-	if (has_stream) {
-		qp.stream = &stream;
-		qp.conn = (void *)&stream; /* not looked into */
-	}
+	qp.transport = &fake_transport;
+	qp.link = has_link ? &link : NULL;
 }
 
 /* ---- transitions --------------------------------------------------------- */
@@ -137,7 +158,7 @@ static void qp_begin(enum rnic_qp_state state, bool has_stream)
 
 static const struct {
 	enum rnic_qp_state from, to;
-	bool has_stream;
+	bool has_link;
 	int rc;
 	const char *log;
 } changes[] = {
@@ -171,7 +192,7 @@ CASE(a_change_depends_on_the_state)
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		int rc;
 
-		qp_begin(changes[i].from, changes[i].has_stream);
+		qp_begin(changes[i].from, changes[i].has_link);
 		rc = rnic_qp_change(&qp, changes[i].to);
 		print_message("%d to %d: %s\n", changes[i].from, changes[i].to,
 			      steps_log);
@@ -180,32 +201,7 @@ CASE(a_change_depends_on_the_state)
 	}
 }
 
-static const struct {
-	const char *name;
-	enum rnic_qp_state state;
-	bool has_stream;
-	uint64_t ref;
-	const char *log;
-} disconnects[] = {
-	{ "its stream", RTS, true, REF, "(sc)" },
-	{ "another stream", RTS, true, REF + 1, "()" },
-	{ "no stream", RTS, false, REF, "()" },
-	{ "closing", CLOSING, true, REF, "()" },
-};
-
-CASE(only_the_named_stream_is_disconnected)
-{
-	for (size_t i = 0; i < ARRAY_LEN(disconnects); i++) {
-		qp_begin(disconnects[i].state, disconnects[i].has_stream);
-		rnic_qp_disconnect(&qp, disconnects[i].ref);
-		print_message("%s: %s\n", disconnects[i].name, steps_log);
-		assert_string_equal(steps_log, disconnects[i].log);
-		if (qp.stream && disconnects[i].log[1] == 's')
-			assert_int_equal(qp.state, CLOSING);
-	}
-}
-
-/* ---- a stream that does not come ----------------------------------------- */
+/* ---- a peer that does not come ----------------------------------------- */
 
 static const struct {
 	enum rnic_qp_state state;
@@ -255,25 +251,27 @@ CASE(only_posted_work_fails)
 /* ---- rights and query ---------------------------------------------------- */
 
 static const struct {
-	bool has_stream, has_access;
+	bool has_link, has_access, is_harmless;
 	uint32_t old, now, lost;
+	const char *log;
 } rights[] = {
-	{ true, true, 7, 5, 2 },
-	{ true, true, 5, 7, 0 },
+	{ true, true, false, 7, 5, 2, "(ax)" },
+	{ true, true, true, 7, 5, 2, "(a)" },
+	{ true, true, true, 5, 7, 0, "(a)" },
 	/* One that was never told has all. */
-	{ true, false, 0, 5, UINT32_MAX - 5 },
-	{ false, true, 7, 5, 0 },
+	{ true, false, false, 0, 5, UINT32_MAX - 5, "(ax)" },
+	{ false, true, false, 7, 5, 0, "()" },
 };
 
 CASE(lost_rights_are_told)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rights); i++) {
-		qp_begin(RTS, rights[i].has_stream);
+		qp_begin(RTS, rights[i].has_link);
+		fake.is_harmless = rights[i].is_harmless;
 		qp.has_access = rights[i].has_access;
 		qp.access = rights[i].old;
 		assert_int_equal(rnic_qp_set_access(&qp, rights[i].now), 0);
-		assert_string_equal(steps_log,
-				    rights[i].has_stream ? "(a)" : "()");
+		assert_string_equal(steps_log, rights[i].log);
 		assert_int_equal(fake.lost, rights[i].lost);
 		assert_int_equal(qp.access, rights[i].now);
 		assert_true(qp.has_access);
@@ -281,7 +279,7 @@ CASE(lost_rights_are_told)
 }
 
 static const struct {
-	bool has_stream, is_ack_on;
+	bool has_link, is_ack_on;
 	uint32_t max;
 	uint32_t ird;
 } queries[] = {
@@ -297,7 +295,7 @@ CASE(a_query_tells_what_was_set)
 		struct rnic_qp_attr attr;
 
 		memset(&attr, 0xff, sizeof(attr));
-		qp_begin(RTS, queries[i].has_stream);
+		qp_begin(RTS, queries[i].has_link);
 		qp.sq.ack.is_on = queries[i].is_ack_on;
 		qp.irq.max = queries[i].max;
 		qp.sq.orq.limit = 5;
@@ -305,23 +303,23 @@ CASE(a_query_tells_what_was_set)
 		qp.timeout = 14;
 		rnic_qp_query(&qp, &attr);
 		assert_string_equal(steps_log,
-				    queries[i].has_stream ? "(n)" : "()");
+				    queries[i].has_link ? "(n)" : "()");
 		assert_int_equal(attr.state, RTS);
 		assert_int_equal(attr.ird, queries[i].ird);
 		assert_int_equal(attr.ord, 5);
 		assert_int_equal(attr.access, 6);
 		assert_int_equal(attr.timeout, 14);
 		assert_int_equal(attr.local.ss_family,
-				 queries[i].has_stream ? AF_INET : 0);
+				 queries[i].has_link ? AF_INET : 0);
 		assert_int_equal(attr.peer.ss_family,
-				 queries[i].has_stream ? AF_INET6 : 0);
+				 queries[i].has_link ? AF_INET6 : 0);
 	}
 }
 
 /* ---- the end ------------------------------------------------------------- */
 
 static const struct {
-	bool has_stream;
+	bool has_link;
 	int bells;
 	const char *log;
 } leaves[] = {
@@ -333,7 +331,7 @@ static const struct {
 CASE(nothing_finds_a_queue_pair_that_has_left)
 {
 	for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
-		qp_begin(RTS, leaves[i].has_stream);
+		qp_begin(RTS, leaves[i].has_link);
 		fake.bells_left = leaves[i].bells;
 		rnic_qp_leave(&qp);
 		assert_string_equal(steps_log, leaves[i].log);

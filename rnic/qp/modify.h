@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the application or the connection manager asks of a QP that may have a
- * stream.  Each call takes the lead. */
-#ifndef RNIC_STREAM_MODIFY_H
-#define RNIC_STREAM_MODIFY_H
+/* What the application or the connection manager asks of a QP.  Each call takes
+ * the lead. */
+#ifndef RNIC_QP_MODIFY_H
+#define RNIC_QP_MODIFY_H
 
 #include "object.h"
 
 /* rnic_qp_modify() for a QP that no peer is dialled for. */
 int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state);
 
-/* The stream that an IDLE QP waits for, in that life, does not come: it fails.
+/* The peer that an IDLE QP waits for, in that life, does not come: it fails.
  */
 void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life);
 
@@ -20,15 +20,8 @@ void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life);
 bool rnic_qp_give_up(struct rnic_qp *qp);
 
 /*
- * The connection manager asks for an orderly end (rdma_disconnect): like
- * rnic_qp_modify(CLOSING).  A QP without the stream of @cm_ref is left alone:
- * the number may be another QP's by now.
- */
-void rnic_qp_disconnect(struct rnic_qp *qp, uint64_t cm_ref);
-
-/*
  * The first half of the end, once: the QP is not found any more.  It waits for
- * the connection manager's pins, lets the stream go, and empties the doorbell.
+ * the connection manager's pins, lets its link go, and empties the doorbell.
  * The caller promises that no thread posts.  rnic_qp_free() is the second half.
  */
 void rnic_qp_leave(struct rnic_qp *qp);
