@@ -15,7 +15,7 @@ import tree
 OBJECT = re.compile(r"(?:(.*)/)?CMakeFiles/[^/]+\.dir/(.*)\.c\.o")
 # Others belong to libc: a preload library defines functions that also exist in
 # libc.
-OWN = re.compile(r"(util|smpa|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|kabi|sdp|cmd|"
+OWN = re.compile(r"(util|smpa|sib|crc32c|rx|tx|start|ddp|rdmap|fpdu|term|kabi|sdp|cmd|"
                  r"environment|program|setting|rnic|cm|oob|loop|bench)(_\w+)?")
 
 

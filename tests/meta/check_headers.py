@@ -15,8 +15,10 @@ import tree
 
 # Headers that programs outside of the project include.
 PUBLIC = ("libsiw-mpa/include/siw-mpa.h",
+          "libsiw-ib/include/siw-ib.h",
           "providers/usiw/include/infiniband/usiwdv.h")
-INCLUDE_DIRS = ("abi", "util", "libsiw-mpa/include", "libsiw-mpa", "rnic",
+INCLUDE_DIRS = ("abi", "util", "libsiw-mpa/include", "libsiw-mpa",
+                "libsiw-ib/include", "libsiw-ib", "rnic",
                 "providers/usiw", "kernel-abi", "sdp")
 WARNINGS = ("-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror")
 

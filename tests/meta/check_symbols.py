@@ -3,7 +3,7 @@
 """check_symbols.py LAYER=FILE...: a layer uses only symbols of layers below
 it.
 
-LAYER is mpa, sdp, rnic, kabi, provider, tool, dv; FILE is what the layer is
+LAYER is mpa, ib, sdp, rnic, kabi, provider, tool, dv; FILE is what the layer is
 linked to. rnic-objects=DIR names the directory of the object files of rnic/.
 """
 import os
@@ -36,6 +36,7 @@ ENGINE_ALLOWED = (
     r"__cxa_finalize|__gmon_start__|_ITM_\w+")
 ENGINES = {
     "mpa": r"smpa_\w+|crc32_iscsi|__cpu_model|" + ENGINE_ALLOWED,
+    "ib": r"sib_\w+|crc32_gzip_refl|__cpu_model|" + ENGINE_ALLOWED,
     "sdp": r"sdp_\w+|" + ENGINE_ALLOWED,
 }
 # Libraries that the layer may link. Others would be loaded into every process.

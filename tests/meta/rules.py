@@ -18,7 +18,8 @@ OURS = {
     "abi": (),
     "util": (),
     "libsiw-mpa": (),
-    "rnic": ("libsiw-mpa/include", "abi", "util"),
+    "libsiw-ib": ("libsiw-mpa",),
+    "rnic": ("libsiw-mpa/include", "libsiw-ib/include", "abi", "util"),
     "providers/usiw": ("abi", "util", "rnic"),
     "kernel-abi": ("abi", "util", "rnic"),
     "sdp": ("util",),
@@ -26,7 +27,8 @@ OURS = {
     "bench": (),
 }
 # Other layers may include only these headers of a layer.
-PUBLIC = {"rnic": {"rnic/rnic.h"}}
+PUBLIC = {"rnic": {"rnic/rnic.h"},
+          "libsiw-mpa": {"libsiw-mpa/include/siw-mpa.h", "libsiw-mpa/wire.h"}}
 # Layer -> pattern of the system headers it may include; anything if absent.
 SYSTEM_ALLOWED = {
     "abi": r"(stdint|stddef|stdatomic|assert)\.h",
@@ -34,6 +36,7 @@ SYSTEM_ALLOWED = {
     "libsiw-mpa":
         r"(stdint|stddef|stdbool|string|stdlib|assert|errno|limits|sys/uio)\.h"
         r"|(isa-l|isa-l/crc)\.h",
+    "libsiw-ib": r"(stdint|stddef|stdbool|string|assert|errno|sys/uio)\.h",
 }
 SYSTEM_FORBIDDEN = {
     "util": r"(infiniband|rdma)/.*",
@@ -75,7 +78,8 @@ def resolve(files, path, name):
     """The tree's file to which #include "name" in path leads, or None."""
     layer = tree.layer_of(path)
     places = [os.path.dirname(path), layer, "", layer + "/include"]
-    places += [r for r in ("abi", "util", "libsiw-mpa/include", "rnic",
+    places += [r for r in ("abi", "util", "libsiw-mpa/include", "libsiw-ib/include",
+                           "rnic",
                            "providers/usiw", "kernel-abi")]
     for place in places:
         candidate = os.path.normpath(os.path.join(place, name))
@@ -253,8 +257,8 @@ def spdx(files):
 
 # --- every source has its test -----------------------------------------------
 
-MIRRORED = ("util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
-            "sdp", "tools")
+MIRRORED = ("util", "libsiw-mpa", "libsiw-ib", "rnic", "providers/usiw",
+            "kernel-abi", "sdp", "tools")
 
 
 def load_exceptions(text):
@@ -770,7 +774,7 @@ UNCALLED = {
     "rnic_tcp_replace": "rnic/os/tcp.c",
     "sdp_progress_wakeups": "sdp/verbs/wait/progress.c",
 }
-# Those of libsiw-mpa and libusiwdv are for other programs, too.
+# Those of libsiw-mpa, libsiw-ib and libusiwdv are for other programs, too.
 PRODUCT_FUNCTION = re.compile(r"(rnic|cm|oob|loop|kabi|usiw|util|sdp)_\w+")
 # Lists that make names of functions: file, its entries, prefix of the names.
 NAME_LISTS = (

@@ -4,8 +4,8 @@ import os
 import re
 import subprocess
 
-LAYERS = ("abi", "util", "libsiw-mpa", "rnic", "providers/usiw", "kernel-abi",
-         "sdp", "tools", "bench")
+LAYERS = ("abi", "util", "libsiw-mpa", "libsiw-ib", "rnic",
+          "providers/usiw", "kernel-abi", "sdp", "tools", "bench")
 BUILD_DIR = re.compile(r"^(build(-[a-z]+)?|obj-.*|\.git|\.cache)$")
 
 

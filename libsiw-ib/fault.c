@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Texts for faults.
+ */
+#include "include/siw-ib.h"
+
+static const char *const texts[] = {
+	[SIB_OK] = "packet: as it should be",
+	[SIB_F_BTH_SHORT] = "BTH: the packet ends before BTH or ICRC",
+	[SIB_F_BTH_OPCODE] = "BTH OpCode: without meaning",
+	[SIB_F_BTH_VERSION] = "BTH TVer: not 0",
+	[SIB_F_BTH_PAD] = "BTH PadCnt: does not fit the packet's length",
+	[SIB_F_EXT_SHORT] =
+		"extended headers: the packet ends before or inside",
+	[SIB_F_PAYLOAD_NONE] = "payload: this opcode has none",
+	[SIB_F_PAYLOAD_EMPTY] = "payload: a last packet without",
+	[SIB_F_PAYLOAD_LONG] = "payload: longer than the path MTU",
+	[SIB_F_PAYLOAD_MTU] = "payload: a first or middle packet, and not the "
+			      "path MTU",
+};
+
+const char *sib_fault_str(enum sib_fault fault)
+{
+	if ((unsigned int)fault >= sizeof(texts) / sizeof(*texts))
+		return "fault: unknown";
+	return texts[fault];
+}
