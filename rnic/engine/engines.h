@@ -70,8 +70,8 @@ static inline bool rnic_engines_is_partial(const struct rnic_engines *engines)
 	return !engines->is_whole && rnic_engines_cnt(engines) > 1;
 }
 
-/* Served under all leads, soon after the calling leader has given up its own.
- */
+/* Served under all leads, soon after the calling leader has given up its
+ * own. */
 void rnic_engines_bell(struct rnic_engines *engines, struct rnic_bell *bell);
 
 /* The bells of all engines are served soon: the calling leader has rung some
@@ -86,8 +86,7 @@ void rnic_engines_each(struct rnic_engines *engines,
 		       void (*act)(struct rnic_source *source, void *arg),
 		       void *arg);
 
-/* ---- under all leads ------------------------------------------------------
- */
+/* ---- under all leads --------------------------------------------------- */
 
 /* The engine for another queue pair: the one with the fewest, perhaps a new
  * one. */
@@ -97,8 +96,7 @@ struct rnic_engine *rnic_engines_pick(struct rnic_engines *engines);
 void rnic_engines_mr_gone(struct rnic_engines *engines, uint32_t stag,
 			  const void *addr, size_t len);
 
-/* ---- the end: as the functions for one engine -----------------------------
- */
+/* ---- the end: as the functions for one engine -------------------------- */
 
 bool rnic_engines_drain(struct rnic_engines *engines);
 bool rnic_engines_stop(struct rnic_engines *engines);

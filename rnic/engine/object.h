@@ -93,8 +93,8 @@ struct rnic_engine_ops {
 	 * already, and wake_fd does not tell. */
 	bool (*sleep)(struct rnic_source *source);
 	/* Wakes the other end of a source, without the lead.  Return: false: it
-	 * cannot be woken; unwakeable() follows, if the source is still there.
-	 */
+	 * cannot be woken; unwakeable() follows, if the source is still
+	 * there. */
 	bool (*wake)(int wake_fd);
 	void (*unwakeable)(struct rnic_source *source);
 	/* What was written last.  Return: false: not by its memory. */
@@ -117,8 +117,8 @@ struct rnic_engine_ops {
 };
 
 #define RNIC_ENGINE_BUSY_MAX 4
-/* After so many posts without arming, a program does not sleep when it waits.
- */
+/* After so many posts without arming, a program does not sleep when it
+ * waits. */
 #define RNIC_ENGINE_ARMED_POSTS 64
 
 struct rnic_engine {

@@ -23,8 +23,7 @@ struct rnic_spin {
 	uint32_t skip_cnt;   /* it does not spin so many times */
 	uint32_t gap;	     /* ... after the last time that was in vain */
 	uint32_t limit_us;   /* how long it spins */
-	uint32_t served_cnt; /* arrivals since the program posted, up to a limit
-			      */
+	uint32_t served_cnt; /* arrivals since the last post, up to a limit */
 };
 
 void rnic_spin_fini(struct rnic_spin *spin);

@@ -64,8 +64,8 @@ void rnic_local_leave_tx(struct rnic_local *local)
 	if (local->has_left_tx)
 		return;
 	local->has_left_tx = true;
-	/* release: behind the octets; pairs with the acquire of local_is_left()
-	 */
+	/* release: behind the octets; pairs with the acquire of
+	 * local_is_left() */
 	atomic_store_explicit(&local->tx.shared->has_left, 1,
 			      memory_order_release);
 }

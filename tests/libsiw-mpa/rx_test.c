@@ -276,8 +276,8 @@ CASE(takes_the_first_fpdu_whole)
 CASE(reports_events_of_empty_messages)
 {
 	static const char fpdus[] =
-		"0012c1400000000100000000000000004142434400000000" /* 4 octets
-								    */
+		/* 4 octets */
+		"0012c1400000000100000000000000004142434400000000"
 		"000e81400000000100000000000000000000"
 		"0000" /* Write, empty, not the last: no event */
 		"000ec14077777777ffffffffffffffff0000"

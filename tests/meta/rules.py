@@ -829,6 +829,7 @@ ALL = {
     "documents": documents,
     "folder_readmes": folders.readmes,
     "first_comments": folders.first_comments,
+    "comment_ends": folders.comment_ends,
     "machine": machine,
     "preload_map": preload_map,
     "assert_effect": assert_effect,

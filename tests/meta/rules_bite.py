@@ -216,6 +216,8 @@ CASES = [
       "doc/design/a.md": "a " * 1500}),
     ("documents", {"doc/ARCHITECTURE.md": "", "README.md": "[a](doc/a.md)"},
      {"doc/ARCHITECTURE.md": "", "README.md": "[a](doc/ARCHITECTURE.md)"}),
+    ("comment_ends", {"sdp/a.c": "\t/* It is so.\n\t */\n"},
+     {"sdp/a.c": "/* It is\n * so. */\n/*\n * It is.\n */\n/** a\n * b\n */\n"}),
     ("folder_readmes", {**FOLDER, "rnic/a/c.c": ""}, FOLDER),
     ("folder_readmes", {**FOLDER, "rnic/a/README.md": "`ab`, `object`, `gone`"},
      FOLDER),

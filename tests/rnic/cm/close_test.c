@@ -92,8 +92,8 @@ static void rejecting_process(int port_fd)
 	cm_expect(s.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
 	if (rnic_cm_reject(s.chan, ev.id, "why", 3))
 		_exit(2);
-	rnic_loop_stop(); /* what the destructor does; no leak check in a child
-			   */
+	/* What the destructor does; no leak check in a child. */
+	rnic_loop_stop();
 	_exit(0);
 }
 
