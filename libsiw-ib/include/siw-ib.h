@@ -166,6 +166,92 @@ struct sib_op {
  */
 const struct sib_op *sib_op(uint8_t opcode);
 
+/*
+ * BTH (IBA 9.2) and extended headers (IBA 9.3).  The opcode says which of the
+ * latter there are; the fields of others are zero after decoding, and ignored
+ * by the encoder.
+ */
+struct sib_hdr {
+	uint8_t opcode;
+	bool is_solicited; /* SE: an event for the receiver's channel */
+	bool is_migrated;  /* M */
+	bool wants_ack;	   /* A; means nothing on UD and UC */
+	bool is_fecn;	   /* ICRC does not cover these two */
+	bool is_becn;
+	uint16_t pkey;
+	uint32_t dest_qpn; /* 24 bits, as the next one */
+	uint32_t psn;
+
+	uint32_t eecn; /* 24 bits: RDETH */
+	uint32_t qkey;
+	uint32_t src_qpn; /* 24 bits */
+	uint32_t srqn;	  /* 24 bits: XRCETH */
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t dma_len;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint8_t syndrome;
+	uint32_t msn; /* 24 bits */
+	uint64_t original;
+	uint32_t imm_be; /* as the application gave it */
+	uint32_t inv_rkey;
+};
+
+/* A packet that was received. */
+struct sib_packet {
+	struct sib_hdr hdr;
+	uint32_t pad_len;	/* 0 to 3 */
+	const uint8_t *payload; /* in the decoder's buffer, without pad */
+	size_t payload_len;
+};
+
+/**
+ * sib_hdr_encode - write BTH and extended headers
+ * @hdr: their fields.
+ * @payload_len: octets of payload that will follow; BTH says how much pad they
+ *	need.
+ * @out: @size octets; SIB_HDR_MAX is enough for each opcode.
+ *
+ * Reserved fields and the transport version are zero.
+ * Return: octets written, sib_op()->hdr_size; -EINVAL: the opcode has no
+ *	meaning or no payload, or a value has more than 24 bits; -EMSGSIZE.
+ * Spec: IBA 9.2, 9.3; A14; A17.
+ */
+int sib_hdr_encode(const struct sib_hdr *hdr, size_t payload_len, uint8_t *out,
+		   size_t size);
+
+/**
+ * sib_packet_decode - take a packet apart
+ * @buf: UDP payload, @len octets, ICRC included.
+ * @ret: fields, and where the payload is.
+ *
+ * Does not check ICRC (sib_icrc_check()), P_Key (sib_pkey_match()), or what
+ * only the QP knows: its Q_Key, PSN, and path MTU (sib_payload_check()).
+ * Reserved fields are ignored.
+ * Return: SIB_OK; SIB_F_BTH_SHORT, SIB_F_BTH_OPCODE, SIB_F_BTH_VERSION,
+ *	SIB_F_EXT_SHORT, SIB_F_BTH_PAD (payload and pad are no multiple of 4
+ *	octets, or fewer than the pad), SIB_F_PAYLOAD_NONE.
+ * Spec: IBA 9.2, 9.3, 9.6.1; A17.
+ */
+enum sib_fault sib_packet_decode(const uint8_t *buf, size_t len,
+				 struct sib_packet *ret);
+
+/**
+ * sib_payload_check - is the payload as long as a packet of this opcode has it
+ * @opcode: of a packet that was decoded, or is to be encoded.
+ * @payload_len: octets without pad.
+ * @mtu: path MTU in octets.
+ *
+ * First and middle packets are full, last ones have at least one octet.  A UD
+ * message is one packet.
+ * Return: SIB_OK; SIB_F_BTH_OPCODE, SIB_F_PAYLOAD_NONE, SIB_F_PAYLOAD_MTU (not
+ *	full), SIB_F_PAYLOAD_EMPTY, SIB_F_PAYLOAD_LONG.
+ * Spec: IBA 9.4, 9.8.2.2 (UD); 9.7.4 (length checks).
+ */
+enum sib_fault sib_payload_check(uint8_t opcode, size_t payload_len,
+				 uint32_t mtu);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "roce.h"
 #include "siw-ib.h"
 
 /* By service, the operations that it has. */
@@ -133,4 +134,11 @@ CASE(knows_sizes)
 
 		assert_true(!op || op->hdr_size <= SIB_HDR_MAX);
 	}
+}
+
+CASE(knows_what_rxe_sends)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++)
+		assert_row(roce_vectors[i].name,
+			   sib_op(roce_vectors[i].hdr.opcode));
 }
