@@ -252,6 +252,95 @@ enum sib_fault sib_packet_decode(const uint8_t *buf, size_t len,
 enum sib_fault sib_payload_check(uint8_t opcode, size_t payload_len,
 				 uint32_t mtu);
 
+/*
+ * A GID is an IPv6 address, or an IPv4 address in the form ::ffff:a.b.c.d
+ * (A17).  The latter means packets of IPv4.  Groups have the same form: a
+ * MGID of RoCEv2 is the group's IP address, not what RoCE version 1 made of
+ * it (ff0e::ffff:a.b.c.d).
+ */
+struct sib_gid {
+	uint8_t raw[16]; /* network order */
+};
+
+/**
+ * sib_gid_from_ip - the GID of an IP address
+ * @addr: @len octets in network order; 4 or 16.
+ *
+ * Return: 0, or -EINVAL for another length.
+ */
+int sib_gid_from_ip(const uint8_t *addr, size_t len, struct sib_gid *ret);
+
+/**
+ * sib_gid_to_ip - the IP address of a GID
+ * @addr: 16 octets; of those as many are written as are returned.
+ *
+ * Return: 4 (IPv4) or 16 (IPv6).
+ */
+size_t sib_gid_to_ip(const struct sib_gid *gid, uint8_t *addr);
+
+/* Packets to and from this GID are IPv4. */
+bool sib_gid_is_ipv4(const struct sib_gid *gid);
+
+/* It is a group: ff00::/8, or of IPv4 224.0.0.0/4. */
+bool sib_gid_is_multicast(const struct sib_gid *gid);
+
+/**
+ * sib_mgid_from_ip - the MGID of a multicast address
+ * @addr: @len octets in network order; 4 or 16.
+ *
+ * Return: 0, or -EINVAL for another length or an address that is no group.
+ */
+int sib_mgid_from_ip(const uint8_t *addr, size_t len, struct sib_gid *ret);
+
+/**
+ * sib_mgid_to_ip - the multicast address of a MGID
+ * @addr: 16 octets; of those as many are written as are returned.
+ *
+ * Return: 4 (IPv4) or 16 (IPv6); -EINVAL: the GID is no group.
+ */
+int sib_mgid_to_ip(const struct sib_gid *mgid, uint8_t *addr);
+
+/**
+ * sib_pkey_match - may a packet with P_Key @a reach a QP with P_Key @b
+ *
+ * Yes if both are of one partition and one of them is a full member (bit 15).
+ * Partition 0 is invalid.
+ * Spec: IBA 10.9.3.
+ */
+bool sib_pkey_match(uint16_t a, uint16_t b);
+
+/**
+ * sib_qkey_to_send - the Q_Key that a packet of UD gets
+ * @wr_qkey: the work request's.
+ * @qp_qkey: the sending QP's.
+ *
+ * Return: @qp_qkey if bit 31 of @wr_qkey is set (only a privileged user can
+ *	have given it to the QP), else @wr_qkey.
+ * Spec: IBA 10.2.5.
+ */
+uint32_t sib_qkey_to_send(uint32_t wr_qkey, uint32_t qp_qkey);
+
+/* What an interface's MTU has beside the payload, for headers: as rxe. */
+#define SIB_MTU_OVERHEAD 80u
+
+/**
+ * sib_mtu_of_link - the largest path MTU that fits an interface
+ * @link_mtu: octets of IP that a frame of the interface has.
+ *
+ * Return: 256, 512, 1024, 2048 or 4096; 0 if not even 256 fits.
+ */
+uint32_t sib_mtu_of_link(uint32_t link_mtu);
+
+/**
+ * sib_mtu_code - the code of a path MTU, as in MADs and enum ibv_mtu
+ *
+ * Return: 1 to 5 for 256 to 4096, or 0 for another number.
+ */
+uint8_t sib_mtu_code(uint32_t mtu);
+
+/* The path MTU of a code, or 0. */
+uint32_t sib_mtu_of_code(uint8_t code);
+
 #ifdef __cplusplus
 }
 #endif
