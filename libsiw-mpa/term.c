@@ -15,7 +15,6 @@
 #define TERM_R 0x20u
 #define TERM_SWAPPED 0x07u /* where a Linux siw has them */
 /* Offset of the copied DDP header, which follows the segment length. */
-#define TERM_LEN_OFF 4u
 #define TERM_DDP_OFF 6u
 
 static uint32_t fault_layer(struct smpa_fault fault)

@@ -15,9 +15,6 @@
 
 #include "pm/pm-msg.h"
 
-#define SDP_PM_QUERY_TIMEOUT_MS 250u
-#define SDP_PM_QUERY_SENDS 4u
-
 enum sdp_pm_query_state {
 	SDP_PM_QUERY_ASKING,
 	SDP_PM_QUERY_ACCEPTED,

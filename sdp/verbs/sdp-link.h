@@ -532,7 +532,6 @@ struct sdp_link_stats {
 	uint64_t tx_carried; /* of tx_bcopy: octets carried by adverts */
 	uint64_t rx_carried;
 	uint64_t rx_invalidates; /* advertisements that the peer invalidated */
-	uint64_t sleeps;	 /* how often a thread slept for this link */
 	char device[64];
 };
 

@@ -802,8 +802,6 @@ def uncalled(files):
         if not DECLARES.match(line)))) | named_by_lists(files)
     found, defined = [], set()
     for path in texts:
-        if not path.endswith(".c"):
-            continue
         for name, line, _ in tree.functions(files[path]):
             defined.add(name)
             if PRODUCT_FUNCTION.fullmatch(name) and \

@@ -59,7 +59,6 @@ struct link_zbuf {
 	uint32_t done;	   /* octets, when complete */
 	bool is_busy;
 	bool is_eof, is_oob;
-	bool is_inline; /* receive: not registered, data is copied into it */
 };
 
 /* Received urgent data (section "octets" of sdp-link.h). */
