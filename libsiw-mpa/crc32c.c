@@ -6,28 +6,8 @@
 
 #ifdef SMPA_HAVE_ISAL
 #include <isa-l/crc.h>
-#endif
 
-/*
- * crc32_iscsi() returns with the upper halves of vector registers in use.  On
- * some CPUs each change between SSE and AVX instructions then costs 75 ns, also
- * in the application's own code, until the thread executes VZEROUPPER.
- */
-#if defined(SMPA_HAVE_ISAL) && defined(__x86_64__)
-__attribute__((target("avx"))) static void upper_halves_clear(void)
-{
-	__builtin_ia32_vzeroupper();
-}
-
-static void registers_clean(void)
-{
-	if (__builtin_cpu_supports("avx"))
-		upper_halves_clear();
-}
-#else
-static inline void registers_clean(void)
-{
-}
+#include "registers.h"
 #endif
 
 /*
