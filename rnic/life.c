@@ -12,7 +12,9 @@
 #include "cm/fork.h"
 #include "dev/device.h"
 #include "engine/engines.h"
+#include "local/local.h"
 #include "loop/loop.h"
+#include "mem/context.h"
 #include "mem/dm.h"
 #include "mem/mr-table.h"
 #include "mem/null-mr.h"
@@ -26,7 +28,6 @@
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "start/start.h"
-#include "stream/serve.h"
 #include "stream/transport.h"
 
 #define EXIT_TRY_CNT 1000
@@ -35,6 +36,27 @@
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
 static struct rnic_context *contexts;  /* guarded by list_lock */
 static struct rnic_context *abandoned; /* closed with queues in them */
+
+/* ---- engines ------------------------------------------------------------- */
+
+static void engine_broken(struct rnic_engine *engine)
+{
+	rnic_context_fatal(engine->ctx);
+	rnic_qp_table_ctx_gone(engine->ctx);
+	rnic_engines_flush(&engine->ctx->engines);
+}
+
+static void engine_all_due(struct rnic_engine *engine)
+{
+	rnic_engines_lead(engine->engines);
+	rnic_engines_unlead(engine->engines);
+}
+
+static const struct rnic_engine_ops engine_ops = {
+	.wake = rnic_local_wake_fd,
+	.broken = engine_broken,
+	.all_due = engine_all_due,
+};
 
 /* ---- contexts ------------------------------------------------------------ */
 
@@ -59,7 +81,7 @@ static int context_start(struct rnic_context *ctx, int async_fd)
 					    async_fd, &ctx->async);
 	if (rc < 0)
 		goto fini_mrs;
-	rc = rnic_engines_init(&ctx->engines, &rnic_stream_ops, ctx);
+	rc = rnic_engines_init(&ctx->engines, &engine_ops, ctx);
 	if (rc < 0)
 		goto close_async;
 	ctx->engine = rnic_engines_at(&ctx->engines, 0);

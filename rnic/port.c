@@ -14,7 +14,6 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/netif-cache.h"
-#include "stream/end.h"
 
 /* Every device has one port. */
 #define PORT_NUM 1
@@ -147,7 +146,7 @@ struct port_lost {
 	const struct rnic_netif_table *table;
 };
 
-static void stream_look(struct rnic_source *source, void *arg)
+static void source_look(struct rnic_source *source, void *arg)
 {
 	const struct port_lost *lost = arg;
 	struct sockaddr_storage local, peer;
@@ -159,8 +158,7 @@ static void stream_look(struct rnic_source *source, void *arg)
 		ip = &((struct sockaddr_in *)&local)->sin_addr;
 	rnic_gid_from_ip(gid, local.ss_family, ip);
 	if (rnic_gid_is_lost(lost->dev->gids, lost->table, gid))
-		rnic_stream_addr_gone(
-			RNIC_CONTAINER_OF(source, struct rnic_stream, source));
+		source->ops->addr_gone(source);
 }
 
 void rnic_port_lost(struct rnic_timer *timer)
@@ -177,7 +175,7 @@ void rnic_port_lost(struct rnic_timer *timer)
 	{
 		struct port_lost lost = { port->ctx->dev, table };
 
-		rnic_engines_each(&port->ctx->engines, stream_look, &lost);
+		rnic_engines_each(&port->ctx->engines, source_look, &lost);
 		is_removed |= !port->ifindex && !port->is_removed;
 	}
 	rnic_netif_table_free(table);

@@ -87,7 +87,7 @@ static void engine_unwakeable(struct rnic_engine *engine, uint64_t token)
 	rnic_engine_lead_beside(engine);
 	source = source_find(engine, token);
 	if (source && source->has_wake)
-		engine->ops->unwakeable(source);
+		source->ops->unwakeable(source);
 	rnic_engine_unlead_beside(engine);
 }
 
@@ -437,10 +437,10 @@ static bool engine_serve_event(struct rnic_engine *engine, uint64_t token,
 	if (!source)
 		return false;
 	if (!((uint32_t)token & ENGINE_SLOT_WAKE)) {
-		engine->ops->pass(source, events);
+		source->ops->pass(source, events);
 	} else if (source->has_wake) {
 		rnic_engine_await(engine, source);
-		engine->ops->look(source, true);
+		source->ops->look(source, true);
 	}
 	return true;
 }
@@ -605,6 +605,14 @@ bool rnic_engine_rest(struct rnic_engine *engine)
 	return is_quiet;
 }
 
+static void engine_abort(struct rnic_engine *engine)
+{
+	struct rnic_source *source;
+
+	while ((source = LIST_FIRST(&engine->sources)))
+		source->ops->abort(source);
+}
+
 void rnic_engine_break(struct rnic_engine *engine, int err)
 {
 	if (engine->is_broken)
@@ -614,8 +622,7 @@ void rnic_engine_break(struct rnic_engine *engine, int err)
 		 strerror(-err));
 	engine->ops->broken(engine);
 	rnic_engine_serve_bells(engine);
-	while (!LIST_EMPTY(&engine->sources))
-		engine->ops->abort(LIST_FIRST(&engine->sources));
+	engine_abort(engine);
 }
 
 static void engine_note_poll(struct rnic_engine *engine)
@@ -724,7 +731,7 @@ void rnic_engine_mr_gone(struct rnic_engine *engine, uint32_t stag,
 
 	util_lock_assert_held(&engine->lead);
 	LIST_FOREACH(source, &engine->sources, link)
-	engine->ops->mr_gone(source, stag, addr, len);
+	source->ops->mr_gone(source, stag, addr, len);
 }
 
 void rnic_engine_each(struct rnic_engine *engine,
@@ -805,7 +812,7 @@ static void engine_close(struct rnic_engine *engine)
 
 	for (source = LIST_FIRST(&engine->sources); source; source = next) {
 		next = LIST_NEXT(source, link);
-		engine->ops->drain(source);
+		source->ops->drain(source);
 	}
 }
 
@@ -841,8 +848,7 @@ bool rnic_engine_drain(struct rnic_engine *engine, uint64_t end_ns)
 		if (!engine_lead_until(engine, end_ns))
 			return false;
 	}
-	while (!LIST_EMPTY(&engine->sources))
-		engine->ops->abort(LIST_FIRST(&engine->sources));
+	engine_abort(engine);
 	rnic_engine_unlead(engine);
 	return true;
 }

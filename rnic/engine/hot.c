@@ -97,7 +97,7 @@ bool rnic_engine_handover_begin(struct rnic_engine *engine,
 	struct rnic_source *source = TAILQ_FIRST(&engine->hot);
 
 	util_lock_assert_held(&engine->lead);
-	if (!source || !engine->ops->handover(source, ret_handover))
+	if (!source || !source->ops->handover(source, ret_handover))
 		return false;
 	/* A thread that polls has a peer that polls, if it is awake. */
 	if (!ret_handover->was_asleep && rnic_engine_is_watched(engine))
@@ -154,10 +154,10 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 }
 
 /* Return: false: it has news. */
-static bool source_sleep(struct rnic_engine *engine, struct rnic_source *source)
+static bool source_sleep(struct rnic_source *source)
 {
 	if (!source->is_asleep)
-		source->is_asleep = engine->ops->sleep(source);
+		source->is_asleep = source->ops->sleep(source);
 	return source->is_asleep;
 }
 
@@ -168,7 +168,7 @@ static void hot_trim(struct rnic_engine *engine)
 
 	while (engine->hot_cnt >= ENGINE_HOT_MAX) {
 		last = TAILQ_LAST(&engine->hot, rnic_hot_list);
-		if (!source_sleep(engine, last))
+		if (!source_sleep(last))
 			return;
 		source_cool(engine, last);
 	}
@@ -230,7 +230,7 @@ bool rnic_engine_look_hot(struct rnic_engine *engine)
 	for (source = TAILQ_FIRST(&engine->hot); source; source = next) {
 		next = TAILQ_NEXT(source, hot_link);
 		if (may_stay && source->is_asleep) {
-			engine->ops->stay_awake(source);
+			source->ops->stay_awake(source);
 			source->is_asleep = false;
 			restless_set(engine, true);
 		}
@@ -239,7 +239,7 @@ bool rnic_engine_look_hot(struct rnic_engine *engine)
 		has_news = true;
 		/* The other end may have woken it. */
 		rnic_engine_await(engine, source);
-		engine->ops->look(source, false);
+		source->ops->look(source, false);
 	}
 	return has_news;
 }
@@ -306,10 +306,10 @@ bool rnic_engine_sleep_hot(struct rnic_engine *engine)
 		for (source = TAILQ_FIRST(&engine->hot); source;
 		     source = next) {
 			next = TAILQ_NEXT(source, hot_link);
-			if (source_sleep(engine, source))
+			if (source_sleep(source))
 				continue;
 			is_quiet = false;
-			engine->ops->look(source, false);
+			source->ops->look(source, false);
 		}
 	}
 	restless_set(engine, !is_quiet);

@@ -24,9 +24,41 @@
 struct rnic_context;
 struct rnic_engine;
 struct rnic_engines;
+struct rnic_source;
 
-/* A socket that the engine waits for: part of a stream.  Under the lead. */
+/* The functions that the engine calls for a source, under the lead. */
+struct rnic_source_ops {
+	/* The socket is, or may be, ready for @events. The source may be
+	 * freed. */
+	void (*pass)(struct rnic_source *source, uint32_t events);
+	/* Its memory has, or may have, news. @is_woken: wake_fd is readable.
+	 * The source may be freed. */
+	void (*look)(struct rnic_source *source, bool is_woken);
+	/* From now on wake_fd tells of news. Return: false: there is news
+	 * already, and wake_fd does not tell. */
+	bool (*sleep)(struct rnic_source *source);
+	/* wake_fd need not tell of news: this end looks. */
+	void (*stay_awake)(struct rnic_source *source);
+	/* The other end was to be woken, and cannot be. */
+	void (*unwakeable)(struct rnic_source *source);
+	/* What was written last.  Return: false: not by its memory. */
+	bool (*handover)(struct rnic_source *source,
+			 struct rnic_handover *ret_handover);
+	/* rnic_engine_mr_gone() for one source, which is not freed. */
+	void (*mr_gone)(struct rnic_source *source, uint32_t stag,
+			const void *addr, size_t len);
+	/* Its own address is gone for good. The source is freed. */
+	void (*addr_gone)(struct rnic_source *source);
+	/* Begins an orderly end. */
+	void (*drain)(struct rnic_source *source);
+	/* Ends at once. The source is freed. */
+	void (*abort)(struct rnic_source *source);
+};
+
+/* A socket that the engine waits for: part of a link, such as a stream.  Under
+ * the lead. */
 struct rnic_source {
+	const struct rnic_source_ops *ops;
 	int fd;
 	uint32_t slot;
 	uint32_t events;    /* of epoll, registered at present */
@@ -81,34 +113,13 @@ struct rnic_bell {
 /* The top of a stack of them: bell.h. */
 typedef _Atomic(struct rnic_bell *) rnic_bell_head;
 
-/* The functions that the engine calls, under the lead. */
+/* The functions that the engine calls for all of it, under the lead unless they
+ * say otherwise. */
 struct rnic_engine_ops {
-	/* The socket is, or may be, ready for @events. The source may be
-	 * freed. */
-	void (*pass)(struct rnic_source *source, uint32_t events);
-	/* Its memory has, or may have, news. @is_woken: wake_fd is readable.
-	 * The source may be freed. */
-	void (*look)(struct rnic_source *source, bool is_woken);
-	/* From now on wake_fd tells of news. Return: false: there is news
-	 * already, and wake_fd does not tell. */
-	bool (*sleep)(struct rnic_source *source);
 	/* Wakes the other end of a source, without the lead.  Return: false: it
 	 * cannot be woken; unwakeable() follows, if the source is still
 	 * there. */
 	bool (*wake)(int wake_fd);
-	void (*unwakeable)(struct rnic_source *source);
-	/* What was written last.  Return: false: not by its memory. */
-	bool (*handover)(struct rnic_source *source,
-			 struct rnic_handover *ret_handover);
-	/* wake_fd need not tell of news: this end looks. */
-	void (*stay_awake)(struct rnic_source *source);
-	/* rnic_engine_mr_gone() for one source, which is not freed. */
-	void (*mr_gone)(struct rnic_source *source, uint32_t stag,
-			const void *addr, size_t len);
-	/* Begins an orderly end. */
-	void (*drain)(struct rnic_source *source);
-	/* Ends at once. The source is freed. */
-	void (*abort)(struct rnic_source *source);
 	/* Sockets cannot be waited for any more. Sources are aborted
 	 * afterwards. */
 	void (*broken)(struct rnic_engine *engine);

@@ -13,11 +13,11 @@ static bool source_is_quiet(const struct rnic_source *source)
 }
 
 /* The source may be freed. */
-static void source_pass(struct rnic_engine *engine, struct rnic_source *source)
+static void source_pass(struct rnic_source *source)
 {
 	if (source->quiet_cnt < ENGINE_QUIET_POLLS)
 		source->quiet_cnt++;
-	engine->ops->pass(source, EPOLLIN | EPOLLOUT);
+	source->ops->pass(source, EPOLLIN | EPOLLOUT);
 }
 
 /* ---- few ---- */
@@ -44,7 +44,7 @@ static void pass_all(struct rnic_engine *engine)
 		next = LIST_NEXT(source, link);
 		if (source->has_wake || (skips && source_is_quiet(source)))
 			continue;
-		source_pass(engine, source);
+		source_pass(source);
 	}
 }
 
@@ -103,7 +103,7 @@ static void pass_busy(struct rnic_engine *engine)
 		if (source_is_quiet(busy[i]))
 			rnic_engine_forget_busy(engine, busy[i]);
 		else
-			source_pass(engine, busy[i]);
+			source_pass(busy[i]);
 	}
 }
 

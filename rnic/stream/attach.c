@@ -26,6 +26,7 @@ static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
 	free(stream->start_rx);
 	stream->start_rx = NULL;
 	stream->engine = engine;
+	stream->source.ops = &rnic_stream_ops;
 	rc = rnic_engine_thread_start(engine);
 	if (rc == 0)
 		rc = rnic_engine_add(engine, &stream->source);

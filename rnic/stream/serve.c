@@ -6,11 +6,8 @@
 #include "end.h"
 #include "engine/engine.h"
 #include "io.h"
-#include "local/local.h"
-#include "mem/context.h"
 #include "nudge.h"
 #include "pass.h"
-#include "qp/qp-table.h"
 #include "retry.h"
 #include "stall.h"
 
@@ -173,30 +170,20 @@ static void serve_abort(struct rnic_source *source)
 	rnic_stream_abort(stream_of(source));
 }
 
-static void serve_broken(struct rnic_engine *engine)
+static void serve_addr_gone(struct rnic_source *source)
 {
-	rnic_context_fatal(engine->ctx);
-	rnic_qp_table_ctx_gone(engine->ctx);
-	rnic_engines_flush(&engine->ctx->engines);
+	rnic_stream_addr_gone(stream_of(source));
 }
 
-static void serve_all_due(struct rnic_engine *engine)
-{
-	rnic_engines_lead(engine->engines);
-	rnic_engines_unlead(engine->engines);
-}
-
-const struct rnic_engine_ops rnic_stream_ops = {
+const struct rnic_source_ops rnic_stream_ops = {
 	.pass = serve_pass,
 	.look = serve_look,
 	.sleep = serve_sleep,
-	.wake = rnic_local_wake_fd,
 	.unwakeable = serve_unwakeable,
 	.handover = serve_handover,
 	.stay_awake = serve_stay_awake,
 	.mr_gone = serve_mr_gone,
+	.addr_gone = serve_addr_gone,
 	.drain = serve_drain,
 	.abort = serve_abort,
-	.broken = serve_broken,
-	.all_due = serve_all_due,
 };

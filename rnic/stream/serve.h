@@ -5,7 +5,7 @@
 
 #include "object.h"
 
-extern const struct rnic_engine_ops rnic_stream_ops;
+extern const struct rnic_source_ops rnic_stream_ops;
 
 /* One of the stream's times may have come.  Under the lead. */
 void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns);

@@ -180,7 +180,7 @@ static void fake_all_due(struct rnic_engine *due)
 	atomic_store(engine->all_bells, NULL);
 }
 
-static const struct rnic_engine_ops fake_ops = {
+static const struct rnic_source_ops fake_source_ops = {
 	.pass = fake_pass,
 	.look = fake_look,
 	.sleep = fake_sleep,
@@ -188,6 +188,9 @@ static const struct rnic_engine_ops fake_ops = {
 	.drain = fake_drain,
 	.abort = fake_abort,
 	.mr_gone = fake_mr_gone,
+};
+
+static const struct rnic_engine_ops fake_ops = {
 	.broken = fake_broken,
 	.all_due = fake_all_due,
 };
@@ -207,6 +210,7 @@ static void fake_open(struct fake *fake)
 	fake->source.fd = eventfd(0, EFD_NONBLOCK);
 	fake->source.events = EPOLLOUT;
 	must(fake->source.fd >= 0);
+	fake->source.ops = &fake_source_ops;
 	must(!led(rnic_engine_add(engine, &fake->source)));
 }
 

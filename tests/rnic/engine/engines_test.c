@@ -62,11 +62,14 @@ static void fake_mr_gone(struct rnic_source *source, uint32_t stag,
 	fake_of(source)->gone_cnt++;
 }
 
-static const struct rnic_engine_ops fake_ops = {
-	.all_due = fake_all_due,
+static const struct rnic_source_ops fake_source_ops = {
 	.drain = fake_drain,
 	.abort = fake_abort,
 	.mr_gone = fake_mr_gone,
+};
+
+static const struct rnic_engine_ops fake_ops = {
+	.all_due = fake_all_due,
 };
 
 static int setup(void **state)
@@ -111,6 +114,7 @@ static void fake_open(uint32_t i)
 	fakes[i].source.fd = eventfd(0, 0);
 	must(fakes[i].source.fd >= 0);
 	rnic_engine_lead(engine);
+	fakes[i].source.ops = &fake_source_ops;
 	must(!rnic_engine_add(engine, &fakes[i].source));
 	rnic_engine_unlead(engine);
 }

@@ -108,16 +108,19 @@ static void fake_end(struct rnic_source *source)
 	rnic_engine_remove(engine, source);
 }
 
-static const struct rnic_engine_ops fake_ops = {
+static const struct rnic_source_ops fake_source_ops = {
 	.pass = fake_pass,
 	.look = fake_look,
 	.sleep = fake_sleep,
 	.stay_awake = fake_stay_awake,
-	.wake = fake_wake,
 	.unwakeable = fake_unwakeable,
 	.handover = fake_handover,
 	.drain = fake_end,
 	.abort = fake_end,
+};
+
+static const struct rnic_engine_ops fake_ops = {
+	.wake = fake_wake,
 };
 
 #define FAKE_CNT 20
@@ -134,6 +137,7 @@ static void fake_open_socket(struct fake *fake)
 	fake->source.fd = fd[0];
 	fake->peer_fd = fd[1];
 	rnic_engine_lead(engine);
+	fake->source.ops = &fake_source_ops;
 	must(!rnic_engine_add(engine, &fake->source));
 	rnic_engine_unlead(engine);
 }

@@ -46,11 +46,13 @@ static void plain_end(struct rnic_source *source)
 	rnic_engine_remove(engine, source);
 }
 
-static const struct rnic_engine_ops plain_ops = {
+static const struct rnic_source_ops plain_source_ops = {
 	.pass = plain_pass,
 	.drain = plain_end,
 	.abort = plain_end,
 };
+
+static const struct rnic_engine_ops plain_ops;
 
 static int setup(size_t cnt)
 {
@@ -63,6 +65,7 @@ static int setup(size_t cnt)
 		must(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
 		plains[i].source.fd = fd[0];
 		plains[i].peer_fd = fd[1];
+		plains[i].source.ops = &plain_source_ops;
 		must(!rnic_engine_add(engine, &plains[i].source));
 	}
 	rnic_engine_unlead(engine);

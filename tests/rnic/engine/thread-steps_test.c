@@ -249,13 +249,16 @@ static void fake_broken(struct rnic_engine *of)
 	os.broken_cnt++;
 }
 
-static const struct rnic_engine_ops fake_ops = {
+static const struct rnic_source_ops fake_source_ops = {
 	.pass = fake_pass,
 	.look = fake_look,
 	.sleep = fake_sleep,
 	.stay_awake = fake_stay_awake,
 	.drain = fake_end,
 	.abort = fake_end,
+};
+
+static const struct rnic_engine_ops fake_ops = {
 	.broken = fake_broken,
 };
 
@@ -275,6 +278,7 @@ static int setup(void **state)
 	must(!rnic_engine_new(&fake_ops, NULL, &engine));
 	memset(&source, 0, sizeof(source));
 	source.fd = eventfd(0, EFD_NONBLOCK);
+	source.ops = &fake_source_ops;
 	with_lead(must(!rnic_engine_add(engine, &source)));
 	fake_now_ns = BEGIN_NS;
 	return 0;
