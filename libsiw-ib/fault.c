@@ -17,6 +17,7 @@ static const char *const texts[] = {
 	[SIB_F_PAYLOAD_LONG] = "payload: longer than the path MTU",
 	[SIB_F_PAYLOAD_MTU] = "payload: a first or middle packet, and not the "
 			      "path MTU",
+	[SIB_F_ICRC] = "ICRC: wrong",
 };
 
 const char *sib_fault_str(enum sib_fault fault)

@@ -74,6 +74,7 @@ enum sib_fault {
 	SIB_F_PAYLOAD_EMPTY,
 	SIB_F_PAYLOAD_LONG,
 	SIB_F_PAYLOAD_MTU,
+	SIB_F_ICRC,
 };
 
 /**
@@ -340,6 +341,54 @@ uint8_t sib_mtu_code(uint32_t mtu);
 
 /* The path MTU of a code, or 0. */
 uint32_t sib_mtu_of_code(uint8_t code);
+
+/*
+ * The IP and UDP headers of a packet.  They are IPv4 if @dst is
+ * (sib_gid_is_ipv4()); then @src is, too, and there are no options and the
+ * flags are DF (A17).
+ */
+struct sib_path {
+	struct sib_gid src, dst;
+	uint16_t src_port, dst_port;
+	uint16_t ip_id; /* IPv4: Identification */
+	/* ICRC does not cover these. */
+	uint8_t tclass; /* or TOS */
+	uint8_t hop_limit;
+	uint32_t flow_label; /* IPv6 */
+};
+
+/**
+ * sib_tail_encode - write what follows the payload: pad and ICRC
+ * @path: where the packet goes.  A UDP socket that is not connected and has
+ *	IP_PMTUDISC_DO sends ip_id 0; the segments of UDP_SEGMENT have 0, 1, 2
+ *...
+ * @iov: @cnt pieces.  The first is what sib_hdr_encode() wrote and nothing
+ *	else, the others are the payload.  May be empty but for the first.
+ * @out: @size octets; SIB_TAIL_MAX is always enough.
+ *
+ * Return: octets written, 4 to 7; -EINVAL: the first piece is no header of its
+ *	opcode, the payload needs other pad than BTH says, or the datagram is
+ *	longer than IP allows; -EMSGSIZE.
+ * Spec: IBA 7.8.1, 9.2.4; A17.
+ */
+int sib_tail_encode(const struct sib_path *path, const struct iovec *iov,
+		    size_t cnt, uint8_t *out, size_t size);
+
+/**
+ * sib_icrc_check - check the ICRC of a packet that was received
+ * @path: where it came from; ip_id is ignored.
+ * @buf: UDP payload, @len octets.
+ * @ret_ip_id: IPv4: the Identification that the packet had; else 0.
+ *
+ * ICRC covers IPv4's Identification, which no socket tells.  CRC is linear: the
+ * difference to the ICRC with Identification 0 gives its 16 bits, and 16 bits
+ * that are zero if the packet is right.  The check is as strong as a CRC of 16
+ * bits then, and as one of 32 bits for IPv6 and for Identification 0.
+ * Return: SIB_OK; SIB_F_BTH_SHORT; SIB_F_ICRC (longer than a datagram, too).
+ * Spec: IBA 7.8.1; A17.
+ */
+enum sib_fault sib_icrc_check(const struct sib_path *path, const uint8_t *buf,
+			      size_t len, uint16_t *ret_ip_id);
 
 #ifdef __cplusplus
 }

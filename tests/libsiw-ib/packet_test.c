@@ -10,18 +10,8 @@
 
 #include "hex.h"
 #include "roce.h"
+#include "rocepacket.h"
 #include "siw-ib.h"
-
-/* IP and UDP headers are in front of a packet. */
-static size_t udp_payload(const struct roce_vector *v, uint8_t *buf,
-			  size_t size)
-{
-	size_t len = test_unhex(v->hex, buf, size);
-	size_t skip = buf[0] >> 4 == 6 ? 48 : 28;
-
-	memmove(buf, buf + skip, len - skip);
-	return len - skip;
-}
 
 static bool is_same(const struct sib_hdr *a, const struct sib_hdr *b)
 {
@@ -44,7 +34,8 @@ CASE(decodes_vectors)
 	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
 		const struct roce_vector *v = &roce_vectors[i];
 		uint8_t buf[512];
-		size_t len = udp_payload(v, buf, sizeof(buf));
+		struct sib_path path;
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
 		struct sib_packet p;
 
 		assert_row(v->name, sib_packet_decode(buf, len, &p) == SIB_OK);
@@ -64,9 +55,10 @@ CASE(encodes_vectors)
 	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
 		const struct roce_vector *v = &roce_vectors[i];
 		uint8_t buf[512], out[SIB_HDR_MAX];
+		struct sib_path path;
 		int n;
 
-		udp_payload(v, buf, sizeof(buf));
+		roce_unpack(v, &path, buf, sizeof(buf));
 		n = sib_hdr_encode(&v->hdr, v->payload_len, out, sizeof(out));
 		assert_row(v->name, n == sib_op(v->hdr.opcode)->hdr_size);
 		assert_row(v->name, !memcmp(out, buf, (size_t)n));
@@ -78,7 +70,8 @@ CASE(refuses_each_cut)
 	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
 		const struct roce_vector *v = &roce_vectors[i];
 		uint8_t buf[512];
-		size_t len = udp_payload(v, buf, sizeof(buf));
+		struct sib_path path;
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
 
 		for (size_t cut = 0; cut < len; cut++) {
 			struct sib_packet p = { .payload_len = 4711 };
@@ -122,7 +115,8 @@ CASE(sees_each_flipped_bit)
 	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
 		const struct roce_vector *v = &roce_vectors[i];
 		uint8_t buf[512];
-		size_t len = udp_payload(v, buf, sizeof(buf));
+		struct sib_path path;
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
 		size_t bits = sib_op(v->hdr.opcode)->hdr_size * 8u;
 
 		for (size_t bit = 0; bit < bits; bit++) {
