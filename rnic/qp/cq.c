@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../util/alloc.h"
-#include "../../util/keep-errno.h"
-#include "../../util/log.h"
+#include "util/alloc.h"
+#include "util/keep-errno.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "mem/context.h"
@@ -250,8 +250,8 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 	rnic_stat_count(part, RNIC_STAT_cqe, 1);
 	if (cqe->status != USIW_WC_SUCCESS)
 		rnic_stat_count(part, RNIC_STAT_cqe_error, 1);
-	/* Without a channel no event is possible, and none pays for the fence.
-	 */
+	/* Without a channel no event is possible, and none pays for the
+	 * fence. */
 	if (cq->chan)
 		cq_fire(cq, cqe, idx, armed);
 	return 0;

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "rnr.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "ack.h"
 #include "engine/wake.h"
 #include "irq.h"
@@ -24,8 +24,8 @@
 #include "transport.h"
 
 /* One row per finding of the access check: the codes for tagged placement (DDP,
- * DDP-52; D-6: DDP has no code for access) and for a read's source (RDMAP-64).
- */
+ * DDP-52; D-6: DDP has no code for access) and for a read's source
+ * (RDMAP-64). */
 struct access_fault {
 	uint16_t tagged;
 	uint16_t read;

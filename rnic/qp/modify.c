@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "cq.h"
 #include "end.h"
 #include "engine/engine.h"

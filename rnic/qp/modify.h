@@ -9,8 +9,8 @@
 /* rnic_qp_modify() for a QP that no peer is dialled for. */
 int rnic_qp_change(struct rnic_qp *qp, enum rnic_qp_state state);
 
-/* The peer that an IDLE QP waits for, in that life, does not come: it fails.
- */
+/* The peer that an IDLE QP waits for, in that life, does not come: it
+ * fails. */
 void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life);
 
 /*

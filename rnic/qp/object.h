@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "../../libsiw-mpa/include/siw-mpa.h"
+#include "libsiw-mpa/include/siw-mpa.h"
 #include "engine/object.h"
 #include "mem/atomic.h"
 #include "mem/object.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* QP numbers: blocks of 256 per port; numbers are drawn, given back, and rest.
- */
+/* QP numbers: blocks of 256 per port; numbers are drawn, given back, and
+ * rest. */
 
 #include "qp-num.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "../../util/cancel.h"
+#include "util/cancel.h"
 #include "object.h"
 #include "os/addr.h"
 #include "os/clock.h"
@@ -22,8 +22,8 @@
 /* While numbers rest, there may be so many blocks.  With more, the number that
  * has rested longest is drawn. */
 #define BLOCK_RESTING_MAX 64u
-/* To listen below it takes privilege: ports of numbers that are not reachable.
- */
+/* To listen below it takes privilege: ports of numbers that are not
+ * reachable. */
 #define PORT_PRIVILEGED 1024u
 
 /*

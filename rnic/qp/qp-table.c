@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../../util/lock.h"
+#include "util/lock.h"
 #include "engine/engine.h"
 #include "qp-num.h"
 

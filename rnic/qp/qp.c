@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../util/alloc.h"
-#include "../../util/env.h"
+#include "util/alloc.h"
+#include "util/env.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "mem/mw.h"

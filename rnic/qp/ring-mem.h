@@ -6,7 +6,7 @@
 #ifndef RNIC_RING_MEM_H
 #define RNIC_RING_MEM_H
 
-#include "../../abi/usiw-ring.h"
+#include "abi/usiw-ring.h"
 #include "os/shm.h"
 
 struct rnic_ring_mem {
@@ -20,8 +20,8 @@ struct rnic_ring_mem {
 size_t rnic_ring_slots_size(uint32_t depth, uint32_t stride);
 
 /* @lent: rnic_ring_slots_size() octets, aligned to a cache line, with any
- * content; NULL: allocate them.  mem->shm is set.  Return: as rnic_shm_alloc().
- */
+ * content; NULL: allocate them.  mem->shm is set.  Return: as
+ * rnic_shm_alloc(). */
 int rnic_ring_alloc(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 		    uint32_t depth, uint32_t stride, void *lent);
 

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
 #include "irq.h"
@@ -106,8 +106,8 @@ static void rnr_limit(struct rnic_qp *qp, uint64_t rnr_ns)
 	rnic_engine_deadline(qp->engine, qp->due, qp->rnr_end_ns);
 }
 
-/* The time of the oldest message begins.  Waiting for READs has no limit here.
- */
+/* The time of the oldest message begins.  Waiting for READs has no limit
+ * here. */
 static void rnr_begin_time(struct rnic_qp *qp)
 {
 	uint64_t ns = qp->rnr_ns;

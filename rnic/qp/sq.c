@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "ack.h"
 #include "irq.h"
 #include "mem/mw.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../util/alloc.h"
+#include "util/alloc.h"
 #include "engine/engine.h"
 #include "mem/context.h"
 #include "object.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "engine/thread.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "carrier.h"
 #include "dev/device.h"
 #include "engine/engine.h"

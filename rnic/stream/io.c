@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "util/iov.h"
 #include "carrier.h"
 #include "engine/engine.h"

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "local/meet.h"
 #include "os/stranger.h"
 #include "qp/state.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "carrier.h"
 #include "end.h"
 #include "engine/engine.h"

@@ -9,8 +9,8 @@
 /* Receive, place, complete, transmit.  @events: from epoll, or all. */
 void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
 
-/* The local path has news, or may have; @is_woken: its wake socket is readable.
- */
+/* The local path has news, or may have; @is_woken: its wake socket is
+ * readable. */
 void rnic_stream_look(struct rnic_stream *stream, bool is_woken);
 
 /* The peer did not learn of octets in the ring: it does by TCP. */

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <linux/tcp.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "qp/sq-done.h"

@@ -7,8 +7,8 @@
 
 void rnic_retry_start(struct rnic_stream *stream);
 
-/* Work or an answer was submitted: begin to look, if the QP has a retry time.
- */
+/* Work or an answer was submitted: begin to look, if the QP has a retry
+ * time. */
 static inline void rnic_retry_begin(struct rnic_stream *stream)
 {
 	if (stream->qp && stream->qp->retry_ns)

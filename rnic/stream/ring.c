@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
 #include "local/local.h"
@@ -27,8 +27,7 @@ static void ring_log(const struct rnic_stream *stream, const char *what)
 		  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream", what);
 }
 
-/* ---- from TCP to the rings ------------------------------------------------
- */
+/* ---- from TCP to the rings --------------------------------------------- */
 
 /* If this end sends by TCP again, the peer has to look there. */
 static void ring_note_left(struct rnic_stream *stream)
@@ -115,8 +114,7 @@ static int ring_listen(struct rnic_stream *stream)
 	return rc > 0 ? ring_rx_begin(stream, tcp_octets) : rc;
 }
 
-/* ---- and back -------------------------------------------------------------
- */
+/* ---- and back ---------------------------------------------------------- */
 
 void rnic_stream_ring_lost(struct rnic_stream *stream)
 {
@@ -145,8 +143,7 @@ static void ring_close(struct rnic_stream *stream)
 	ring_free(stream);
 }
 
-/* ---- send -----------------------------------------------------------------
- */
+/* ---- send -------------------------------------------------------------- */
 
 void rnic_stream_ring_wake(struct rnic_stream *stream)
 {
@@ -181,8 +178,7 @@ static uint64_t ring_acked(const struct rnic_stream *stream)
 	return rnic_local_acked(stream->local) + rnic_stream_tcp_acked(stream);
 }
 
-/* ---- receive --------------------------------------------------------------
- */
+/* ---- receive ----------------------------------------------------------- */
 
 /* What comes by TCP before the octets of the ring, and nothing behind it. */
 static ssize_t ring_recv_rest(struct rnic_stream *stream,
@@ -298,8 +294,7 @@ static ssize_t ring_recv(struct rnic_stream *stream, const struct iovec *iov,
 				       : ring_recv_offered(stream, iov, cnt);
 }
 
-/* ---- what the engine looks at ---------------------------------------------
- */
+/* ---- what the engine looks at ------------------------------------------ */
 
 static uint32_t ring_watch(struct rnic_stream *stream, bool wants_in)
 {

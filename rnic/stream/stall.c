@@ -14,8 +14,8 @@
  */
 #include "stall.h"
 
-#include "../../util/env.h"
-#include "../../util/log.h"
+#include "util/env.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "os/clock.h"
 #include "qp/rnr.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Streams in the start phase: made, stepped through the start exchange, freed.
- */
+/* Streams in the start phase: made, stepped through the start exchange,
+ * freed. */
 #include "start.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "../../util/alloc.h"
-#include "../../util/env.h"
+#include "util/alloc.h"
+#include "util/env.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/guard.h"

@@ -142,9 +142,6 @@ def check_system_include(path, name):
     return None
 
 
-# Folders that still spell them otherwise.
-OTHERWISE = ("rnic/stream/", "rnic/qp/", "tests/rnic/stream/",
-             "tests/rnic/qp/", "tests/rnic/engine/")
 UTIL_DIRS = ("util", "abi")
 
 
@@ -153,7 +150,7 @@ def include_paths(files):
     of another layer never by "..": one spelling for each."""
     found = []
     for path, text in files.items():
-        if not tree.is_c(path) or text is None or path.startswith(OTHERWISE):
+        if not tree.is_c(path) or text is None:
             continue
         layer = tree.layer_of(path)
         for kind, name in INCLUDE.findall(text):

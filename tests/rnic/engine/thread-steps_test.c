@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../util/log.h"
+#include "util/log.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
 #include "engine/spin.h"

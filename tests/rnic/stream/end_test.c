@@ -17,7 +17,7 @@
 
 #include "mem/context.h"
 #include "engine/engine.h"
-#include "env.h"
+#include "util/env.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"

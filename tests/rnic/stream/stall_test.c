@@ -9,7 +9,7 @@
 #include "../../harness/test.h"
 #include "mem/context.h"
 #include "engine/engine.h"
-#include "env.h"
+#include "util/env.h"
 #include "qp/rnr.h"
 #include "rawpeer.h"
 #include "qp/qp.h"
