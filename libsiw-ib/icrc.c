@@ -8,46 +8,28 @@
 
 #include "crc32.h"
 #include "include/siw-ib.h"
+#include "ip.h"
 #include "libsiw-mpa/wire.h"
 
 #define LRH_SIZE 8u
-#define IPV4_SIZE 20u
-#define IPV6_SIZE 40u
-#define UDP_SIZE 8u
-#define IP_DF 0x4000u
-#define IP_PROTO_UDP 17u
-#define COVERED_MAX (LRH_SIZE + IPV6_SIZE + UDP_SIZE + SIB_BTH_SIZE)
-
-/* The longest UDP payload: the smaller one, that of IPv4. */
-#define UDP_PAYLOAD_MAX (65535u - IPV4_SIZE - UDP_SIZE)
+#define COVERED_MAX (LRH_SIZE + SIB_IPV6_SIZE + SIB_UDP_SIZE + SIB_BTH_SIZE)
 /* From Identification to the end of the UDP header. */
-#define AFTER_IP_ID (16u + UDP_SIZE)
+#define AFTER_IP_ID (16u + SIB_UDP_SIZE)
 
-static uint8_t *ipv4_put(uint8_t *p, const struct sib_path *path, size_t len)
+/* The IP header with ones for what routers change. */
+static uint8_t *ip_put(uint8_t *ip, const struct sib_path *path, size_t len)
 {
-	*p++ = 0x45;
-	*p++ = 0xff; /* TOS */
-	p = wire_put16(p, (uint16_t)(IPV4_SIZE + len));
-	p = wire_put16(p, path->ip_id);
-	p = wire_put16(p, IP_DF);
-	*p++ = 0xff; /* TTL */
-	*p++ = IP_PROTO_UDP;
-	p = wire_put16(p, 0xffff); /* checksum */
-	memcpy(p, path->src.raw + 12, 4);
-	memcpy(p + 4, path->dst.raw + 12, 4);
-	return p + 8;
-}
+	uint8_t *end = sib_ip_put(ip, path, len);
 
-static uint8_t *ipv6_put(uint8_t *p, const struct sib_path *path, size_t len)
-{
-	/* traffic class and flow label are ones */
-	p = wire_put32(p, 0x6fffffff);
-	p = wire_put16(p, (uint16_t)len);
-	*p++ = IP_PROTO_UDP;
-	*p++ = 0xff; /* hop limit */
-	memcpy(p, path->src.raw, 16);
-	memcpy(p + 16, path->dst.raw, 16);
-	return p + 32;
+	if (sib_gid_is_ipv4(&path->dst)) {
+		ip[SIB_IPV4_TOS] = 0xff;
+		ip[SIB_IPV4_TTL] = 0xff;
+		wire_put16(ip + SIB_IPV4_CHECKSUM, 0xffff);
+	} else {
+		wire_put32(ip, 0x6fffffff); /* traffic class, flow label */
+		ip[SIB_IPV6_HOP_LIMIT] = 0xff;
+	}
+	return end;
 }
 
 /* The CRC from the LRH, which RoCEv2 does not have and which counts as ones, to
@@ -57,16 +39,11 @@ static uint32_t begin(const struct sib_path *path, const uint8_t *bth,
 {
 	uint8_t covered[COVERED_MAX], *p = covered;
 
-	len += UDP_SIZE;
 	memset(p, 0xff, LRH_SIZE);
-	p += LRH_SIZE;
-	if (sib_gid_is_ipv4(&path->dst))
-		p = ipv4_put(p, path, len);
-	else
-		p = ipv6_put(p, path, len);
+	p = ip_put(p + LRH_SIZE, path, len);
 	p = wire_put16(p, path->src_port);
 	p = wire_put16(p, path->dst_port);
-	p = wire_put16(p, (uint16_t)len);
+	p = wire_put16(p, (uint16_t)(SIB_UDP_SIZE + len));
 	p = wire_put16(p, 0xffff); /* checksum */
 	memcpy(p, bth, SIB_BTH_SIZE);
 	p[4] = 0xff; /* FECN, BECN, reserved */
@@ -93,7 +70,7 @@ int sib_tail_encode(const struct sib_path *path, const struct iovec *iov,
 			return -EINVAL;
 	pad = -len & 3;
 	if (!op || head_len != op->hdr_size || pad != (head[1] >> 4 & 3) ||
-	    len > UDP_PAYLOAD_MAX - head_len - SIB_TAIL_MAX)
+	    len > SIB_UDP_PAYLOAD_MAX - head_len - SIB_TAIL_MAX)
 		return -EINVAL;
 	if (size < pad + SIB_ICRC_SIZE)
 		return -EMSGSIZE;
@@ -134,7 +111,7 @@ enum sib_fault sib_icrc_check(const struct sib_path *path, const uint8_t *buf,
 
 	if (len < SIB_BTH_SIZE + SIB_ICRC_SIZE)
 		return SIB_F_BTH_SHORT;
-	if (len > UDP_PAYLOAD_MAX)
+	if (len > SIB_UDP_PAYLOAD_MAX)
 		return SIB_F_ICRC;
 	first.ip_id = 0;
 	diff = sib_crc32_update(begin(&first, buf, len), buf + SIB_BTH_SIZE,

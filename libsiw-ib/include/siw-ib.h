@@ -390,6 +390,25 @@ int sib_tail_encode(const struct sib_path *path, const struct iovec *iov,
 enum sib_fault sib_icrc_check(const struct sib_path *path, const uint8_t *buf,
 			      size_t len, uint16_t *ret_ip_id);
 
+/* What a receive of UD has before the payload. */
+#define SIB_GRH_SIZE 40u
+
+/**
+ * sib_grh_encode - the octets before the payload of a received UD message
+ * @path: headers that the packet had; ip_id from sib_icrc_check().
+ * @len: octets of the UDP payload, with ICRC; at most 65507.
+ * @out: @size octets.
+ *
+ * IPv6: the header as it came.  IPv4: 20 octets of zero, then the header as it
+ * came, with its checksum.  Zero, because ibv_init_ah_from_wc() reads a flow
+ * label and a hop limit there.
+ * Return: SIB_GRH_SIZE; -EINVAL: @len is too long, or flow_label has more than
+ *	20 bits; -EMSGSIZE.
+ * Spec: IBA 8.3, 11.4.1.2; A17.
+ */
+int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
+		   size_t size);
+
 #ifdef __cplusplus
 }
 #endif

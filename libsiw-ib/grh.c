@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The header of IP as a receive of UD shows it: GRH (IBA 8.3, A17).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "include/siw-ib.h"
+#include "ip.h"
+#include "libsiw-mpa/wire.h"
+
+#define FLOW_LABEL 0xfffffu
+
+/* Internet checksum of an IPv4 header whose own field is zero. */
+static uint16_t checksum(const uint8_t *header)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < SIB_IPV4_SIZE; i += 2)
+		sum += wire_get16(header + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~(sum + (sum >> 16));
+}
+
+int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
+		   size_t size)
+{
+	if (len > SIB_UDP_PAYLOAD_MAX || path->flow_label > FLOW_LABEL)
+		return -EINVAL;
+	if (size < SIB_GRH_SIZE)
+		return -EMSGSIZE;
+	if (sib_gid_is_ipv4(&path->dst)) {
+		uint8_t *header = out + SIB_GRH_SIZE - SIB_IPV4_SIZE;
+
+		memset(out, 0, SIB_GRH_SIZE - SIB_IPV4_SIZE);
+		sib_ip_put(header, path, len);
+		wire_put16(header + SIB_IPV4_CHECKSUM, checksum(header));
+	} else {
+		sib_ip_put(out, path, len);
+	}
+	return (int)SIB_GRH_SIZE;
+}

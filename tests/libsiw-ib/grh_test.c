@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The 40 octets before the payload of a receive.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "hex.h"
+#include "roce.h"
+#include "rocepacket.h"
+#include "siw-ib.h"
+
+CASE(is_what_rxe_shows)
+{
+	unsigned int cnt[2] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
+		const struct roce_vector *v = &roce_vectors[i];
+		struct sib_path path;
+		uint8_t buf[512], out[40], want[40];
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
+
+		if (!v->grh)
+			continue;
+		test_unhex(v->grh, want, sizeof(want));
+		assert_row(v->name,
+			   sib_grh_encode(&path, len, out, sizeof(out)) == 40);
+		assert_row(v->name, !memcmp(out, want, sizeof(out)));
+		cnt[sib_gid_is_ipv4(&path.dst)]++;
+	}
+	assert_true(cnt[0] && cnt[1]);
+}
+
+/* rxe's own packets went through the kernel's IP, which made their checksum. */
+CASE(has_the_header_that_was_on_the_wire)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
+		const struct roce_vector *v = &roce_vectors[i];
+		struct sib_path path;
+		uint8_t buf[512], ip[512], out[40] = { 0 }, zero[20] = { 0 };
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
+
+		test_unhex(v->hex, ip, sizeof(ip));
+		sib_grh_encode(&path, len, out, sizeof(out));
+		if (sib_gid_is_ipv4(&path.dst)) {
+			assert_row(v->name, !memcmp(out + 20, ip, 20));
+			assert_row(v->name, !memcmp(out, zero, 20));
+		} else {
+			assert_row(v->name, !memcmp(out, ip, 40));
+		}
+	}
+}
+
+CASE(refuses_what_does_not_fit)
+{
+	struct sib_path path = { .flow_label = 0xfffff };
+	uint8_t out[40];
+
+	assert_int_equal(sib_grh_encode(&path, 65507, out, 40), 40);
+	assert_int_equal(sib_grh_encode(&path, 65508, out, 40), -EINVAL);
+	assert_int_equal(sib_grh_encode(&path, 16, out, 39), -EMSGSIZE);
+	path.flow_label++;
+	assert_int_equal(sib_grh_encode(&path, 16, out, 40), -EINVAL);
+}
