@@ -9,7 +9,6 @@
 
 #include "util/env.h"
 #include "conn.h"
-#include "os/tcp.h"
 #include "stream/carrier.h"
 
 #include <sys/epoll.h>
@@ -40,7 +39,7 @@ void cm_conn_close_ready(struct cm_conn *conn)
 	int ret = close_flush(stream);
 
 	if (ret > 0 && conn->phase == CM_PHASE_CLOSING && !conn->is_shut) {
-		rnic_tcp()->shutdown(rnic_stream_fd(stream), SHUT_WR);
+		stream->carrier->fin(stream);
 		conn->is_shut = true;
 	}
 	if (ret < 0 || (ret > 0 && rnic_stream_discard(stream) != 0) ||

@@ -624,6 +624,8 @@ ONE_PLACE = (
      "rnic/stream/tcp.c", "rnic_stream_tcp_recv"),
     ("rnic/", r"(?<!ssize_t )\brnic_tcp_discard\(",
      "rnic/stream/tcp.c", "rnic_stream_tcp_recv"),
+    ("rnic/stream/", r"\brnic_tcp\(\)->(recv|send)",
+     "rnic/stream/tcp.c", "rnic_stream_tcp_peek"),
     ("rnic/", r"(?<!ssize_t )\brnic_stream_tcp_send\(",
      "rnic/stream/ring.c", "ring_send"),
     ("rnic/", r"(?<!ssize_t )\brnic_local_send\(",
