@@ -33,7 +33,7 @@
 
 static void conn_refused(struct cm_conn *conn)
 {
-	if (rnic_now_ns() >= conn->refused_ns) {
+	if (util_now_ns() >= conn->refused_ns) {
 		cm_conn_abort(conn, -ECONNREFUSED);
 		return;
 	}
@@ -311,7 +311,7 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	}
 	conn->id = id;
 	conn->rev = (uint8_t)util_settings()->mpa_rev;
-	conn->refused_ns = rnic_now_ns() + REFUSED_NS;
+	conn->refused_ns = util_now_ns() + REFUSED_NS;
 	conn->param = *param;
 	conn->is_bare = is_bare;
 	id->conn = conn;

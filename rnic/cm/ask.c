@@ -47,7 +47,7 @@ static void known_add(const struct sockaddr_storage *addr, uint64_t ns)
 	struct cm_known *known = &cm.known[cm.known_turn++ % CM_KNOWN_CNT];
 
 	known->addr = *addr;
-	known->until_ns = rnic_now_ns() + ns;
+	known->until_ns = util_now_ns() + ns;
 }
 
 static bool known_matches(const struct cm_known *known,
@@ -64,7 +64,7 @@ static bool known_matches(const struct cm_known *known,
 
 static bool is_known_own_port(const struct sockaddr_storage *addr)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 
 	for (size_t i = 0; i < CM_KNOWN_CNT; i++)
 		if (cm.known[i].until_ns > now_ns &&

@@ -148,7 +148,7 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 		return;
 	}
 	rnic_timer_start(&id->unread, RNIC_TIMER_CM_UNREAD, UNREAD_NS);
-	rnic_loop_deadline(rnic_now_ns() + UNREAD_LOOK_NS);
+	rnic_loop_deadline(util_now_ns() + UNREAD_LOOK_NS);
 }
 
 /*

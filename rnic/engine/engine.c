@@ -708,7 +708,7 @@ static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 	UTIL_CANCEL_OFF();
 
 	while (!engine_try_lead(engine)) {
-		if (rnic_now_ns() >= end_ns)
+		if (util_now_ns() >= end_ns)
 			return false;
 		usleep(50);
 	}
@@ -718,7 +718,7 @@ static bool engine_lead_until(struct rnic_engine *engine, uint64_t end_ns)
 void rnic_engine_catch_up(struct rnic_engine *engine)
 {
 	rnic_engine_let_finish(engine, ENGINE_SERVE_SPINS);
-	if (!engine_lead_until(engine, rnic_now_ns() + ENGINE_CATCH_UP_NS))
+	if (!engine_lead_until(engine, util_now_ns() + ENGINE_CATCH_UP_NS))
 		return;
 	(void)engine_pass_epoll(engine);
 	rnic_engine_unlead(engine);
@@ -834,7 +834,7 @@ bool rnic_engine_drain(struct rnic_engine *engine, uint64_t end_ns)
 	if (!engine_lead_until(engine, end_ns))
 		return false;
 	engine_close(engine);
-	while (!LIST_EMPTY(&engine->sources) && rnic_now_ns() < end_ns) {
+	while (!LIST_EMPTY(&engine->sources) && util_now_ns() < end_ns) {
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  rnic_engine_sleep_hot(engine) ? 10
 									: 0);
@@ -873,7 +873,7 @@ bool rnic_engine_stop(struct rnic_engine *engine, uint64_t end_ns)
 
 void rnic_engine_free(struct rnic_engine *engine)
 {
-	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	uint64_t end_ns = util_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 
 	if (!engine || !rnic_engine_stop(engine, end_ns))
 		return;

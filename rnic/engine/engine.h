@@ -157,7 +157,7 @@ void rnic_engine_each(struct rnic_engine *engine,
 static inline uint64_t rnic_engine_now_ns(struct rnic_engine *engine)
 {
 	if (!engine->now_ns)
-		engine->now_ns = rnic_now_ns();
+		engine->now_ns = util_now_ns();
 	return engine->now_ns;
 }
 

@@ -194,7 +194,7 @@ void rnic_engines_each(struct rnic_engines *engines,
 static bool engines_end(struct rnic_engines *engines,
 			bool (*end)(struct rnic_engine *, uint64_t))
 {
-	uint64_t end_ns = rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+	uint64_t end_ns = util_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	uint32_t cnt = rnic_engines_cnt(engines);
 	bool is_done = true;
 

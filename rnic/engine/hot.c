@@ -115,8 +115,8 @@ static bool wakers_wait(struct rnic_engine *engine)
 	/* acquire: pairs with rnic_engine_wakes_send() */
 	while (atomic_load_explicit(&engine->waker_cnt, memory_order_acquire)) {
 		if (!end_ns)
-			end_ns = rnic_now_ns() + HOT_WAKER_NS;
-		else if (rnic_now_ns() > end_ns)
+			end_ns = util_now_ns() + HOT_WAKER_NS;
+		else if (util_now_ns() > end_ns)
 			return false;
 		sched_yield();
 	}

@@ -16,7 +16,7 @@
 #include "due.h"
 #include "local/handover.h"
 #include "os/chan-host.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/stat.h"
 #include "staging.h"
 #include "yield.h"

@@ -148,7 +148,7 @@ static bool spin_is_over(struct rnic_spin *spin,
 static int spin_rounds(struct rnic_spin *spin, struct rnic_engine *engine,
 		       struct epoll_event *ev)
 {
-	uint64_t now_ns = rnic_now_ns(), before_ns = now_ns;
+	uint64_t now_ns = util_now_ns(), before_ns = now_ns;
 	uint64_t end_ns = now_ns + spin->limit_us * 1000ull;
 	int cnt = 0;
 
@@ -159,7 +159,7 @@ static int spin_rounds(struct rnic_spin *spin, struct rnic_engine *engine,
 			      ? RNIC_SPIN_NEWS
 			      : util_sys_epoll_wait(engine->epfd, ev,
 						    ENGINE_EVENT_MAX, 0);
-		now_ns = rnic_now_ns();
+		now_ns = util_now_ns();
 		if (now_ns - before_ns > SPIN_LOST_NS)
 			return cnt;
 		before_ns = now_ns;

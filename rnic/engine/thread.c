@@ -50,7 +50,7 @@ static uint64_t engine_run_ns(const struct rnic_engine *engine, uint64_t now_ns)
 static void engine_park(struct rnic_engine *engine, struct rnic_trust *trust)
 {
 	uint32_t arrival_no = rnic_engine_arrival_no(engine);
-	uint64_t park_ns = 0, now_ns = rnic_now_ns();
+	uint64_t park_ns = 0, now_ns = util_now_ns();
 	struct timespec ts = { 0 };
 	bool is_polled = true;
 
@@ -70,7 +70,7 @@ static void engine_park(struct rnic_engine *engine, struct rnic_trust *trust)
 		ts.tv_nsec = (long)park_ns;
 		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
-		now_ns = rnic_now_ns();
+		now_ns = util_now_ns();
 		is_polled = rnic_engine_is_polled(engine, now_ns) &&
 			    !atomic_load_explicit(&engine->is_woken,
 						  memory_order_relaxed);
@@ -89,7 +89,7 @@ static int engine_timeout_ms(const struct rnic_engine *engine)
 
 	if (!first_ns)
 		return -1;
-	now_ns = rnic_now_ns();
+	now_ns = util_now_ns();
 	if (first_ns <= now_ns)
 		return 0;
 	return (int)((first_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
@@ -199,7 +199,7 @@ static void engine_place_check(struct rnic_engine *engine,
 	if (cpu == place->avoided_cpu || cpu != sched_getcpu() ||
 	    cpu >= CPU_SETSIZE)
 		return;
-	now_ns = rnic_now_ns();
+	now_ns = util_now_ns();
 	if (now_ns - place->moved_ns < ENGINE_MOVE_NS)
 		return;
 	CPU_CLR(cpu, &others);
@@ -258,7 +258,7 @@ static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 static void engine_note_unread(const struct rnic_engine *engine,
 			       struct rnic_trust *trust)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 
 	rnic_trust_note_unread(trust, now_ns,
 			       rnic_engine_comes_back(engine) &&
@@ -280,7 +280,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 		if (cnt > 0 || engine_has_news(engine))
 			engine_note_unread(engine, trust);
 		else if (rnic_engine_has_bells(engine))
-			rnic_trust_note_posts(trust, rnic_now_ns());
+			rnic_trust_note_posts(trust, util_now_ns());
 	}
 	if (cnt == 0)
 		cnt = rnic_spin(spin, engine, ev);
@@ -295,7 +295,7 @@ static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
 static bool engine_trusts_poller(const struct rnic_engine *engine,
 				 const struct rnic_trust *trust)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 
 	return rnic_trust_may_park(trust, now_ns) &&
 	       rnic_engine_is_polled(engine, now_ns);
@@ -317,7 +317,7 @@ static bool engine_shall_park(struct rnic_engine *engine,
 	if (!atomic_load_explicit(&engine->wants_park, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&engine->wants_park, false, memory_order_relaxed);
-	return rnic_trust_may_park(trust, rnic_now_ns());
+	return rnic_trust_may_park(trust, util_now_ns());
 }
 
 /*

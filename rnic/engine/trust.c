@@ -2,7 +2,7 @@
 /* See trust.h. */
 #include "trust.h"
 
-#include "os/clock.h"
+#include "util/clock.h"
 
 /*
  * A parked thread looks after the poller at growing intervals: a thread that

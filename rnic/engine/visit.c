@@ -46,7 +46,7 @@ bool rnic_engine_visit_wait(struct rnic_engine *engine, uint64_t end_ns)
 
 	while (atomic_load_explicit(&engine->visitor_cnt,
 				    memory_order_seq_cst)) {
-		if (rnic_now_ns() >= end_ns)
+		if (util_now_ns() >= end_ns)
 			return false;
 		usleep(50);
 	}

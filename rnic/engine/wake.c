@@ -113,7 +113,7 @@ bool rnic_engine_sleep_begin(struct rnic_engine *engine)
 
 void rnic_engine_note_attended(struct rnic_engine *engine, bool may_gather)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 	uint64_t noted_ns =
 		atomic_load_explicit(&engine->poll_ns, memory_order_relaxed);
 

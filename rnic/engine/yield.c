@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-#include "os/clock.h"
+#include "util/clock.h"
 
 /* A completion thread returns the CPU sooner.  A thread that computes keeps it
  * for a time slice, which is longer. */
@@ -55,10 +55,10 @@ static void yield_done(struct rnic_yield_skip *skip, uint64_t ns)
 
 void rnic_yield(struct rnic_yield_skip *skip)
 {
-	uint64_t begin_ns = rnic_now_ns();
+	uint64_t begin_ns = util_now_ns();
 
 	sched_yield();
-	yield_done(skip, rnic_now_ns() - begin_ns);
+	yield_done(skip, util_now_ns() - begin_ns);
 }
 
 bool rnic_yield_until(struct rnic_yield_skip *skip,
@@ -68,10 +68,10 @@ bool rnic_yield_until(struct rnic_yield_skip *skip,
 
 	if (rnic_handover_is_over(handover))
 		return false;
-	begin_ns = rnic_now_ns();
+	begin_ns = util_now_ns();
 	do {
 		sched_yield();
-		ns = rnic_now_ns() - begin_ns;
+		ns = util_now_ns() - begin_ns;
 	} while (ns < YIELD_UNTIL_NS && !rnic_handover_is_over(handover));
 	yield_done(skip, ns);
 	return true;

@@ -140,7 +140,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 static int deadlines_timeout(uint64_t look_ns)
 {
 	uint64_t next = earlier(rnic_timers_next_ns(), look_ns);
-	uint64_t now = rnic_now_ns();
+	uint64_t now = util_now_ns();
 
 	if (rnic_loop.linger_ns > now)
 		next = earlier(next, rnic_loop.linger_ns);
@@ -257,7 +257,7 @@ static bool thread_pass(void)
 		inbox_clear_wake();
 	thread_dispatch(ev, cnt);
 	if (cnt > 0)
-		rnic_loop.linger_ns = rnic_now_ns() + LINGER_NS;
+		rnic_loop.linger_ns = util_now_ns() + LINGER_NS;
 	return has_any;
 }
 
@@ -316,8 +316,8 @@ static void *thread_main(void *arg)
 		if (rnic_loop.is_stopping && !rnic_loop.ops->is_closing())
 			break;
 		thread_pass();
-		rnic_timers_fire(rnic_now_ns());
-		look_ns = rnic_loop.ops->look(rnic_now_ns());
+		rnic_timers_fire(util_now_ns());
+		look_ns = rnic_loop.ops->look(util_now_ns());
 		timeout = deadlines_timeout(look_ns);
 		util_unlock(&rnic_loop.lock);
 	}

@@ -21,7 +21,7 @@
 #include <sys/queue.h>
 
 #include "util/lock.h"
-#include "os/clock.h"
+#include "util/clock.h"
 
 /* Left by an engine when a stream ends. Guarded by the inbox lock. */
 struct rnic_ref_note {

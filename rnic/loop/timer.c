@@ -22,7 +22,7 @@ void rnic_timer_start(struct rnic_timer *timer, enum rnic_timer_list list,
 	if (!timers->cnt)
 		TAILQ_INIT(&timers->head);
 	timer->list = list;
-	timer->deadline_ns = rnic_now_ns() + ns;
+	timer->deadline_ns = util_now_ns() + ns;
 	TAILQ_INSERT_TAIL(&timers->head, timer, link);
 	timers->cnt++;
 	rnic_loop_deadline(timer->deadline_ns);

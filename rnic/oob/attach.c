@@ -69,7 +69,7 @@ static int attach_poll(const struct rnic_attach *a, short events)
 			      .events = events };
 
 	for (;;) {
-		uint64_t now = rnic_now_ns();
+		uint64_t now = util_now_ns();
 		uint64_t left_ms = 0;
 		int rc;
 
@@ -151,7 +151,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	if (!a)
 		return -ENOMEM;
 	a->qp = qp;
-	a->deadline_ns = rnic_now_ns() + ms * NS_PER_MS;
+	a->deadline_ns = util_now_ns() + ms * NS_PER_MS;
 	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
 	a->start.fd = rnic_fd_own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	rc = a->start.fd < 0 ? a->start.fd : attach_begin(a, opt);

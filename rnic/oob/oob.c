@@ -83,7 +83,7 @@ static int oob_new(struct rnic_qp *qp, const struct rnic_oob_options *opt,
 	if (oob->is_dialler &&
 	    util_sys_getrandom(&oob->nonce, sizeof(oob->nonce)) !=
 		    sizeof(oob->nonce))
-		oob->nonce = rnic_now_ns() ^ (uintptr_t)oob;
+		oob->nonce = util_now_ns() ^ (uintptr_t)oob;
 	*ret_oob = oob;
 	return 0;
 }
@@ -160,7 +160,7 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 	if (oob) {
 		oob->rnr_retry = opt->rnr_retry;
 		oob->retry_ns = opt->retry_ns;
-		oob->deadline_ns = opt->retry_ns ? rnic_now_ns() + opt->retry_ns
+		oob->deadline_ns = opt->retry_ns ? util_now_ns() + opt->retry_ns
 						 : 0;
 		if (oob->deadline_ns && !rnic_timer_runs(&tick))
 			rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK,
@@ -206,7 +206,7 @@ static void oob_look_at_clock(struct oob *oob, uint64_t now_ns)
 
 void rnic_oob_tick(struct rnic_timer *timer)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 	struct oob *oob, *next;
 
 	for (oob = oob_first(); oob; oob = next) {

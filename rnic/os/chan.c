@@ -13,7 +13,7 @@
 #include "util/env.h"
 #include "util/thread.h"
 #include "chan-host.h"
-#include "clock.h"
+#include "util/clock.h"
 #include "evfd.h"
 #include "fd.h"
 #include "util/fdtab.h"
@@ -392,10 +392,10 @@ static bool chan_spin(struct rnic_chan *chan, struct rnic_chan_host *host)
 				      memory_order_relaxed);
 		return false;
 	}
-	end_ns = rnic_now_ns() + spin_ns;
+	end_ns = util_now_ns() + spin_ns;
 	do
 		has_event = chan_serve(host, chan) || chan_take(chan);
-	while (!has_event && rnic_now_ns() < end_ns);
+	while (!has_event && util_now_ns() < end_ns);
 	gap = has_event ? 0 : 2 * gap + 1;
 	gap = gap < CHAN_SPIN_SKIPS ? gap : CHAN_SPIN_SKIPS;
 	atomic_store_explicit(&chan->spin_gap, gap, memory_order_relaxed);

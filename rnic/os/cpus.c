@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "util/clock.h"
 #include "fd.h"
 
 /* A look takes some microseconds. */

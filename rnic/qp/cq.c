@@ -13,7 +13,7 @@
 #include "engine/wake.h"
 #include "mem/context.h"
 #include "os/chan.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/stat.h"
 #include "place.h"
 #include "ring-mem.h"
@@ -213,7 +213,7 @@ void rnic_cq_nudge(struct rnic_cq *cq)
 
 uint64_t rnic_raw_clock_ns(void)
 {
-	return rnic_clock_ns(CLOCK_MONOTONIC_RAW);
+	return util_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
@@ -221,7 +221,7 @@ static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
 	if (flags & RNIC_CQ_TIMESTAMP)
 		slot->timestamp_ns = rnic_raw_clock_ns();
 	if (flags & RNIC_CQ_WALLCLOCK)
-		slot->wallclock_ns = rnic_clock_ns(CLOCK_REALTIME);
+		slot->wallclock_ns = util_clock_ns(CLOCK_REALTIME);
 }
 
 static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,

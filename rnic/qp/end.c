@@ -6,7 +6,7 @@
 
 #include "util/log.h"
 #include "engine/engine.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "rnr.h"
 #include "rq.h"
 #include "sq-done.h"
@@ -56,7 +56,7 @@ bool rnic_qp_waits_for_peer(struct rnic_qp *qp)
 	if (qp->gone.ns)
 		return true; /* the first work counts */
 	rnic_engine_deadline(qp->engine, &qp->gone,
-			     rnic_now_ns() + qp->gone_ns);
+			     util_now_ns() + qp->gone_ns);
 	util_info("rnic",
 		  "%s: work is left, and its peer has gone: it fails in "
 		  "%u ms",

@@ -12,7 +12,7 @@
 #include "util/cancel.h"
 #include "object.h"
 #include "os/addr.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 
@@ -246,7 +246,7 @@ int rnic_qp_num_draw(uint32_t *ret_num)
 	struct num_block *block;
 
 	util_lock(&num_lock);
-	block = block_find(rnic_now_ns());
+	block = block_find(util_now_ns());
 	if (block)
 		*ret_num = block_pop(block);
 	util_unlock(&num_lock);
@@ -255,7 +255,7 @@ int rnic_qp_num_draw(uint32_t *ret_num)
 
 void rnic_qp_num_release(uint32_t num, bool was_told)
 {
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 	uint8_t slot = (uint8_t)num;
 	struct num_block *block;
 

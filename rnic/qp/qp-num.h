@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/clock.h"
+#include "util/clock.h"
 
 #define RNIC_QP_NUM_MASK 0xffffffu
 

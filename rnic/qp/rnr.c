@@ -19,7 +19,7 @@
 #include "engine/staging.h"
 #include "irq.h"
 #include "mem/sge.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/guard.h"
 #include "os/stat.h"
 #include "rq.h"

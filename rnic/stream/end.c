@@ -19,7 +19,7 @@
 #include "io.h"
 #include "loop/ref.h"
 #include "meet.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "qp/region.h"
@@ -90,7 +90,7 @@ static void stream_limit(struct rnic_stream *stream)
 {
 	stream->paced_acked = stream->carrier->acked(stream);
 	stream->deadline_ns =
-		rnic_now_ns() + util_settings()->drain_ms * NS_PER_MS;
+		util_now_ns() + util_settings()->drain_ms * NS_PER_MS;
 	stream->paced_octets = stream->tx_octets;
 	rnic_engine_deadline(stream->engine, &stream->source.due,
 			     stream->deadline_ns);
@@ -189,7 +189,7 @@ static void stream_check_held(struct rnic_stream *stream)
 	if (stream->deadline_ns)
 		return;
 	stream->deadline_ns =
-		rnic_now_ns() + util_settings()->start_ms * NS_PER_MS;
+		util_now_ns() + util_settings()->start_ms * NS_PER_MS;
 	rnic_engine_deadline(stream->engine, &stream->source.due,
 			     stream->deadline_ns);
 }

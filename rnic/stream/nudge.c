@@ -14,7 +14,7 @@
 #include "nudge.h"
 
 #include "engine/engine.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/cq.h"
 #include "qp/rq.h"
 
@@ -47,7 +47,7 @@ static bool qp_sends(const struct rnic_qp *qp)
 
 static void nudge_set(struct rnic_stream *stream)
 {
-	stream->nudge_ns = rnic_now_ns() + (NUDGE_NS << stream->nudge_cnt++);
+	stream->nudge_ns = util_now_ns() + (NUDGE_NS << stream->nudge_cnt++);
 	rnic_engine_deadline(stream->engine, &stream->source.due,
 			     stream->nudge_ns);
 }

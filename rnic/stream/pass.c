@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "io.h"
 #include "meet.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/state.h"
 
 /* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
@@ -101,7 +101,7 @@ static void probe_set(struct rnic_stream *stream, uint64_t probe_ns)
 void rnic_stream_probe_start(struct rnic_stream *stream)
 {
 	if (stream->is_initiator)
-		probe_set(stream, rnic_now_ns() + STREAM_PROBE_NS);
+		probe_set(stream, util_now_ns() + STREAM_PROBE_NS);
 }
 
 bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)

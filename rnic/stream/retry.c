@@ -19,7 +19,7 @@
 
 #include "util/log.h"
 #include "engine/engine.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/sq-done.h"
 #include "qp/state.h"
 #include "tcp.h"
@@ -65,7 +65,7 @@ void rnic_retry_start(struct rnic_stream *stream)
 		return;
 	stream->look.same_cnt = 0;
 	stream->look.acked = UINT64_MAX;
-	retry_set(stream, rnic_now_ns());
+	retry_set(stream, util_now_ns());
 }
 
 enum look {

@@ -17,7 +17,7 @@
 #include "util/env.h"
 #include "util/log.h"
 #include "engine/engine.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/rnr.h"
 #include "qp/state.h"
 
@@ -46,7 +46,7 @@ void rnic_stall_begin(struct rnic_stream *stream)
 	if (stream->stall.next_ns || !stall_is_possible(stream))
 		return;
 	stream->stall.same_cnt = 0;
-	stall_set(stream, rnic_now_ns());
+	stall_set(stream, util_now_ns());
 }
 
 bool rnic_stall_is_over(struct rnic_stream *stream, uint64_t now_ns)

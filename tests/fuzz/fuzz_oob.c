@@ -424,7 +424,7 @@ static void come(bool is_foreign)
 static void later(void)
 {
 	util_lock(&rnic_loop.lock);
-	rnic_timers_fire(rnic_now_ns() + UINT64_C(100000000000));
+	rnic_timers_fire(util_now_ns() + UINT64_C(100000000000));
 	util_unlock(&rnic_loop.lock);
 	manager_step();
 }

@@ -315,8 +315,8 @@ ANSWERED_CASE(an_answer_is_awaited_for_a_while)
 
 	util_lock(&rnic_loop.lock);
 	assert_int_equal(rnic_timer_cnt(RNIC_TIMER_CM_ANSWERED), 1);
-	cm_first(RNIC_TIMER_CM_ANSWERED)->deadline_ns = rnic_now_ns();
-	rnic_loop_deadline(rnic_now_ns());
+	cm_first(RNIC_TIMER_CM_ANSWERED)->deadline_ns = util_now_ns();
+	rnic_loop_deadline(util_now_ns());
 	util_unlock(&rnic_loop.lock);
 	cm_expect(p->listener.chan, RNIC_CM_UNREACHABLE, -ETIMEDOUT, &ev);
 }

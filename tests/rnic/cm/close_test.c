@@ -39,7 +39,7 @@ static void expect_reply_then_fin(int fd, bool is_polite, uint64_t begin_ns)
 		assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	assert_int_equal(cm_read_to_end(fd, reply, sizeof(reply)), 0);
 	if (!is_polite)
-		assert_true(rnic_now_ns() - begin_ns >= 150000000);
+		assert_true(util_now_ns() - begin_ns >= 150000000);
 }
 
 /* The FIN follows the peer's, or is sent after a time, but not directly after
@@ -53,7 +53,7 @@ CASE(fin_waits_for_the_peer)
 		int fd;
 
 		fd = cm_rawpeer_ask(&s, cm_mpa_request, &child);
-		begin_ns = rnic_now_ns();
+		begin_ns = util_now_ns();
 		assert_int_equal(rnic_cm_reject(s.chan, child, "why", 3), 0);
 		expect_reply_then_fin(fd, is_polite, begin_ns);
 		if (is_polite)
@@ -115,7 +115,7 @@ FIRST_CASE(exit_waits_for_the_peer)
 		assert_int_equal(read(port_fd[0], &port, sizeof(port)),
 				 sizeof(port));
 		fd = cm_rawpeer(port);
-		begin_ns = rnic_now_ns();
+		begin_ns = util_now_ns();
 		cm_say(fd, cm_mpa_request, sizeof(cm_mpa_request));
 		expect_reply_then_fin(fd, is_polite, begin_ns);
 		assert_int_equal(waitpid(child, &status, 0), child);

@@ -11,7 +11,7 @@
 
 static uint64_t now_ms(void)
 {
-	return rnic_now_ns() / NS_PER_MS;
+	return util_now_ns() / NS_PER_MS;
 }
 
 CASE(garbage_is_closed)

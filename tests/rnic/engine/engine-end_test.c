@@ -36,7 +36,7 @@ static void *close_cancelled(void *arg)
 {
 	pthread_cancel(pthread_self());
 	/* No other point of cancellation follows. */
-	return rnic_engine_close(engine, rnic_now_ns() + NS_PER_MS) ? NULL
+	return rnic_engine_close(engine, util_now_ns() + NS_PER_MS) ? NULL
 								    : arg;
 }
 

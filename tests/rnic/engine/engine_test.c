@@ -22,7 +22,7 @@
 #include "engine/sockets.h"
 #include "engine/thread.h"
 #include "engine/wake.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
 #include "qp/object.h"
@@ -709,7 +709,7 @@ CASE(a_poll_after_a_pause_knows_the_time)
 		for (int i = 0; i < 1000; i++)
 			rnic_engine_poll(engine);
 		usleep(100);
-		begin_ns = rnic_now_ns();
+		begin_ns = util_now_ns();
 		rnic_engine_poll(engine);
 		assert_true(atomic_load(&engine->poll_ns) >= begin_ns);
 	}
@@ -739,7 +739,7 @@ CASE(a_drain_sends_what_was_posted)
 	rnicpair_post_wr(a, .opcode = USIW_WR_SEND, .sge = &from, .sge_cnt = 1);
 	rnic_engine_unlead(b->ctx->engine);
 	assert_true(rnic_engine_drain(
-		a->ctx->engine, rnic_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS));
+		a->ctx->engine, util_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS));
 	assert_int_equal(rnicpair_take(b, b->rcq).status, USIW_WC_SUCCESS);
 	assert_true(rnicpair_is_filled(b->buf, DRAIN_LEN, 1));
 	rnicpair_close(&p);

@@ -268,7 +268,7 @@ PAIR_CASE(a_poller_is_known)
 	};
 	struct rnicpair *p = *state;
 	struct rnic_engine *engine = p->side[0].ctx->engine;
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		atomic_store(&engine->poll_ns,
@@ -293,8 +293,8 @@ PAIR_CASE(a_pause_begins_a_run)
 		 * completion thread leads. */
 		wait_until((rnic_cq_progress(a->scq),
 			    atomic_load(&a->ctx->engine->run_ns) > run_ns));
-		pause_ns = rnic_now_ns();
-		wait_until(rnic_now_ns() - pause_ns > ENGINE_PAUSE_NS);
+		pause_ns = util_now_ns();
+		wait_until(util_now_ns() - pause_ns > ENGINE_PAUSE_NS);
 		run_ns = pause_ns;
 	}
 }
@@ -378,7 +378,7 @@ CHAN_CASE(a_sleeper_that_has_gone_is_replaced)
 
 static uint64_t now_us(void)
 {
-	return rnic_now_ns() / 1000;
+	return util_now_ns() / 1000;
 }
 
 /* Messages that arrive while a thread that sleeps on the sockets is busy

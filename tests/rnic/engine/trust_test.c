@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "engine/trust.h"
-#include "os/clock.h"
+#include "util/clock.h"
 
 CASE(a_steady_poller_is_trusted_longer)
 {

@@ -54,7 +54,7 @@ FILE_CASE(an_end_waits_for_its_limit)
 	assert_true(rnic_engine_visit_begin(engine));
 	assert_false(rnic_engine_visit_wait(engine, 0));
 	rnic_engine_visit_end(engine);
-	assert_false(rnic_engine_visit_wait(engine, rnic_now_ns() + 1000000));
+	assert_false(rnic_engine_visit_wait(engine, util_now_ns() + 1000000));
 	rnic_engine_visit_end(engine);
 	assert_true(rnic_engine_visit_wait(engine, 0));
 }

@@ -10,7 +10,7 @@
 #include "engine/wake.h"
 #include "engine/yield.h"
 #include "mem/context.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "rnicpair.h"
 
 /* ---- a scheduler ---- */

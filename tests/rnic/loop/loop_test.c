@@ -94,7 +94,7 @@ CASE(works_without_free_descriptors)
 
 CASE(idle_thread_sleeps)
 {
-	uint64_t end_ns = rnic_now_ns() + CM_LIMIT_MS * NS_PER_MS;
+	uint64_t end_ns = util_now_ns() + CM_LIMIT_MS * NS_PER_MS;
 	unsigned long before;
 	struct cm_side s;
 	int fd;
@@ -106,7 +106,7 @@ CASE(idle_thread_sleeps)
 	/* It wakes once more a tenth of a second after the last connection.
 	 * After that there are three periods without a wake-up. */
 	do {
-		assert_true(rnic_now_ns() < end_ns);
+		assert_true(util_now_ns() < end_ns);
 		before = thread_switches();
 		usleep(300000);
 	} while (thread_switches() != before);

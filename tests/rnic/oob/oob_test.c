@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../harness/test.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "qp/qp-num.h"
 #include "rnicpair.h"
 #include "tries.h"

@@ -4,7 +4,7 @@
 #include "os/chan.h"
 
 #include "os/chan-host.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/fd.h"
 #include "util/env.h"
 #include "util/fdtab.h"
@@ -413,7 +413,7 @@ static void set_spin_us(uint32_t us)
 static void fake_serve(struct rnic_chan_host *host)
 {
 	struct fake_host *self = fake_of(host);
-	uint64_t start_ns = rnic_now_ns();
+	uint64_t start_ns = util_now_ns();
 
 	self->serve_cnt++;
 	if (self->sig)
@@ -421,7 +421,7 @@ static void fake_serve(struct rnic_chan_host *host)
 	self->sig = 0;
 	if (self->silent_cnt && self->silent_cnt--) {
 		/* It takes longer than the shortest time to poll. */
-		while (rnic_now_ns() < start_ns + 2000)
+		while (util_now_ns() < start_ns + 2000)
 			;
 		return;
 	}

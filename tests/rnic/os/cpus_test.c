@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/cpus.h"
 #include "until.h"
 
@@ -86,7 +86,7 @@ CASE(begins_and_ends)
 	struct rnic_cpus cpus;
 
 	rnic_cpus_init(&cpus, 2);
-	(void)rnic_cpus_have_idle(&cpus, rnic_now_ns());
+	(void)rnic_cpus_have_idle(&cpus, util_now_ns());
 	rnic_cpus_fini(&cpus);
 	assert_false(rnic_cpus_are_known(&cpus));
 	assert_false(rnic_cpus_have_idle(&cpus, UINT64_MAX));

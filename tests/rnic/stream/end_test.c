@@ -799,7 +799,7 @@ CASE(waiting_work_goes_out_with_the_first_fpdu)
 	/* However long the look takes on a busy machine. */
 	rnic_engine_lead(p.side[1].ctx->engine);
 	rnic_qp_stream(p.side[1].qp)->deadline_ns =
-		rnic_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS;
+		util_now_ns() + RNICPAIR_LIMIT_MS * NS_PER_MS;
 	rnic_engine_unlead(p.side[1].ctx->engine);
 	assert_true(rnicpair_is_quiet(&p, p.side[0].rcq));
 	wr.rkey = p.side[1].stag;

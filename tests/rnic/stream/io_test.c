@@ -476,7 +476,7 @@ CASE(probes_a_silent_peer_until_it_speaks)
 		struct rawpeer raw;
 		struct rnicpair p;
 
-		begin = rnic_now_ns();
+		begin = util_now_ns();
 		a = rawpeer_open(&raw, &p, &defaults);
 		/* The RTR itself causes no event. */
 		for (int i = 0; i < speaks_after; i++) {
@@ -486,13 +486,13 @@ CASE(probes_a_silent_peer_until_it_speaks)
 			assert_int_equal(ev.msg.len, 0);
 		}
 		/* Not before it has had time to answer. */
-		assert_true(rnic_now_ns() - begin >= 200000000);
+		assert_true(util_now_ns() - begin >= 200000000);
 		assert_int_equal(rnicpair_post_recv(a, 1, NULL, 0), 0);
 		rawpeer_send_octets(&raw, SMPA_OP_SEND, NULL, 0);
 		assert_int_equal(rnicpair_take(a, a->rcq).status,
 				 USIW_WC_SUCCESS);
-		begin = rnic_now_ns();
-		while (rnic_now_ns() - begin < 900000000)
+		begin = util_now_ns();
+		while (util_now_ns() - begin < 900000000)
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 		assert_true(rnicpair_is_quiet(&p, a->scq));
 		rawpeer_close_both(&raw, &p);
@@ -505,7 +505,7 @@ CASE(probes_only_behind_what_it_sent)
 {
 	for (int role = 0; role < 2; role++) {
 		struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
-		uint64_t begin = rnic_now_ns();
+		uint64_t begin = util_now_ns();
 		struct rawpeer raw;
 		struct rnicpair p;
 
@@ -513,7 +513,7 @@ CASE(probes_only_behind_what_it_sent)
 			opt.rtr = 0;
 		rnicpair_open_idle(&p, &opt);
 		rawpeer_join(&raw, &p, role);
-		while (rnic_now_ns() - begin < 300000000)
+		while (util_now_ns() - begin < 300000000)
 			assert_int_equal(rawpeer_try(&raw).type, SMPA_EV_NONE);
 		rawpeer_close_both(&raw, &p);
 	}

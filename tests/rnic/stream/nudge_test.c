@@ -313,14 +313,14 @@ CASE(looks_are_further_and_further_apart)
 
 	stream = stage_lead(&st);
 	for (;;) {
-		uint64_t begin_ns = rnic_now_ns(), end_ns;
+		uint64_t begin_ns = util_now_ns(), end_ns;
 		uint64_t gap_ns = (10 * NS_PER_MS) << looks;
 
 		if (looks == 0)
 			rnic_nudge_written(stream, CREDIT_LEN);
 		else
 			rnic_nudge_fire(stream);
-		end_ns = rnic_now_ns();
+		end_ns = util_now_ns();
 		if (!stream->nudge_ns)
 			break;
 		are_good &= stream->nudge_ns >= begin_ns + gap_ns &&

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "os/clock.h"
+#include "util/clock.h"
 #include "stream/carrier.h"
 #include "stream/object.h"
 #include "stream/pass.h"
@@ -345,7 +345,7 @@ CASE(mulpdu_follows_the_emss)
 
 CASE(only_an_initiator_probes)
 {
-	uint64_t before_ns = rnic_now_ns();
+	uint64_t before_ns = util_now_ns();
 
 	steps_begin();
 	rnic_stream_probe_start(&stream);
@@ -356,7 +356,7 @@ CASE(only_an_initiator_probes)
 	assert_string_equal(steps_log, "n");
 	assert_true(stream.probe_ns == fake.deadline_ns);
 	assert_true(fake.deadline_ns >= before_ns + 200 * NS_PER_MS);
-	assert_true(fake.deadline_ns <= rnic_now_ns() + 200 * NS_PER_MS);
+	assert_true(fake.deadline_ns <= util_now_ns() + 200 * NS_PER_MS);
 }
 
 static const struct {

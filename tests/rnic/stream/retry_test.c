@@ -15,7 +15,7 @@
 #include "../../harness/test.h"
 #include "engine/engine.h"
 #include "mem/object.h"
-#include "os/clock.h"
+#include "util/clock.h"
 #include "os/tcp.h"
 #include "qp/cq.h"
 #include "qp/qp.h"
@@ -195,7 +195,7 @@ CASE(it_takes_four_looks)
 	send_one(s);
 	rnic_engine_lead(s->ctx->engine);
 	stream = rnic_qp_stream(s->qp);
-	while (cnt < 10 && !rnic_retry_is_over(stream, rnic_now_ns()))
+	while (cnt < 10 && !rnic_retry_is_over(stream, util_now_ns()))
 		cnt++;
 	rnic_engine_unlead(s->ctx->engine);
 	assert_int_equal(cnt, 4);
@@ -297,7 +297,7 @@ CASE(without_octets_there_is_no_further_look)
 		stream = rnic_qp_stream(s->qp);
 		assert_true(stream->look.next_ns);
 		for (int j = 0; j < 10; j++)
-			assert_false(rnic_retry_is_over(stream, rnic_now_ns()));
+			assert_false(rnic_retry_is_over(stream, util_now_ns()));
 		assert_true((stream->look.next_ns != 0) == ways[i].goes_on);
 		rnic_engine_unlead(s->ctx->engine);
 		rnic_tcp_replace(real);
@@ -448,7 +448,7 @@ CASE(a_peer_that_has_gone_leaves_rts)
 		/* That was a part of the stream. */
 		assert_true(with_lead(a->ctx->engine, !a->qp->due));
 		end_ns = gone_end_ns(a);
-		assert_true(end_ns > rnic_now_ns());
+		assert_true(end_ns > util_now_ns());
 		rnicpair_post_wr(a, .wr_id = 2, .opcode = USIW_WR_SEND);
 		assert_true(gone_end_ns(a) == end_ns);
 		assert_int_equal(rnic_qp_state(a->qp), RNIC_QPS_RTS);

@@ -83,7 +83,7 @@ static struct outcome serve_row(struct rnic_stream *stream,
 {
 	struct outcome seen = { .served = -1 };
 	struct rnic_engine *engine = stream->engine;
-	uint64_t now_ns = rnic_now_ns(), set[TIMES];
+	uint64_t now_ns = util_now_ns(), set[TIMES];
 
 	rnic_due_clear(&engine->due, &stream->source.due);
 	for (int i = 0; i < TIMES; i++) {

@@ -117,7 +117,7 @@ static void look_in_vain(struct rnicpair_side *s, uint32_t times)
 	rnic_engine_lead(s->ctx->engine);
 	stream = rnic_qp_stream(s->qp);
 	for (uint32_t i = 0; i < times; i++)
-		assert_false(rnic_stall_is_over(stream, rnic_now_ns()));
+		assert_false(rnic_stall_is_over(stream, util_now_ns()));
 	assert_int_equal(stream->stall.next_ns, 0);
 	rnic_engine_unlead(s->ctx->engine);
 }
@@ -159,7 +159,7 @@ CASE(a_stream_with_progress_does_not_time_out)
 		for (int i = 0; i < 50 && is_midway; i++) {
 			rnic_qp_stream(s->qp)->stall.fpdu--;
 			assert_false(rnic_stall_is_over(rnic_qp_stream(s->qp),
-							rnic_now_ns()));
+							util_now_ns()));
 			assert_true(rnic_qp_stream(s->qp)->stall.next_ns);
 		}
 		rnic_engine_unlead(s->ctx->engine);
@@ -175,7 +175,7 @@ struct looks {
 static struct looks look(struct rnic_stream *stream)
 {
 	struct looks looks = { .are_even = true };
-	uint64_t now_ns = rnic_now_ns();
+	uint64_t now_ns = util_now_ns();
 
 	if (!smpa_conn_rx_is_midway(stream->conn))
 		return looks;
@@ -234,7 +234,7 @@ CASE(unread_octets_do_not_time_out)
 				rnic_qp_stream(s->qp)->conn));
 			for (int i = 0; i < 20; i++)
 				assert_false(rnic_stall_is_over(
-					rnic_qp_stream(s->qp), rnic_now_ns()));
+					rnic_qp_stream(s->qp), util_now_ns()));
 		}
 		rnic_engine_unlead(s->ctx->engine);
 		assert_true(until_ms() < end_ms);
