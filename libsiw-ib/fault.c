@@ -18,6 +18,13 @@ static const char *const texts[] = {
 	[SIB_F_PAYLOAD_MTU] = "payload: a first or middle packet, and not the "
 			      "path MTU",
 	[SIB_F_ICRC] = "ICRC: wrong",
+	[SIB_F_MAD_LENGTH] = "MAD: not 256 octets",
+	[SIB_F_MAD_BASE_VERSION] = "MAD BaseVersion: not 1",
+	[SIB_F_MAD_CLASS] = "MAD MgmtClass: not connection management",
+	[SIB_F_MAD_CLASS_VERSION] = "MAD ClassVersion: not 2",
+	[SIB_F_MAD_METHOD] = "MAD Method: not Send",
+	[SIB_F_MAD_ATTRIBUTE] = "MAD AttributeID: another message",
+	[SIB_F_SIDR_INFO] = "SIDR_REP additional information: too long",
 };
 
 const char *sib_fault_str(enum sib_fault fault)

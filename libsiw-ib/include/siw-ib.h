@@ -75,6 +75,13 @@ enum sib_fault {
 	SIB_F_PAYLOAD_LONG,
 	SIB_F_PAYLOAD_MTU,
 	SIB_F_ICRC,
+	SIB_F_MAD_LENGTH,
+	SIB_F_MAD_BASE_VERSION,
+	SIB_F_MAD_CLASS,
+	SIB_F_MAD_CLASS_VERSION,
+	SIB_F_MAD_METHOD,
+	SIB_F_MAD_ATTRIBUTE,
+	SIB_F_SIDR_INFO,
 };
 
 /**
@@ -408,6 +415,113 @@ enum sib_fault sib_icrc_check(const struct sib_path *path, const uint8_t *buf,
  */
 int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
 		   size_t size);
+
+/*
+ * Management datagrams of connection management: the payload of a UD SEND from
+ * QP 1 to QP 1 with SIB_QKEY_GSI.
+ */
+#define SIB_MAD_SIZE 256u
+
+/* Attributes of class ComMgt (IBA 12.6, 12.8, 12.11). */
+enum sib_cm_attr {
+	SIB_CM_CLASS_PORT_INFO = 0x01,
+	SIB_CM_REQ = 0x10,
+	SIB_CM_MRA = 0x11,
+	SIB_CM_REJ = 0x12,
+	SIB_CM_REP = 0x13,
+	SIB_CM_RTU = 0x14,
+	SIB_CM_DREQ = 0x15,
+	SIB_CM_DREP = 0x16,
+	SIB_CM_SIDR_REQ = 0x17,
+	SIB_CM_SIDR_REP = 0x18,
+	SIB_CM_LAP = 0x19,
+	SIB_CM_APR = 0x1a,
+};
+
+/* What all of them have. */
+struct sib_cm {
+	uint16_t attr; /* enum sib_cm_attr; may be another number */
+	uint64_t tid;  /* the same in all attempts, and in the answer */
+};
+
+/**
+ * sib_cm_decode - which message of connection management it is
+ * @buf: payload of the packet, @len octets.
+ *
+ * Return: SIB_OK; SIB_F_MAD_LENGTH (not SIB_MAD_SIZE), SIB_F_MAD_BASE_VERSION
+ *	(not 1), SIB_F_MAD_CLASS (not ComMgt), SIB_F_MAD_CLASS_VERSION (not 2),
+ *	SIB_F_MAD_METHOD (not Send, which answers are, too).
+ * Spec: IBA 13.4.2, 16.7.1.
+ */
+enum sib_fault sib_cm_decode(const uint8_t *buf, size_t len,
+			     struct sib_cm *ret);
+
+#define SIB_SIDR_REQ_PRIVATE 216u
+#define SIB_SIDR_REP_PRIVATE 136u
+#define SIB_SIDR_INFO 72u
+
+/* Which QP has this service?  (IBA 12.11.1) */
+struct sib_sidr_req {
+	uint64_t tid;
+	uint32_t request_id;
+	uint16_t pkey;
+	uint64_t service_id;
+	const uint8_t *private_data;
+	size_t private_len;
+};
+
+/* Status of an answer (IBA 12.11.2). */
+enum sib_sidr_status {
+	SIB_SIDR_VALID = 0,
+	SIB_SIDR_NO_SERVICE = 1,
+	SIB_SIDR_REJECTED = 2,
+	SIB_SIDR_NO_QP = 3,
+	SIB_SIDR_REDIRECT = 4,
+	SIB_SIDR_NO_VERSION = 5,
+};
+
+/* The answer; tid, request_id and service_id are those of the request. */
+struct sib_sidr_rep {
+	uint64_t tid;
+	uint32_t request_id;
+	uint8_t status; /* enum sib_sidr_status; may be another number */
+	uint32_t qpn;	/* 24 bits */
+	uint64_t service_id;
+	uint32_t qkey;
+	const uint8_t *info; /* additional information */
+	size_t info_len;
+	const uint8_t *private_data;
+	size_t private_len;
+};
+
+/**
+ * sib_sidr_req_encode, sib_sidr_rep_encode - write a MAD
+ * @out: @size octets.
+ *
+ * What private data and additional information leave of their fields is zero.
+ * Return: SIB_MAD_SIZE; -EINVAL: qpn has more than 24 bits, or there is more
+ *	private data (SIB_SIDR_REQ_PRIVATE, SIB_SIDR_REP_PRIVATE) or additional
+ *	information (SIB_SIDR_INFO) than the MAD has room for; -EMSGSIZE.
+ * Spec: IBA 12.11, 13.4.2.
+ */
+int sib_sidr_req_encode(const struct sib_sidr_req *req, uint8_t *out,
+			size_t size);
+int sib_sidr_rep_encode(const struct sib_sidr_rep *rep, uint8_t *out,
+			size_t size);
+
+/**
+ * sib_sidr_req_decode, sib_sidr_rep_decode - take a MAD apart
+ * @buf: payload of the packet, @len octets.  Private data and additional
+ *	information of @ret lie in it; private data has its full length.
+ *
+ * Return: as sib_cm_decode(); SIB_F_MAD_ATTRIBUTE: another message;
+ *	SIB_F_SIDR_INFO: more additional information than there is room for.
+ * Spec: IBA 12.11, 13.4.2.
+ */
+enum sib_fault sib_sidr_req_decode(const uint8_t *buf, size_t len,
+				   struct sib_sidr_req *ret);
+enum sib_fault sib_sidr_rep_decode(const uint8_t *buf, size_t len,
+				   struct sib_sidr_rep *ret);
 
 #ifdef __cplusplus
 }
