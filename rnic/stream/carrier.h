@@ -43,7 +43,7 @@ struct rnic_carrier {
 	/* What is not read now is read later at no greater cost. */
 	bool keeps_octets;
 
-	/* With memory beside the socket: as in struct rnic_engine_ops. */
+	/* With memory beside the socket: as in struct rnic_source_ops. */
 	void (*look)(struct rnic_stream *stream, bool is_woken);
 	bool (*sleep)(struct rnic_stream *stream);
 	void (*stay_awake)(struct rnic_stream *stream);
