@@ -25,6 +25,9 @@ static const char *const texts[] = {
 	[SIB_F_MAD_METHOD] = "MAD Method: not Send",
 	[SIB_F_MAD_ATTRIBUTE] = "MAD AttributeID: another message",
 	[SIB_F_SIDR_INFO] = "SIDR_REP additional information: too long",
+	[SIB_F_IP_CM_SHORT] = "rdma_cm's private data: shorter than its header",
+	[SIB_F_IP_CM_VERSION] = "rdma_cm's private data, version: not 0",
+	[SIB_F_IP_CM_IPV] = "rdma_cm's private data, IPV: neither 4 nor 6",
 };
 
 const char *sib_fault_str(enum sib_fault fault)

@@ -82,6 +82,9 @@ enum sib_fault {
 	SIB_F_MAD_METHOD,
 	SIB_F_MAD_ATTRIBUTE,
 	SIB_F_SIDR_INFO,
+	SIB_F_IP_CM_SHORT,
+	SIB_F_IP_CM_VERSION,
+	SIB_F_IP_CM_IPV,
 };
 
 /**
@@ -466,7 +469,7 @@ struct sib_sidr_req {
 	uint32_t request_id;
 	uint16_t pkey;
 	uint64_t service_id;
-	const uint8_t *private_data;
+	const uint8_t *private_data; /* rdma_cm: begins with sib_ip_cm */
 	size_t private_len;
 };
 
@@ -522,6 +525,47 @@ enum sib_fault sib_sidr_req_decode(const uint8_t *buf, size_t len,
 				   struct sib_sidr_req *ret);
 enum sib_fault sib_sidr_rep_decode(const uint8_t *buf, size_t len,
 				   struct sib_sidr_rep *ret);
+
+/* Octets that rdma_cm has before the user's private data in REQ and SIDR_REQ:
+ * whose addresses are to be connected (A11). */
+#define SIB_IP_CM_SIZE 36u
+
+struct sib_ip_cm {
+	struct sib_gid src, dst; /* IPv4 as GIDs have it */
+	uint16_t src_port;	 /* dst_port is in the service ID */
+};
+
+/**
+ * sib_ip_cm_encode - write rdma_cm's header of private data
+ * @out: @size octets.
+ *
+ * Return: SIB_IP_CM_SIZE; -EINVAL: one address is IPv4, the other is not;
+ *	-EMSGSIZE.
+ * Spec: A11.
+ */
+int sib_ip_cm_encode(const struct sib_ip_cm *ip, uint8_t *out, size_t size);
+
+/**
+ * sib_ip_cm_decode - read rdma_cm's header of private data
+ * @buf: private data, @len octets.
+ *
+ * Return: SIB_OK; SIB_F_IP_CM_SHORT; SIB_F_IP_CM_VERSION (not 0);
+ *	SIB_F_IP_CM_IPV (neither 4 nor 6).
+ * Spec: A11.
+ */
+enum sib_fault sib_ip_cm_decode(const uint8_t *buf, size_t len,
+				struct sib_ip_cm *ret);
+
+/* Port spaces of rdma_cm (enum rdma_port_space): 01 and the IP protocol. */
+#define SIB_PS_TCP 0x0106u
+#define SIB_PS_UDP 0x0111u
+
+/* The service ID of rdma_cm's port @port of port space @ps (A11). */
+uint64_t sib_service_id(uint16_t ps, uint16_t port);
+
+/* Sets port space and port, and returns true, if it is an ID of that form. */
+bool sib_service_id_decode(uint64_t service_id, uint16_t *ret_ps,
+			   uint16_t *ret_port);
 
 #ifdef __cplusplus
 }

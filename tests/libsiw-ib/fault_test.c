@@ -18,5 +18,5 @@ CASE(names_field_and_reason)
 			assert_string_not_equal(sib_fault_str(i),
 						sib_fault_str(j));
 	}
-	assert_true(i > SIB_F_SIDR_INFO);
+	assert_true(i > SIB_F_IP_CM_IPV);
 }
