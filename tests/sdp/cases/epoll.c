@@ -93,6 +93,21 @@ static void edge(void)
 	show_events("the end again", set);
 }
 
+/* Both ends in one set, which waits for a while. */
+static void edge_both(void)
+{
+	struct pair pair = pair_used();
+	struct epoll_event list[4];
+	int set = set_new(), cnt = 0, more;
+
+	add(set, pair.server, ALL | EPOLLET);
+	add(set, pair.client, ALL | EPOLLET);
+	while (cnt < 2 && (more = epoll_wait(set, list, 4, 1000)) > 0)
+		cnt += more;
+	say("%d ends can send", cnt);
+	say("again: %d", epoll_wait(set, list, 4, 100));
+}
+
 static void edge_modify(void)
 {
 	struct pair pair = pair_used();
@@ -760,6 +775,7 @@ static void priority_words(void)
 const struct sock_case epoll_cases[] = {
 	{ "epoll.level", level },
 	{ "epoll.edge", edge },
+	{ "epoll.edge-both", edge_both },
 	{ "epoll.edge-modify", edge_modify },
 	{ "epoll.edge-ready", edge_ready },
 	{ "epoll.edge-out", edge_out },
