@@ -24,6 +24,9 @@ SUITES = {
     "test_asyncio": ([], 1 << 20),
     "test_select": ([], 0),
     "test_selectors": ([], 0),
+    "test_epoll": ([], 0),
+    "test_signal": ([], 0),
+    "test_threadsignals": ([], 0),
     # It uses only loopback, although it requires the network resource.
     "test_socketserver": (["-u", "network"], 1 << 20),
     "test_ssl": ([], 1 << 19),
