@@ -10,8 +10,9 @@
 EXPORT int sigaction(int sig, const struct sigaction *action,
 		     struct sigaction *ret_old)
 {
-	return util_defer_sigaction(sdp_real()->sigaction, sdp_is_owner(), sig,
-				    action, ret_old);
+	return util_defer_sigaction(sdp_real()->sigaction,
+				    action && sdp_is_owner(), sig, action,
+				    ret_old);
 }
 
 #define STUB_SIGNAL(name)                                                      \
