@@ -15,8 +15,7 @@ static const char *const texts[] = {
 	[SIB_F_PAYLOAD_NONE] = "payload: this opcode has none",
 	[SIB_F_PAYLOAD_EMPTY] = "payload: a last packet without",
 	[SIB_F_PAYLOAD_LONG] = "payload: longer than the path MTU",
-	[SIB_F_PAYLOAD_MTU] = "payload: a first or middle packet, and not the "
-			      "path MTU",
+	[SIB_F_PAYLOAD_MTU] = "payload: not the path MTU, and not the last",
 	[SIB_F_ICRC] = "ICRC: wrong",
 	[SIB_F_MAD_LENGTH] = "MAD: not 256 octets",
 	[SIB_F_MAD_BASE_VERSION] = "MAD BaseVersion: not 1",
