@@ -13,9 +13,6 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* libc's function that ends a program before it would overflow its buffer. */
-__attribute__((noreturn)) void __chk_fail(void);
-
 static const struct timespec *ms_time(int ms, struct timespec *buf)
 {
 	if (ms < 0)

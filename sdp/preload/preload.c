@@ -21,13 +21,10 @@
 #include "sock/start/connect.h"
 #include "sock/io/copy.h"
 #include "sock/enter/enter.h"
-#include "sock/show/epoll.h"
 #include "sock/io/fd.h"
 #include "sock/listen/listen.h"
 #include "sock/io/message.h"
 #include "sock/base/option.h"
-#include "sock/io/wait.h"
-#include "sock/show/ready.h"
 #include "sock/share/share.h"
 #include "sock/base/real.h"
 #include "sock/io/stream.h"
@@ -35,23 +32,9 @@
 #include "stubs.h"
 #include "verbs/sdp-link.h"
 
-/* The socket of a call, with a reference until call_end(); NULL: not in the
- * table. */
-static struct sdp_sock *call_begin(int fd)
-{
-	struct sdp_sock *sock;
-
-	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
-		return NULL;
-	util_defer_begin();
-	sock = sdp_sock_get(fd);
-	if (!sock)
-		util_defer_end();
-	return sock;
-}
-
-/* The same with a pin, for util_fdtab_unpin() and util_defer_end(). */
-static struct sdp_sock *call_pin(int fd, struct util_fd_pin *ret_pin)
+/* The socket of a call, pinned; NULL: not in the table. util_fdtab_unpin() and
+ * util_defer_end() have to follow, or call_end(). */
+static struct sdp_sock *call_begin(int fd, struct util_fd_pin *ret_pin)
 {
 	struct sdp_sock *sock;
 
@@ -64,17 +47,17 @@ static struct sdp_sock *call_pin(int fd, struct util_fd_pin *ret_pin)
 	return sock;
 }
 
-static long call_end(struct sdp_sock *sock, long ret)
+static long call_end(const struct util_fd_pin *pin, long ret)
 {
 	sdp_ending_look();
-	sdp_sock_put(sock);
+	util_fdtab_unpin(pin);
 	util_defer_end();
 	return ret;
 }
 
 void sdp_stub_begin(struct sdp_stub_brief *brief, int fd)
 {
-	brief->sock = call_pin(fd, &brief->pin);
+	brief->sock = call_begin(fd, &brief->pin);
 	brief->is_held = brief->sock && sdp_enter_hold(brief->sock);
 }
 
@@ -90,7 +73,7 @@ int sdp_stub_end(const struct sdp_stub_brief *brief, int ret)
 }
 
 /* The result of a stub whose work is @call. */
-#define CALL_END(sock, call) ((int)UTIL_RESULT(call_end(sock, call)))
+#define CALL_END(pin, call) ((int)UTIL_RESULT(call_end(pin, call)))
 
 /* A call that may sleep, and what it holds. */
 struct io {
@@ -131,7 +114,7 @@ static struct sdp_sock *io_get(struct io *io, int fd, bool is_send, int flags)
 	int ret;
 
 	io->is_counted = io->is_point = false;
-	io->sock = call_pin(fd, &io->pin);
+	io->sock = call_begin(fd, &io->pin);
 	if (!io->sock)
 		return NULL;
 	util_unwind_push(&io->unwind, io_left, io);
@@ -192,9 +175,6 @@ static long io_end(struct io *io, long ret)
 	}
 
 /* ---- receive ---- */
-
-/* libc's function that ends a program before it would overflow its buffer. */
-__attribute__((noreturn)) void __chk_fail(void);
 
 #define STUB_IO(name, params, is_send, flags, ours, args)                      \
 	STUB_IO_IF(name, params, true, is_send, flags, ours, args)
@@ -469,59 +449,62 @@ EXPORT int socket(int domain, int type, int protocol)
 
 EXPORT int listen(int fd, int backlog)
 {
-	struct sdp_sock *sock = call_begin(fd);
+	struct util_fd_pin pin;
+	struct sdp_sock *sock = call_begin(fd, &pin);
 
 	if (!sock)
 		return sdp_real()->listen(fd, backlog);
-	return CALL_END(sock, sdp_listen(sock, fd, backlog));
+	return CALL_END(&pin, sdp_listen(sock, fd, backlog));
 }
 
-static void sock_put(void *sock)
+static void pin_left(void *pin)
 {
-	sdp_sock_put(sock);
+	util_fdtab_unpin(pin);
 }
 
-/* A thread that leaves the call without returning must drop its reference. */
-static long accept_call(struct sdp_sock *sock, int fd, struct sockaddr *addr,
-			socklen_t *len, int flags)
+/* A thread that leaves the call without returning must drop its pin. */
+static long accept_call(struct sdp_sock *sock, struct util_fd_pin *pin, int fd,
+			struct sockaddr *addr, socklen_t *len, int flags)
 {
 	struct util_unwind unwind;
 	int ret;
 
-	util_unwind_push(&unwind, sock_put, sock);
+	util_unwind_push(&unwind, pin_left, pin);
 	ret = sdp_fd_accept(sock, fd, addr, len, flags);
 	util_unwind_pop(&unwind);
-	return call_end(sock, ret);
+	return call_end(pin, ret);
 }
 
-static long connect_call(struct sdp_sock *sock, int fd,
+static long connect_call(struct sdp_sock *sock, struct util_fd_pin *pin, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
 	struct util_unwind unwind;
 	int ret;
 
-	util_unwind_push(&unwind, sock_put, sock);
+	util_unwind_push(&unwind, pin_left, pin);
 	ret = sdp_ask_connect(sock, fd, addr, len);
 	util_unwind_pop(&unwind);
-	return call_end(sock, ret);
+	return call_end(pin, ret);
 }
 
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
-	struct sdp_sock *sock = call_begin(fd);
+	struct util_fd_pin pin;
+	struct sdp_sock *sock = call_begin(fd, &pin);
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
-	return (int)UTIL_RESULT(accept_call(sock, fd, addr, len, flags));
+	return (int)UTIL_RESULT(accept_call(sock, &pin, fd, addr, len, flags));
 }
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 {
-	struct sdp_sock *sock = call_begin(fd);
+	struct util_fd_pin pin;
+	struct sdp_sock *sock = call_begin(fd, &pin);
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
-	return (int)UTIL_RESULT(accept_call(sock, fd, addr, len, 0));
+	return (int)UTIL_RESULT(accept_call(sock, &pin, fd, addr, len, 0));
 }
 
 /* An address of AF_INET_SDP has the layout of AF_INET. */
@@ -549,19 +532,21 @@ EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 
 EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	struct sdp_sock *sock = call_begin(fd);
+	struct util_fd_pin pin;
+	struct sdp_sock *sock = call_begin(fd, &pin);
 	struct sockaddr_in buf;
 
 	if (!sock)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
 	sdp_fd_suit(fd, addr, len);
-	return (int)UTIL_RESULT(connect_call(sock, fd, addr, len));
+	return (int)UTIL_RESULT(connect_call(sock, &pin, fd, addr, len));
 }
 
 EXPORT int shutdown(int fd, int how)
 {
-	struct sdp_sock *sock = call_begin(fd);
+	struct util_fd_pin pin;
+	struct sdp_sock *sock = call_begin(fd, &pin);
 
 	if (!sock)
 		return sdp_real()->shutdown(fd, how);
@@ -569,8 +554,8 @@ EXPORT int shutdown(int fd, int how)
 	if (sdp_sock_is_asking(sock))
 		sdp_ask_cancel(sock);
 	if (!sdp_stream_is_begun(sock, fd))
-		return CALL_END(sock, sdp_connect_shutdown(sock, fd, how));
-	return CALL_END(sock, sdp_stream_shutdown(sock, fd, how));
+		return CALL_END(&pin, sdp_connect_shutdown(sock, fd, how));
+	return CALL_END(&pin, sdp_stream_shutdown(sock, fd, how));
 }
 
 /* The TCP socket below or the library answers. For a socket that belongs to the

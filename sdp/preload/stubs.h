@@ -9,6 +9,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* libc's function that ends a program before it would overflow its buffer. */
+__attribute__((noreturn)) void __chk_fail(void);
+
 struct sdp_sock;
 
 /* A short call that is about a descriptor: what the socket is does not change
