@@ -27,7 +27,7 @@
  * Sizes are octets.
  *
  * Clauses: "IBA" is the InfiniBand Architecture Specification, Volume 1; A11,
- * A14 and A17 are its annexes.  doc/roce-map.md has a table.
+ * A14 and A17 are its annexes.
  */
 #ifndef SIW_IB_H
 #define SIW_IB_H
