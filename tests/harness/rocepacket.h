@@ -49,4 +49,21 @@ static inline size_t roce_unpack(const struct roce_vector *v,
 	return len - head;
 }
 
+static inline bool roce_is_same_hdr(const struct sib_hdr *a,
+				    const struct sib_hdr *b)
+{
+	return a->opcode == b->opcode && a->is_solicited == b->is_solicited &&
+	       a->is_migrated == b->is_migrated &&
+	       a->wants_ack == b->wants_ack && a->is_fecn == b->is_fecn &&
+	       a->is_becn == b->is_becn && a->pkey == b->pkey &&
+	       a->dest_qpn == b->dest_qpn && a->psn == b->psn &&
+	       a->eecn == b->eecn && a->qkey == b->qkey &&
+	       a->src_qpn == b->src_qpn && a->srqn == b->srqn &&
+	       a->va == b->va && a->rkey == b->rkey &&
+	       a->dma_len == b->dma_len && a->swap_add == b->swap_add &&
+	       a->compare == b->compare && a->syndrome == b->syndrome &&
+	       a->msn == b->msn && a->original == b->original &&
+	       a->imm_be == b->imm_be && a->inv_rkey == b->inv_rkey;
+}
+
 #endif

@@ -13,22 +13,6 @@
 #include "rocepacket.h"
 #include "siw-ib.h"
 
-static bool is_same(const struct sib_hdr *a, const struct sib_hdr *b)
-{
-	return a->opcode == b->opcode && a->is_solicited == b->is_solicited &&
-	       a->is_migrated == b->is_migrated &&
-	       a->wants_ack == b->wants_ack && a->is_fecn == b->is_fecn &&
-	       a->is_becn == b->is_becn && a->pkey == b->pkey &&
-	       a->dest_qpn == b->dest_qpn && a->psn == b->psn &&
-	       a->eecn == b->eecn && a->qkey == b->qkey &&
-	       a->src_qpn == b->src_qpn && a->srqn == b->srqn &&
-	       a->va == b->va && a->rkey == b->rkey &&
-	       a->dma_len == b->dma_len && a->swap_add == b->swap_add &&
-	       a->compare == b->compare && a->syndrome == b->syndrome &&
-	       a->msn == b->msn && a->original == b->original &&
-	       a->imm_be == b->imm_be && a->inv_rkey == b->inv_rkey;
-}
-
 CASE(decodes_vectors)
 {
 	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
@@ -39,7 +23,7 @@ CASE(decodes_vectors)
 		struct sib_packet p;
 
 		assert_row(v->name, sib_packet_decode(buf, len, &p) == SIB_OK);
-		assert_row(v->name, is_same(&p.hdr, &v->hdr));
+		assert_row(v->name, roce_is_same_hdr(&p.hdr, &v->hdr));
 		assert_row(v->name, p.payload_len == v->payload_len);
 		assert_row(v->name, p.payload + p.payload_len + p.pad_len +
 						    SIB_ICRC_SIZE ==
@@ -105,7 +89,8 @@ static void check_flip(const struct roce_vector *v, const uint8_t *buf,
 	assert_row(v->name, n == sib_op(p.hdr.opcode)->hdr_size);
 	if (p.hdr.opcode != v->hdr.opcode)
 		return;
-	if (is_same(&p.hdr, &v->hdr) && p.payload_len == v->payload_len)
+	if (roce_is_same_hdr(&p.hdr, &v->hdr) &&
+	    p.payload_len == v->payload_len)
 		out[bit / 8] ^= mask;
 	assert_row(v->name, !memcmp(out, buf, (size_t)n));
 }
