@@ -376,6 +376,17 @@ static int sq_submit(struct rnic_qp *qp)
 	return 1;
 }
 
+bool rnic_sq_is_local_next(const struct rnic_sq *sq)
+{
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, sq->next_idx);
+	const struct rnic_sq_op *op;
+
+	if (!rnic_sq_has_next(sq))
+		return false;
+	op = rnic_sq_op_find(slot->opcode);
+	return op && op->traits & SQ_LOCAL;
+}
+
 bool rnic_sq_advance(struct rnic_qp *qp)
 {
 	bool has_submitted = false;

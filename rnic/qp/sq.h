@@ -19,6 +19,9 @@ static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 	       !(sq->is_ended && sq->next_idx == sq->end_idx);
 }
 
+/* Is LOCAL_INV or BIND_MW next?  It needs no room to be sent. */
+bool rnic_sq_is_local_next(const struct rnic_sq *sq);
+
 /* Is there something to submit, whether or not it has to wait? */
 static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
 {

@@ -12,6 +12,7 @@
 #include "io.h"
 #include "meet.h"
 #include "util/clock.h"
+#include "qp/sq.h"
 #include "qp/state.h"
 
 /* Passes between two reads of the socket's EMSS (MPA-67).  At first there are
@@ -80,8 +81,10 @@ static void stream_transmit(struct rnic_stream *stream)
 void rnic_stream_tx(struct rnic_stream *stream)
 {
 	rnic_stream_meet(stream);
-	/* TCP is full: epoll or a polling thread sees when it is not. */
-	if (stream->is_tx_blocked)
+	/* TCP is full: epoll or a polling thread sees when it is not.  What
+	 * needs no room does not wait: it may take back what the peer reads. */
+	if (stream->is_tx_blocked &&
+	    !(stream->qp && rnic_sq_is_local_next(&stream->qp->sq)))
 		return;
 	stream->pass_cnt++;
 	if (!(stream->pass_cnt & (stream->pass_cnt - 1)) ||

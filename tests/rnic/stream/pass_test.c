@@ -305,6 +305,15 @@ CASE(other_passes_begin_with_their_cause)
 
 /* ---- what is posted ------------------------------------------------------ */
 
+static bool is_local_next;
+
+bool __wrap_rnic_sq_is_local_next(const struct rnic_sq *sq);
+bool __wrap_rnic_sq_is_local_next(const struct rnic_sq *sq)
+{
+	(void)sq;
+	return is_local_next;
+}
+
 CASE(a_post_is_sent_unless_tcp_is_full)
 {
 	steps_begin();
@@ -315,6 +324,11 @@ CASE(a_post_is_sent_unless_tcp_is_full)
 	rnic_stream_tx(&stream);
 	assert_string_equal(steps_log, "mtem");
 	assert_int_equal(stream.pass_cnt, 1);
+	/* What needs no room, as LOCAL_INV, does not wait for it. */
+	is_local_next = true;
+	rnic_stream_tx(&stream);
+	is_local_next = false;
+	assert_string_equal(steps_log, "mtemmte");
 }
 
 /* MPA-67: often while TCP learns the peer's window, then now and then. */
