@@ -25,7 +25,8 @@ static void host_put(struct rnic_chan_host *host)
 
 static int engine_rest(struct rnic_engine *engine)
 {
-	rnic_engine_note_attended(engine, true);
+	rnic_sched_note_attended(&engine->sched, util_now_ns(), true);
+	rnic_polls_note_slept(&engine->sched.polls);
 	/* The completion thread has something to do first, and would be asked
 	 * for at each wake-up. */
 	if (rnic_engine_is_woken(engine)) {
@@ -54,7 +55,7 @@ static void host_serve(struct rnic_chan_host *host)
 
 	if (!rnic_engine_visit_begin(engine))
 		return;
-	rnic_engine_note_attended(engine, true);
+	rnic_sched_note_attended(&engine->sched, util_now_ns(), true);
 	rnic_engine_serve(engine);
 	rnic_engine_visit_end(engine);
 }

@@ -29,7 +29,7 @@ static bool source_has_news(const struct rnic_source *source)
 
 static uint64_t wake_token(const struct rnic_engine *engine, uint32_t slot)
 {
-	return (uint64_t)engine->slots[slot].gen << 32 |
+	return (uint64_t)engine->slots.at[slot].gen << 32 |
 	       (slot | ENGINE_SLOT_WAKE);
 }
 
@@ -48,15 +48,16 @@ int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 	source->has_wake = true;
 	source->is_asleep = true;
 	/* relaxed: the thread looks at it under the lead, or not at all */
-	atomic_fetch_add_explicit(&engine->memory_cnt, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&engine->hot.memory_cnt, 1,
+				  memory_order_relaxed);
 	rnic_engine_heat(engine, source);
 	return 0;
 }
 
 static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 {
-	TAILQ_REMOVE(&engine->hot, source, hot_link);
-	engine->hot_cnt--;
+	TAILQ_REMOVE(&engine->hot.list, source, hot_link);
+	engine->hot.cnt--;
 	source->is_hot = false;
 }
 
@@ -65,7 +66,7 @@ static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 bool rnic_engine_wake_later(struct rnic_engine *engine,
 			    struct rnic_source *source)
 {
-	struct rnic_wakes *wakes = &engine->wakes;
+	struct rnic_wakes *wakes = &engine->hot.wakes;
 
 	util_lock_assert_held(&engine->lead);
 	if (!source->has_wake || wakes->cnt == RNIC_WAKES_MAX)
@@ -87,23 +88,26 @@ void rnic_engine_wakes_send(struct rnic_engine *engine,
 	}
 	wakes->cnt = failed_cnt;
 	/* release: pairs with wakers_wait(): the descriptors are used */
-	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
+	atomic_fetch_sub_explicit(&engine->hot.waker_cnt, 1,
+				  memory_order_release);
 }
 
 /* Those that had news lately are first, so the one that is answered is. */
 bool rnic_engine_handover_begin(struct rnic_engine *engine,
 				struct rnic_handover *ret_handover)
 {
-	struct rnic_source *source = TAILQ_FIRST(&engine->hot);
+	struct rnic_source *source = TAILQ_FIRST(&engine->hot.list);
 
 	util_lock_assert_held(&engine->lead);
 	if (!source || !source->ops->handover(source, ret_handover))
 		return false;
 	/* A thread that polls has a peer that polls, if it is awake. */
-	if (!ret_handover->was_asleep && rnic_engine_is_watched(engine))
+	if (!ret_handover->was_asleep &&
+	    rnic_burst_is_watched(&engine->sched.burst))
 		return false;
 	/* relaxed: the lead orders this before the source is removed */
-	atomic_fetch_add_explicit(&engine->waker_cnt, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&engine->hot.waker_cnt, 1,
+				  memory_order_relaxed);
 	return true;
 }
 
@@ -113,7 +117,8 @@ static bool wakers_wait(struct rnic_engine *engine)
 	uint64_t end_ns = 0;
 
 	/* acquire: pairs with rnic_engine_wakes_send() */
-	while (atomic_load_explicit(&engine->waker_cnt, memory_order_acquire)) {
+	while (atomic_load_explicit(&engine->hot.waker_cnt,
+				    memory_order_acquire)) {
 		if (!end_ns)
 			end_ns = util_now_ns() + HOT_WAKER_NS;
 		else if (util_now_ns() > end_ns)
@@ -126,7 +131,7 @@ static bool wakers_wait(struct rnic_engine *engine)
 /* One that has not been woken yet is told by the end of the connection. */
 static void wakes_forget(struct rnic_engine *engine, int wake_fd)
 {
-	struct rnic_wakes *wakes = &engine->wakes;
+	struct rnic_wakes *wakes = &engine->hot.wakes;
 	uint32_t kept_cnt = 0;
 
 	for (uint32_t i = 0; i < wakes->cnt; i++) {
@@ -150,7 +155,8 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 	source->has_wake = false;
 	source->in = NULL;
 	source->out = NULL;
-	atomic_fetch_sub_explicit(&engine->memory_cnt, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&engine->hot.memory_cnt, 1,
+				  memory_order_relaxed);
 }
 
 /* Return: false: it has news. */
@@ -166,8 +172,8 @@ static void hot_trim(struct rnic_engine *engine)
 {
 	struct rnic_source *last;
 
-	while (engine->hot_cnt >= ENGINE_HOT_MAX) {
-		last = TAILQ_LAST(&engine->hot, rnic_hot_list);
+	while (engine->hot.cnt >= RNIC_HOT_MAX) {
+		last = TAILQ_LAST(&engine->hot.list, rnic_hot_list);
 		if (!source_sleep(last))
 			return;
 		source_cool(engine, last);
@@ -176,7 +182,7 @@ static void hot_trim(struct rnic_engine *engine)
 
 void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 {
-	if (!source->has_wake || TAILQ_FIRST(&engine->hot) == source)
+	if (!source->has_wake || TAILQ_FIRST(&engine->hot.list) == source)
 		return;
 	/* One that is hot only changes its place: loops over the list go on
 	 * with the next one, which must not have left. */
@@ -184,8 +190,8 @@ void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 		source_cool(engine, source);
 	else
 		hot_trim(engine);
-	TAILQ_INSERT_HEAD(&engine->hot, source, hot_link);
-	engine->hot_cnt++;
+	TAILQ_INSERT_HEAD(&engine->hot.list, source, hot_link);
+	engine->hot.cnt++;
 	source->is_hot = true;
 }
 
@@ -194,24 +200,25 @@ void rnic_engine_heat(struct rnic_engine *engine, struct rnic_source *source)
 bool rnic_engine_may_stay_awake(const struct rnic_engine *engine)
 {
 	/* seq_cst: pairs with the fence in engine_is_at_rest() */
-	return (atomic_load_explicit(&engine->is_watching,
+	return (atomic_load_explicit(&engine->sched.burst.is_watched,
 				     memory_order_seq_cst) ||
-		atomic_load_explicit(&engine->is_spinning,
+		atomic_load_explicit(&engine->sched.is_spinning,
 				     memory_order_seq_cst)) &&
-	       !atomic_load_explicit(&engine->sleeper_cnt,
+	       !atomic_load_explicit(&engine->sched.polls.sleeper_cnt,
 				     memory_order_seq_cst);
 }
 
 static void restless_set(struct rnic_engine *engine, bool is_restless)
 {
 	/* relaxed: the lead hands it over */
-	atomic_store_explicit(&engine->is_restless, is_restless,
+	atomic_store_explicit(&engine->hot.is_restless, is_restless,
 			      memory_order_relaxed);
 }
 
 bool rnic_engine_is_restless(const struct rnic_engine *engine)
 {
-	return atomic_load_explicit(&engine->is_restless, memory_order_relaxed);
+	return atomic_load_explicit(&engine->hot.is_restless,
+				    memory_order_relaxed);
 }
 
 void rnic_engine_await(struct rnic_engine *engine, struct rnic_source *source)
@@ -227,7 +234,7 @@ bool rnic_engine_look_hot(struct rnic_engine *engine)
 	struct rnic_source *source, *next;
 	bool has_news = false;
 
-	for (source = TAILQ_FIRST(&engine->hot); source; source = next) {
+	for (source = TAILQ_FIRST(&engine->hot.list); source; source = next) {
 		next = TAILQ_NEXT(source, hot_link);
 		if (may_stay && source->is_asleep) {
 			source->ops->stay_awake(source);
@@ -248,7 +255,7 @@ bool rnic_engine_has_news(const struct rnic_engine *engine)
 {
 	const struct rnic_source *source;
 
-	TAILQ_FOREACH(source, &engine->hot, hot_link)
+	TAILQ_FOREACH(source, &engine->hot.list, hot_link)
 	{
 		if (source_has_news(source))
 			return true;
@@ -262,7 +269,7 @@ uint32_t rnic_engine_hot_words_take(struct rnic_engine *engine,
 	const struct rnic_source *source;
 	uint32_t cnt = 0;
 
-	TAILQ_FOREACH(source, &engine->hot, hot_link)
+	TAILQ_FOREACH(source, &engine->hot.list, hot_link)
 	{
 		if (source->in && cnt < max)
 			words[cnt++] =
@@ -275,7 +282,7 @@ uint32_t rnic_engine_hot_words_take(struct rnic_engine *engine,
 	}
 	/* relaxed: the lead orders this before a source is removed */
 	if (cnt)
-		atomic_fetch_add_explicit(&engine->waker_cnt, 1,
+		atomic_fetch_add_explicit(&engine->hot.waker_cnt, 1,
 					  memory_order_relaxed);
 	return cnt;
 }
@@ -293,7 +300,8 @@ bool rnic_engine_hot_words_differ(const struct rnic_hot_word *words,
 void rnic_engine_hot_words_give(struct rnic_engine *engine)
 {
 	/* release: pairs with wakers_wait(): the words are looked at */
-	atomic_fetch_sub_explicit(&engine->waker_cnt, 1, memory_order_release);
+	atomic_fetch_sub_explicit(&engine->hot.waker_cnt, 1,
+				  memory_order_release);
 }
 
 bool rnic_engine_sleep_hot(struct rnic_engine *engine)
@@ -303,7 +311,7 @@ bool rnic_engine_sleep_hot(struct rnic_engine *engine)
 
 	for (int i = 0; i < HOT_ROUNDS && !is_quiet; i++) {
 		is_quiet = true;
-		for (source = TAILQ_FIRST(&engine->hot); source;
+		for (source = TAILQ_FIRST(&engine->hot.list); source;
 		     source = next) {
 			next = TAILQ_NEXT(source, hot_link);
 			if (source_sleep(source))

@@ -18,18 +18,7 @@
 #include "object.h"
 
 /* So many are looked at in each poll, but for those that cannot sleep. */
-#define ENGINE_HOT_MAX 8u
-/*
- * One of so many polls asks epoll, which knows the sources that have been woken
- * and are not hot.  After an answer the next poll asks again, and each time
- * that there is none the gap doubles up to this.  So no source waits for long
- * if more are active than hot.
- */
-#define ENGINE_SOCKET_POLLS 256u
-
-/* For so long after news in memory, polls look at sources that have a socket
- * only no more often than that. */
-#define ENGINE_NEWS_NS 20000u
+#define RNIC_HOT_MAX 64u
 
 /* epoll data: the slot's, for the descriptor beside the socket. */
 #define ENGINE_SLOT_WAKE (1u << 31)
@@ -69,13 +58,14 @@ bool rnic_engine_handover_begin(struct rnic_engine *engine,
 static inline void rnic_engine_wakes_take(struct rnic_engine *engine,
 					  struct rnic_wakes *ret_wakes)
 {
-	ret_wakes->cnt = engine->wakes.cnt;
+	ret_wakes->cnt = engine->hot.wakes.cnt;
 	if (!ret_wakes->cnt)
 		return;
-	*ret_wakes = engine->wakes;
-	engine->wakes.cnt = 0;
+	*ret_wakes = engine->hot.wakes;
+	engine->hot.wakes.cnt = 0;
 	/* relaxed: the lead orders this before a source is removed */
-	atomic_fetch_add_explicit(&engine->waker_cnt, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&engine->hot.waker_cnt, 1,
+				  memory_order_relaxed);
 }
 /* ... and, if there are any, without it.  Leaves those that cannot be woken. */
 void rnic_engine_wakes_send(struct rnic_engine *engine,

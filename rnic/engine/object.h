@@ -18,8 +18,8 @@
 #include "os/chan-host.h"
 #include "util/clock.h"
 #include "os/stat.h"
+#include "sched/sched.h"
 #include "staging.h"
-#include "yield.h"
 
 struct rnic_context;
 struct rnic_engine;
@@ -127,53 +127,70 @@ struct rnic_engine_ops {
 	void (*all_due)(struct rnic_engine *engine);
 };
 
-#define RNIC_ENGINE_BUSY_MAX 4
-/* After so many posts without arming, a program does not sleep when it
- * waits. */
-#define RNIC_ENGINE_ARMED_POSTS 64
+/* The sources of an engine.  Under the lead. */
+struct rnic_slots {
+	struct rnic_slot *at;
+	uint32_t cnt, free;
+	struct rnic_source_list list; /* of all, newest first */
+	uint32_t source_cnt;
+};
+
+/* Of the sources with a socket only, those that epoll has named lately, the
+ * latest first: sockets.h.  Under the lead. */
+#define RNIC_BUSY_MAX 4u
+
+struct rnic_busy {
+	struct rnic_source *at[RNIC_BUSY_MAX];
+	uint32_t cnt;
+};
+
+/* Sources with memory: hot.h. */
+struct rnic_hot {
+	_Atomic uint32_t memory_cnt; /* all of them */
+	/* Threads that use wake_fds or words of them without the lead. */
+	_Atomic uint32_t waker_cnt;
+	/* Not all are asleep.  Others than the leader may look:
+	 * engine_is_at_rest(). */
+	_Atomic bool is_restless;
+	struct rnic_hot_list list; /* those with news lately, latest first */
+	uint32_t cnt;
+	struct rnic_wakes wakes;
+};
+
+/* The poll that leads.  Under the lead. */
+struct rnic_turn {
+	bool may_leave;	  /* octets unread: the leader is a thread of the
+			     program, and comes back for them */
+	uint32_t poll_no; /* of it; 0: a post */
+	uint32_t last_no; /* of the last poll; never 0 */
+	uint64_t now_ns;  /* rnic_engine_now_ns(); 0: not asked yet */
+};
+
+/* The completion thread. */
+struct rnic_engine_thread {
+	pthread_t id;
+	bool is_started;	    /* under the lead */
+	int wake_fd;		    /* eventfd: timers changed, stop */
+	_Atomic bool is_woken;	    /* wake_fd has something for it */
+	_Atomic uint32_t park_word; /* futex: 1 while it is parked */
+};
 
 struct rnic_engine {
 	struct util_lock lead;
 	int epfd;
-	int wake_fd; /* eventfd: timers changed, stop */
-
 	rnic_bell_head bells; /* the leader serves them */
+	struct rnic_sched sched;
+	struct rnic_hot hot;
+	struct rnic_slots slots;
+	struct rnic_busy busy;
+	struct rnic_turn turn;
+	struct rnic_due *due; /* what has a time: due.h; under the lead */
+	struct rnic_staging_pool rx_pool, tx_pool; /* under the lead */
 
-	/* When the last empty poll led, CLOCK_MONOTONIC; 0: not polling. */
-	_Atomic uint64_t poll_ns;
-	/* When the polls began that have had no pause since. */
-	_Atomic uint64_t run_ns;
-	_Atomic uint32_t park_word; /* futex: 1 while the thread is parked */
-	_Atomic int post_cpu;	    /* where a thread last posted; a hint */
-	/* Posts until the program counts as one that does not sleep when it
-	 * waits; a hint. */
-	_Atomic uint32_t armed_cnt;
-	_Atomic uint32_t burst_cnt; /* posts since a poller's pass; a hint */
-	_Atomic bool wants_pass;  /* ... which is due, whether or not the CQ is
-				     empty */
-	_Atomic bool is_watching; /* posts may wait */
-	_Atomic bool wants_park;  /* a thread posts in bursts, and polls */
+	struct rnic_engine_thread thread;
 	_Atomic bool is_stopping;
-	/* Threads that sleep on epfd, and poll when they wake. */
-	_Atomic uint32_t sleeper_cnt;
-	/* One of them has slept, and has not armed a CQ since to sleep
-	 * elsewhere. */
-	_Atomic bool is_attended;
-	/* ... and its posts may wait nevertheless, if it posts in bursts. */
-	_Atomic bool may_gather;
-	_Atomic bool is_bursty;	  /* many posts came between two passes of it */
-	_Atomic bool has_slept;	  /* one has, and the next poll asks epoll */
-	_Atomic bool is_woken;	  /* wake_fd has something for the thread */
-	_Atomic bool is_spinning; /* the thread looks before it sleeps */
-	_Atomic bool is_crowded;  /* no CPU is idle, as far as is known */
-	_Atomic bool has_posted;  /* the program, since the thread served */
-	struct rnic_yield yield;
-	struct rnic_vain vain;
-	_Atomic uint32_t arrival_no; /* how often octets were read; wraps.
-					Written under lead */
-	_Atomic uint32_t memory_cnt; /* sources with memory */
-	_Atomic uint32_t waker_cnt;  /* threads that use wake_fds or words of
-					sources without the lead */
+	bool is_broken; /* epoll fails: no source can be added; under the
+			   lead */
 	/* Threads that wait for events do its work: attend.h, visit.h. */
 	struct rnic_chan_host host;
 	_Atomic uint32_t ref_cnt;     /* of its memory */
@@ -186,41 +203,6 @@ struct rnic_engine {
 	struct rnic_engines *engines;
 	rnic_bell_head *all_bells;
 	_Atomic uint32_t qp_cnt; /* queue pairs that have it */
-
-	/* guarded by lead */
-	struct rnic_slot *slots;
-	uint32_t slot_cnt, slot_free;
-	struct rnic_source_list sources; /* all, newest first */
-	uint32_t source_cnt;
-	struct rnic_hot_list hot; /* latest first */
-	uint32_t hot_cnt;
-	struct rnic_wakes wakes;
-	/* Not all of them are asleep.  Others may look: engine_is_at_rest(). */
-	_Atomic bool is_restless;
-	/* Of many sources with a socket only, those that had octets lately, the
-	 * latest first: sockets.h. */
-	struct rnic_source *busy[RNIC_ENGINE_BUSY_MAX];
-	uint32_t busy_cnt;
-	uint32_t turn_cnt; /* polls while a socket was busy */
-	uint32_t turn_gap; /* so many until one asks epoll for others */
-	uint64_t asked_ns; /* when a poll asked epoll last */
-	uint32_t vain_cnt; /* polls since news in memory, up to a limit */
-	uint32_t poll_cnt; /* polls since one asked epoll */
-	uint32_t poll_gap; /* polls from one that asks epoll to the next */
-	uint64_t news_ns; /* a poll found news in memory, beside many sockets */
-	struct rnic_staging_pool rx_pool, tx_pool;
-	uint64_t now_ns;      /* rnic_engine_now_ns(); 0: not asked yet */
-	struct rnic_due *due; /* what has a time: due.h */
-	uint64_t ask_ns; /* the thread is not asked to park before this time */
-	bool has_thread;
-	bool may_leave; /* octets unread: the leader is a thread of the program,
-			   and comes back for them */
-	_Atomic bool has_left;	  /* the last poll has left octets unread */
-	_Atomic uint8_t left_cnt; /* polls since; a hint */
-	uint32_t poll_turn; /* of the leader that may leave octets; 0: a post */
-	uint32_t turn_no;   /* of the last poll; never 0 */
-	bool is_broken;	    /* epoll fails: no source can be added */
-	pthread_t thread;
 };
 
 /* The structure of @type that contains @ptr as @member. */

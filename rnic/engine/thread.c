@@ -18,9 +18,9 @@
 #include "util/thread.h"
 #include "engine.h"
 #include "hot.h"
+#include "os/cpus.h"
 #include "os/stat.h"
 #include "spin.h"
-#include "trust.h"
 #include "wake.h"
 
 /* Requested slice of the completion thread: short, so that a waking thread
@@ -28,56 +28,42 @@
 #define ENGINE_SLICE_NS 100000ull
 #define NICE_MIN (-20)
 #define NICE_MAX 19
-/* Least time between two moves of the completion thread to another CPU. */
-#define ENGINE_MOVE_NS (10 * NS_PER_MS)
 /* How long the completion thread waits for a poster, as
  * rnic_engine_let_finish() counts. */
 #define ENGINE_POSTER_SPINS 1500
 
 /* ---- parking ------------------------------------------------------------ */
 
-/* How long the latest polls have had no pause. */
-static uint64_t engine_run_ns(const struct rnic_engine *engine, uint64_t now_ns)
+/* Out of epoll for as long as another thread polls.  Return: whether octets
+ * were read meanwhile. */
+static bool engine_park(struct rnic_engine *engine)
 {
-	uint64_t run_ns =
-		atomic_load_explicit(&engine->run_ns, memory_order_relaxed);
-
-	/* It may have begun in the meantime. */
-	return run_ns < now_ns ? now_ns - run_ns : 0;
-}
-
-/* Out of epoll for as long as another thread polls. */
-static void engine_park(struct rnic_engine *engine, struct rnic_trust *trust)
-{
-	uint32_t arrival_no = rnic_engine_arrival_no(engine);
-	uint64_t park_ns = 0, now_ns = util_now_ns();
+	uint32_t arrival_no = rnic_sched_arrival_no(&engine->sched);
+	struct rnic_engine_thread *thread = &engine->thread;
 	struct timespec ts = { 0 };
-	bool is_polled = true;
+	uint64_t park_ns = 0;
 
 	rnic_stat_add(RNIC_STAT_parks, 1);
-	rnic_engine_watch(engine);
-	while (is_polled && !atomic_load_explicit(&engine->is_stopping,
-						  memory_order_relaxed)) {
-		/* seq_cst: pairs with rnic_engine_unpark(), which ends the
-		 * run of polls first. */
-		atomic_store_explicit(&engine->park_word, 1,
-				      memory_order_seq_cst);
-		if (!atomic_load_explicit(&engine->poll_ns,
-					  memory_order_seq_cst))
+	rnic_burst_watch(&engine->sched.burst);
+	do {
+		atomic_store_explicit(&thread->park_word, 1,
+				      memory_order_relaxed);
+		/* Pairs with rnic_engine_unpark(), which ends the run of polls
+		 * first. */
+		atomic_thread_fence(memory_order_seq_cst);
+		park_ns = rnic_sched_park_ns(&engine->sched, util_now_ns(),
+					     park_ns);
+		if (!park_ns)
 			break;
-		park_ns = rnic_trust_park_ns(park_ns,
-					     engine_run_ns(engine, now_ns));
 		ts.tv_nsec = (long)park_ns;
-		syscall(SYS_futex, &engine->park_word, FUTEX_WAIT_PRIVATE, 1,
+		syscall(SYS_futex, &thread->park_word, FUTEX_WAIT_PRIVATE, 1,
 			&ts, NULL, 0);
-		now_ns = util_now_ns();
-		is_polled = rnic_engine_is_polled(engine, now_ns) &&
-			    !atomic_load_explicit(&engine->is_woken,
-						  memory_order_relaxed);
-	}
-	atomic_store_explicit(&engine->park_word, 0, memory_order_relaxed);
-	trust->was_parked = true;
-	trust->was_served = rnic_engine_arrival_no(engine) != arrival_no;
+	} while (
+		!atomic_load_explicit(&engine->is_stopping,
+				      memory_order_relaxed) &&
+		!atomic_load_explicit(&thread->is_woken, memory_order_relaxed));
+	atomic_store_explicit(&thread->park_word, 0, memory_order_relaxed);
+	return rnic_sched_arrival_no(&engine->sched) != arrival_no;
 }
 
 /* ---- the completion thread ---------------------------------------------- */
@@ -152,62 +138,30 @@ static void engine_thread_setup(void)
 struct engine_place {
 	cpu_set_t allowed;
 	int avoided_cpu; /* -1: none */
-	uint64_t moved_ns;
 };
 
 static void engine_place_init(struct engine_place *place)
 {
 	place->avoided_cpu = -1;
-	place->moved_ns = 0;
 	if (sched_getaffinity(0, sizeof(place->allowed), &place->allowed) < 0)
 		CPU_ZERO(&place->allowed);
-}
-
-/*
- * A program that sleeps when it waits does not need its CPU then.  Where no CPU
- * is idle, the two are best on one: the program that goes to sleep lets the
- * thread run next.  On another CPU the thread interrupts somebody else, and
- * the scheduler lets it wait for that.
- */
-static bool engine_place_is_free(const struct rnic_engine *engine)
-{
-	/* relaxed: hints */
-	return atomic_load_explicit(&engine->is_crowded,
-				    memory_order_relaxed) &&
-	       atomic_load_explicit(&engine->armed_cnt, memory_order_relaxed);
-}
-
-static void engine_place_free(struct engine_place *place)
-{
-	if (place->avoided_cpu < 0)
-		return;
-	sched_setaffinity(0, sizeof(place->allowed), &place->allowed);
-	place->avoided_cpu = -1;
 }
 
 static void engine_place_check(struct rnic_engine *engine,
 			       struct engine_place *place)
 {
-	int cpu = atomic_load_explicit(&engine->post_cpu, memory_order_relaxed);
+	int cpu = atomic_load_explicit(&engine->sched.post_cpu,
+				       memory_order_relaxed);
 	cpu_set_t others = place->allowed;
-	uint64_t now_ns;
 
-	if (engine_place_is_free(engine)) {
-		engine_place_free(place);
-		return;
-	}
 	if (cpu == place->avoided_cpu || cpu != sched_getcpu() ||
 	    cpu >= CPU_SETSIZE)
-		return;
-	now_ns = util_now_ns();
-	if (now_ns - place->moved_ns < ENGINE_MOVE_NS)
 		return;
 	CPU_CLR(cpu, &others);
 	if (CPU_COUNT(&others) == 0 ||
 	    sched_setaffinity(0, sizeof(others), &others) < 0)
 		return;
 	place->avoided_cpu = cpu;
-	place->moved_ns = now_ns;
 }
 
 /*
@@ -231,9 +185,7 @@ static bool engine_has_news(struct rnic_engine *engine)
 {
 	bool has_news;
 
-	/* relaxed: a hint */
-	if (!atomic_load_explicit(&engine->memory_cnt, memory_order_relaxed) ||
-	    !util_trylock(&engine->lead))
+	if (!rnic_engine_has_memory(engine) || !util_trylock(&engine->lead))
 		return false; /* the leader looks */
 	has_news = rnic_engine_has_news(engine);
 	rnic_engine_unlead(engine);
@@ -244,80 +196,39 @@ static bool engine_has_news(struct rnic_engine *engine)
 static int engine_block(struct rnic_engine *engine, struct epoll_event *ev,
 			int timeout_ms)
 {
-	atomic_store_explicit(&engine->is_watching, false,
-			      memory_order_relaxed);
-	/* Pairs with the fence in rnic_engine_post(): a poster that saw
-	 * is_watching has rung a bell that is seen here. */
-	atomic_thread_fence(memory_order_seq_cst);
+	rnic_burst_unwatch(&engine->sched.burst);
 	if (engine_is_unserved(engine) || !rnic_engine_rest(engine))
 		timeout_ms = 0;
 	return util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 				   timeout_ms);
 }
 
-static void engine_note_unread(const struct rnic_engine *engine,
-			       struct rnic_trust *trust)
-{
-	uint64_t now_ns = util_now_ns();
-
-	rnic_trust_note_unread(trust, now_ns,
-			       rnic_engine_comes_back(engine) &&
-				       rnic_engine_is_polled(engine, now_ns));
-}
-
-/* The next events.  Return: how many; 0: time-out, bells, or news in memory;
- * -errno: there is no waiting any more. */
+/*
+ * The next events.  @next: what the thread does until they come.
+ * Return: how many; 0: time-out, bells, or news in memory; -errno: there is no
+ * waiting any more.
+ */
 static int engine_wait(struct rnic_engine *engine, struct epoll_event *ev,
-		       int timeout_ms, struct rnic_trust *trust,
-		       struct rnic_spin *spin)
+		       int timeout_ms, enum rnic_sched_next next)
 {
+	bool was_served;
 	int cnt = 0;
 
-	if (trust->was_parked) {
-		trust->was_parked = false;
+	if (next == RNIC_NEXT_PARK) {
+		was_served = engine_park(engine);
 		cnt = util_sys_epoll_wait(engine->epfd, ev, ENGINE_EVENT_MAX,
 					  0);
 		if (cnt > 0 || engine_has_news(engine))
-			engine_note_unread(engine, trust);
-		else if (rnic_engine_has_bells(engine))
-			rnic_trust_note_posts(trust, util_now_ns());
+			rnic_sched_parked(&engine->sched, util_now_ns(),
+					  was_served);
+	} else if (next == RNIC_NEXT_SPIN) {
+		cnt = rnic_spin(engine, ev);
+		if (cnt == RNIC_SPIN_NEWS)
+			return 0;
 	}
-	if (cnt == 0)
-		cnt = rnic_spin(spin, engine, ev);
-	if (cnt == RNIC_SPIN_NEWS)
-		return 0;
 	if (cnt <= 0)
 		cnt = engine_block(engine, ev, timeout_ms);
 	return cnt > 0 ? cnt : rnic_engine_wait_error(cnt);
-}
-
-/* A thread polls, and has not left data unread lately. */
-static bool engine_trusts_poller(const struct rnic_engine *engine,
-				 const struct rnic_trust *trust)
-{
-	uint64_t now_ns = util_now_ns();
-
-	return rnic_trust_may_park(trust, now_ns) &&
-	       rnic_engine_is_polled(engine, now_ns);
-}
-
-/* ... and will find these events itself. */
-static bool engine_may_park(const struct rnic_engine *engine,
-			    const struct epoll_event *ev, int cnt,
-			    const struct rnic_trust *trust)
-{
-	return cnt && ev[0].data.u64 != ENGINE_WAKE_TOKEN &&
-	       engine_trusts_poller(engine, trust);
-}
-
-/* All is served, and a poller has asked for it. */
-static bool engine_shall_park(struct rnic_engine *engine,
-			      const struct rnic_trust *trust)
-{
-	if (!atomic_load_explicit(&engine->wants_park, memory_order_relaxed))
-		return false;
-	atomic_store_explicit(&engine->wants_park, false, memory_order_relaxed);
-	return rnic_trust_may_park(trust, util_now_ns());
 }
 
 /*
@@ -328,50 +239,65 @@ static bool engine_shall_park(struct rnic_engine *engine,
  */
 static void engine_thread_lead(struct rnic_engine *engine)
 {
-	/* relaxed: a hint. A poster of this CPU waits for this thread. */
-	if (atomic_load_explicit(&engine->post_cpu, memory_order_relaxed) !=
-	    sched_getcpu())
-		rnic_engine_let_finish(engine, ENGINE_POSTER_SPINS);
+	rnic_engine_let_finish(engine, ENGINE_POSTER_SPINS);
 	rnic_engine_lead(engine);
+}
+
+static void engine_note_cpu(struct rnic_engine *engine)
+{
+	struct rnic_sched *sched = &engine->sched;
+	uint64_t now_ns = rnic_engine_now_ns(engine);
+
+	if (rnic_cpu_is_due(&sched->cpu, now_ns))
+		rnic_sched_note_cpu(sched, now_ns, rnic_cpus_lost_cnt());
+}
+
+static enum rnic_sched_next engine_thread_serve(struct rnic_engine *engine,
+						const struct epoll_event *ev,
+						int cnt, int *ret_timeout_ms)
+{
+	enum rnic_sched_next next;
+
+	engine_thread_lead(engine);
+	rnic_stat_count(engine->stat, RNIC_STAT_passes_thread, 1);
+	rnic_engine_wake_clear(engine, ev, cnt);
+	rnic_engine_serve_events(engine, ev, cnt);
+	*ret_timeout_ms = engine_timeout_ms(engine);
+	engine_note_cpu(engine);
+	next = rnic_sched_served(&engine->sched, rnic_engine_now_ns(engine));
+	rnic_engine_unlead(engine);
+	return next;
 }
 
 static void *engine_thread(void *arg)
 {
+	enum rnic_sched_next next = RNIC_NEXT_SLEEP;
 	struct rnic_engine *engine = arg;
 	struct epoll_event ev[ENGINE_EVENT_MAX];
-	struct rnic_trust trust = { .was_parked = false };
-	struct rnic_spin spin = { .has_cpus = false };
 	struct engine_place place;
 	int cnt, timeout_ms = 0;
 
 	engine_thread_setup();
 	engine_place_init(&place);
-	spin.cpu_cnt = (uint32_t)CPU_COUNT(&place.allowed);
+	engine->sched.cpu.is_limited = CPU_COUNT(&place.allowed) < 2 ||
+				       rnic_cpus_have_quota();
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
-		cnt = engine_wait(engine, ev, timeout_ms, &trust, &spin);
+		cnt = engine_wait(engine, ev, timeout_ms, next);
 		if (cnt < 0) {
 			rnic_engine_lead(engine);
 			rnic_engine_break(engine, cnt);
 			rnic_engine_unlead(engine);
 			break;
 		}
-		if (engine_may_park(engine, ev, cnt, &trust)) {
-			engine_park(engine, &trust);
+		next = rnic_sched_woke(&engine->sched, util_now_ns(), cnt > 0,
+				       cnt && ev[0].data.u64 ==
+						       ENGINE_WAKE_TOKEN);
+		if (next == RNIC_NEXT_PARK)
 			continue;
-		}
-		engine_thread_lead(engine);
-		rnic_stat_count(engine->stat, RNIC_STAT_passes_thread, 1);
-		rnic_engine_wake_clear(engine, ev, cnt);
-		rnic_engine_serve_events(engine, ev, cnt);
-		timeout_ms = engine_timeout_ms(engine);
-		rnic_spin_begin(&spin, engine);
-		rnic_engine_unlead(engine);
+		next = engine_thread_serve(engine, ev, cnt, &timeout_ms);
 		engine_place_check(engine, &place);
-		if (engine_shall_park(engine, &trust))
-			engine_park(engine, &trust);
 	}
-	rnic_spin_fini(&spin);
 	return NULL;
 }
 
@@ -381,14 +307,14 @@ int rnic_engine_thread_start(struct rnic_engine *engine)
 
 	if (engine->is_broken)
 		return -EIO;
-	if (engine->has_thread)
+	if (engine->thread.is_started)
 		return 0;
-	rc = util_thread_start(&engine->thread, engine_thread, engine);
+	rc = util_thread_start(&engine->thread.id, engine_thread, engine);
 	if (rc < 0) {
 		util_err("rnic", "engine: cannot start its thread: %s",
 			 strerror(-rc));
 		return rc;
 	}
-	engine->has_thread = true;
+	engine->thread.is_started = true;
 	return 0;
 }

@@ -3,7 +3,7 @@
  * A poster gives its CPU to the thread that reads what it has written.
  *
  * Where no CPU is idle, the peer's completion thread is woken on the CPU of the
- * poster, or waits there already.  engine/yield.h says why the scheduler may
+ * poster, or waits there already.  sched/answer.h says why the scheduler may
  * let it wait until the next clock tick.  The memory that both ends share tells
  * the poster whether it has run.
  */

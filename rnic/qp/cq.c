@@ -351,7 +351,7 @@ bool rnic_cq_wants_progress(const struct rnic_cq *cq)
 	struct rnic_engine *engine;
 
 	FOREACH_ENGINE(cq, engine, i)
-	if (rnic_engine_wants_pass(engine) || rnic_engine_is_left_due(engine))
+	if (rnic_engine_wants_pass(engine))
 		return true;
 	return false;
 }

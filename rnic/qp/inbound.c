@@ -124,7 +124,7 @@ static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	}
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
-	rnic_engine_note_write(qp->engine);
+	rnic_sched_note_write(&qp->engine->sched);
 	return segment_sink(qp, ev, &iov, 1);
 }
 
@@ -234,7 +234,7 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 		.imm_be = imm_value(ev->msg.imm),
 	};
 
-	rnic_engine_note_told(qp->engine);
+	rnic_sched_note_told(&qp->engine->sched);
 	arrival->written_len = 0;
 	arrival->is_received = true;
 	if (imm_is_ahead(qp, ev->msg.opcode)) {
@@ -257,7 +257,7 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
 	};
 
-	rnic_engine_note_told(qp->engine);
+	rnic_sched_note_told(&qp->engine->sched);
 	qp->arrival.written_len = 0;
 	qp->arrival.is_received = true;
 	qp->arrival.is_imm_marked = false;

@@ -298,7 +298,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 	}
 	stream->probe_ns = 0;
 	stream->source.quiet_cnt = 0;
-	rnic_engine_note_arrival(stream->engine);
+	rnic_sched_note_arrival(&stream->engine->sched);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
 			(uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);

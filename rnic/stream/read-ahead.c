@@ -15,7 +15,7 @@
 static bool ahead_may_leave(struct rnic_stream *stream)
 {
 	const struct rnic_qp *qp = stream->qp;
-	uint32_t turn = stream->engine->poll_turn;
+	uint32_t turn = stream->engine->turn.poll_no;
 	uint32_t taken_idx = usiw_ring_cons_idx(&qp->recv_cq->ring);
 
 	if (!rnic_rq_is_unread(qp))
@@ -37,7 +37,7 @@ size_t rnic_read_ahead_limit(struct rnic_stream *stream)
 
 	/* After a failed send all that has come is read at once. */
 	if (!stream->ahead.fpdu_len || !stream->carrier->keeps_octets ||
-	    !stream->engine->may_leave || stream->send_error ||
+	    !stream->engine->turn.may_leave || stream->send_error ||
 	    !qp->arrival.is_received || qp->rq.current.is_open)
 		return SIZE_MAX;
 	room = rnic_rq_room(qp);
@@ -47,7 +47,7 @@ size_t rnic_read_ahead_limit(struct rnic_stream *stream)
 	}
 	if (!ahead_may_leave(stream))
 		return SIZE_MAX;
-	rnic_engine_leave(stream->engine);
+	rnic_polls_leave(&stream->engine->sched.polls);
 	return 0;
 }
 

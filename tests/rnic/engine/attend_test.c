@@ -41,14 +41,14 @@ PAIR_CASE(a_wait_counts_as_a_poller)
 	struct rnic_engine *engine = engine_of(*state);
 
 	assert_int_equal(rest(engine), engine->epfd);
-	assert_true(rnic_engine_is_attended(engine));
-	assert_true(atomic_load(&engine->may_gather));
-	atomic_store(&engine->may_gather, false);
+	assert_true(rnic_polls_are_attended(&engine->sched.polls));
+	assert_true(atomic_load(&engine->sched.burst.may_gather));
+	atomic_store(&engine->sched.burst.may_gather, false);
 	rnic_engine_unpark(engine);
-	assert_false(rnic_engine_is_attended(engine));
+	assert_false(rnic_polls_are_attended(&engine->sched.polls));
 	engine->host.ops->serve(&engine->host);
-	assert_true(rnic_engine_is_attended(engine));
-	assert_true(atomic_load(&engine->may_gather));
+	assert_true(rnic_polls_are_attended(&engine->sched.polls));
+	assert_true(atomic_load(&engine->sched.burst.may_gather));
 	assert_int_equal(atomic_load(&engine->visitor_cnt), 0);
 }
 
@@ -59,10 +59,10 @@ PAIR_CASE(the_completion_thread_goes_first)
 
 	(void)rest(engine);
 	rnic_engine_lead(engine); /* it cannot take its wake-up to the end */
-	atomic_store(&engine->is_woken, true);
+	atomic_store(&engine->thread.is_woken, true);
 	assert_int_equal(engine->host.ops->rest(&engine->host), -EAGAIN);
-	assert_false(rnic_engine_is_attended(engine));
-	atomic_store(&engine->is_woken, false);
+	assert_false(rnic_polls_are_attended(&engine->sched.polls));
+	atomic_store(&engine->thread.is_woken, false);
 	rnic_engine_unlead(engine);
 }
 

@@ -111,11 +111,11 @@ STEP_CASE(a_drain_gives_up_the_lead_for_others)
 /* The completion thread, if there is one, has to learn of it. */
 STEP_CASE(a_stop_wakes_the_thread)
 {
-	atomic_store(&engine->park_word, 1);
+	atomic_store(&engine->thread.park_word, 1);
 	assert_true(rnic_engine_stop(engine, UINT64_MAX));
 	assert_true(atomic_load(&engine->is_stopping));
 	assert_true(rnic_engine_is_woken(engine));
-	assert_int_equal(atomic_load(&engine->park_word), 0);
+	assert_int_equal(atomic_load(&engine->thread.park_word), 0);
 	atomic_store(&engine->visitor_cnt, 1);
 	assert_false(rnic_engine_stop(engine, 0));
 	atomic_store(&engine->visitor_cnt, 0);
@@ -123,9 +123,8 @@ STEP_CASE(a_stop_wakes_the_thread)
 
 STEP_CASE(an_engine_is_as_new)
 {
-	assert_int_equal(engine->turn_no, 1);
-	assert_int_equal(engine->poll_gap, 1);
-	assert_int_equal(engine->turn_gap, 1);
+	assert_int_equal(engine->turn.last_no, 1);
+	assert_int_equal(engine->sched.post_cpu, -1);
 	assert_int_equal(engine->ref_cnt, 1);
 	assert_int_equal(engine->rx_pool.size, 256 * 1024);
 	assert_int_equal(engine->tx_pool.size, SMPA_TX_STAGING_FULL);

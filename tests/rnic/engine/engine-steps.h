@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * An engine without a completion thread, whose sources only count, in a system
- * that a test controls: for engine-*_test.c, linked with --wrap (see
- * ../CMakeLists.txt).  Include it in one source file.
+ * that a test controls: for tests of engine.c, post.c and pass.c, linked with
+ * --wrap (see ../CMakeLists.txt).  Include it in one source file.
  */
 #ifndef TEST_RNIC_ENGINE_STEPS_H
 #define TEST_RNIC_ENGINE_STEPS_H
@@ -34,6 +34,12 @@ static uint32_t ask_cnt;     /* questions for the time */
 static bool is_full;	     /* epoll takes nothing more, nor is there memory */
 static int wait_err;	     /* of epoll_wait() */
 static uint32_t yield_cnt;
+static uint32_t getcpu_cnt; /* a post that transmits, or tries to, asks */
+static uint64_t away_ns;    /* for which a thread that yields has no CPU */
+static uint32_t read_at;    /* the yield in which the peer reads; 0: none */
+static uint32_t where_cnt;  /* questions for the CPU */
+
+static void peer_reads(void);
 
 int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
@@ -51,6 +57,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 int __wrap_sched_getcpu(void);
 int __wrap_sched_getcpu(void)
 {
+	getcpu_cnt++;
+	where_cnt++;
 	return CPU;
 }
 
@@ -59,6 +67,10 @@ int __wrap_sched_yield(void);
 int __wrap_sched_yield(void)
 {
 	yield_cnt++;
+	if (fake_now_ns)
+		fake_now_ns += away_ns;
+	if (yield_cnt == read_at)
+		peer_reads();
 	return __real_sched_yield();
 }
 
@@ -105,8 +117,14 @@ static struct {
 	bool was_led, may_leave;
 	uint32_t poll_turn;
 	int served_before_abort;
-	_Atomic uint64_t read;
+	_Atomic uint64_t read; /* of what was written last */
+	uint64_t written;
 } seen;
+
+static void peer_reads(void)
+{
+	atomic_store(&seen.read, seen.written);
+}
 
 static struct fake *fake_of(struct rnic_source *source)
 {
@@ -141,7 +159,7 @@ static bool fake_handover(struct rnic_source *source,
 {
 	(void)source;
 	*ret_handover = (struct rnic_handover){ .read = &seen.read,
-						.written = 1,
+						.written = seen.written,
 						.was_asleep = true };
 	return true;
 }
@@ -234,7 +252,11 @@ static void fake_close(struct fake *fake)
 static int setup(void **state)
 {
 	memset(&seen, 0, sizeof(seen));
+	seen.written = 1;
 	yield_cnt = 0;
+	where_cnt = 0;
+	read_at = 0;
+	away_ns = 0;
 	must(!rnic_engine_new(&fake_ops, NULL, &engine));
 	return 0;
 }
@@ -247,12 +269,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void serve_count(struct rnic_bell *bell)
+static inline void serve_count(struct rnic_bell *bell)
 {
 	(void)bell;
 	seen.served_cnt++;
-	seen.may_leave = engine->may_leave;
-	seen.poll_turn = engine->poll_turn;
+	seen.may_leave = engine->turn.may_leave;
+	seen.poll_turn = engine->turn.poll_no;
 }
 
 #define STEP_CASE(name) CASE_WITH(name, setup, teardown)

@@ -59,8 +59,8 @@ static bool lets_stay_awake(int epfd)
 		struct rnic_engine *engine = p->side[i].ctx->engine;
 
 		if (engine->epfd == epfd)
-			return rnic_engine_is_watched(engine) ||
-			       rnic_engine_is_spinning(engine);
+			return rnic_burst_is_watched(&engine->sched.burst) ||
+			       rnic_sched_is_spinning(&engine->sched);
 	}
 	return false;
 }
@@ -102,7 +102,7 @@ static void gate_close(struct rnicpair *p)
 	for (int i = 0; i < 2; i++) {
 		rnic_engine_lead(p->side[i].ctx->engine);
 		/* One wake ends its sleep. */
-		must(!eventfd_write(p->side[i].ctx->engine->wake_fd, 1));
+		must(!eventfd_write(p->side[i].ctx->engine->thread.wake_fd, 1));
 		rnic_engine_unlead(p->side[i].ctx->engine);
 		rnic_engine_unpark(p->side[i].ctx->engine);
 	}
@@ -146,7 +146,7 @@ static void take_wakes(struct rnicpair_side *s)
 	struct pollfd pfd = { .fd = engine->epfd, .events = POLLIN };
 	eventfd_t woken;
 
-	wait_until(((void)!eventfd_read(engine->wake_fd, &woken),
+	wait_until(((void)!eventfd_read(engine->thread.wake_fd, &woken),
 		    rnic_cq_progress(s->rcq), poll(&pfd, 1, 0) == 0));
 }
 
@@ -246,29 +246,8 @@ CASE(sleeping_alone_makes_progress)
 	rnicpair_close(&p);
 }
 
-/* If the thread has polled after its last sleep, the poll just before the next
- * sleep costs no system call: received data makes the descriptor readable. */
-CASE(a_poll_before_the_sleep_skips_the_sockets)
-{
-	struct rnicpair p;
-	struct rnicpair_side *b = &p.side[1];
-	struct usiw_cqe cqe;
-	int fd;
-
-	open_and_close_gate(&p);
-	rnic_cq_progress(b->rcq);
-	fd = sleep_begin(b);
-	send_echo(&p);
-	rnic_cq_progress(b->rcq);
-	assert_false(rnicpair_peek(b, b->rcq, &cqe));
-	wait_readable(fd);
-	assert_look_finds_it(&p);
-	rnic_cq_sleep_end(b->rcq);
-	gate_open();
-	rnicpair_close(&p);
-}
-
-/* The same for a poll after a sleep that was begun but not slept. */
+/* A poll after a sleep finds what has come, even if the thread has polled just
+ * before, and did not sleep after all. */
 CASE(a_poll_after_the_sleep_finds_new_work)
 {
 	struct rnicpair p;
@@ -308,7 +287,7 @@ CASE(a_poll_before_the_sleep_may_be_the_only_one)
 
 PAIR_CASE(polls_many_streams)
 {
-	enum { CNT = ENGINE_FEW_SOCKETS * 3 };
+	enum { CNT = RNIC_BUSY_MAX * 3 };
 	struct rnic_qp *qp[CNT][2];
 	struct rnicpair *p = *state;
 	uint32_t async;
@@ -561,14 +540,15 @@ CASE(a_burst_shares_transmissions)
 		rnicpair_open(&p, &opt);
 		engine = a->ctx->engine;
 		gate_close(&p);
-		atomic_store(&engine->is_watching, burst->is_watched);
+		atomic_store(&engine->sched.burst.is_watched,
+			     burst->is_watched);
 		for (uint32_t j = 0; j < burst->cnt; j++)
 			must(!rnicpair_post_recv(b, j, NULL, 0));
 		rnic_cq_progress(a->scq);
 		if (burst->poster != POLLS)
-			rnic_engine_note_attended(engine,
-						  burst->poster >= WAITS);
-		atomic_store(&engine->is_bursty,
+			rnic_sched_note_attended(&engine->sched, util_now_ns(),
+						 burst->poster >= WAITS);
+		atomic_store(&engine->sched.burst.is_bursty,
 			     burst->poster == SLEEPS_BURSTY ||
 				     burst->poster == WAITS_BURSTY);
 		for (uint32_t j = 0; j < burst->cnt; j++)
@@ -579,11 +559,12 @@ CASE(a_burst_shares_transmissions)
 				 burst->completed < burst->cnt);
 		assert_int_equal(rnic_cq_wants_progress(a->scq),
 				 burst->cnt > burst->completed ||
-					 burst->cnt >= ENGINE_BURST_MANY);
+					 burst->cnt >= RNIC_BURST_MANY);
 		burst->flush(a);
 		if (burst->poster != POLLS)
-			assert_int_equal(atomic_load(&engine->is_bursty),
-					 burst->cnt >= ENGINE_BURST_MANY);
+			assert_int_equal(
+				atomic_load(&engine->sched.burst.is_bursty),
+				burst->cnt >= RNIC_BURST_MANY);
 		for (uint32_t j = 0; j < burst->cnt; j++) {
 			struct usiw_cqe cqe = rnicpair_take(a, a->scq);
 
@@ -595,7 +576,7 @@ CASE(a_burst_shares_transmissions)
 		}
 		burst_poll(a);
 		assert_false(rnic_cq_wants_progress(a->scq));
-		atomic_store(&engine->is_watching, false);
+		atomic_store(&engine->sched.burst.is_watched, false);
 		gate_open();
 		rnicpair_close(&p);
 	}
@@ -609,7 +590,7 @@ static uint32_t held_cnt(const struct rnicpair_side *s)
 /* Receives that held Sends wait for are posts of a burst, too. */
 CASE(a_burst_of_receives_is_served_together)
 {
-	const uint32_t cnt = ENGINE_BURST_MAX + 4;
+	const uint32_t cnt = RNIC_BURST_MAX + 4;
 
 	for (int is_watched = 0; is_watched < 2; is_watched++) {
 		struct rnicpair p;
@@ -623,18 +604,19 @@ CASE(a_burst_of_receives_is_served_together)
 			burst_post(a, j);
 		burst_poll(a);
 		wait_until((burst_poll(b), held_cnt(b) == cnt));
-		atomic_store(&b->ctx->engine->is_watching, is_watched);
+		atomic_store(&b->ctx->engine->sched.burst.is_watched,
+			     is_watched);
 		burst_poll(b);
 		for (uint32_t j = 0; j < cnt; j++)
 			must(!rnicpair_post_recv(b, j, NULL, 0));
 		assert_int_equal(usiw_ring_used(done),
-				 is_watched ? ENGINE_BURST_MAX + 1 : cnt);
+				 is_watched ? RNIC_BURST_MAX + 1 : cnt);
 		assert_int_equal(rnic_cq_wants_progress(b->rcq), true);
 		burst_poll(b);
 		assert_int_equal(usiw_ring_used(done), cnt);
 		for (uint32_t j = 0; j < cnt; j++)
 			assert_int_equal(rnicpair_take(b, b->rcq).wr_id, j);
-		atomic_store(&b->ctx->engine->is_watching, false);
+		atomic_store(&b->ctx->engine->sched.burst.is_watched, false);
 		gate_open();
 		rnicpair_close(&p);
 	}
@@ -671,7 +653,7 @@ CASE(the_data_path_keeps_errno)
 		gate_close(&p);
 		burst_post(peer, 3);
 		wait_until((burst_poll(s), held_cnt(s) == 1));
-		atomic_store(&s->ctx->engine->is_watching,
+		atomic_store(&s->ctx->engine->sched.burst.is_watched,
 			     errno_calls[i].has_bell);
 		if (errno_calls[i].has_bell) {
 			errno_post(s);
@@ -686,34 +668,10 @@ CASE(the_data_path_keeps_errno)
 		/* Over the local path there may be none. */
 		assert_true(disturbance_cnt > 0 ||
 			    rnic_qp_stream(s->qp)->local);
-		atomic_store(&s->ctx->engine->is_watching, false);
+		atomic_store(&s->ctx->engine->sched.burst.is_watched, false);
 		gate_open();
 		rnicpair_close(&p);
 	}
-}
-
-/* ---- the time of a poll ---- */
-
-/* It asks epoll, and serves what is due, however fast the polls before it
- * were. */
-CASE(a_poll_after_a_pause_knows_the_time)
-{
-	struct rnicpair p;
-	struct rnic_engine *engine;
-
-	rnicpair_open_idle(&p, &defaults);
-	engine = p.side[0].ctx->engine;
-	for (int round = 0; round < 20; round++) {
-		uint64_t begin_ns;
-
-		for (int i = 0; i < 1000; i++)
-			rnic_engine_poll(engine);
-		usleep(100);
-		begin_ns = util_now_ns();
-		rnic_engine_poll(engine);
-		assert_true(atomic_load(&engine->poll_ns) >= begin_ns);
-	}
-	rnicpair_close(&p);
 }
 
 /* ---- the end of an engine ---- */
@@ -756,7 +714,7 @@ static bool uses_no_cpu(void)
 /* The engine is broken: another break changes nothing. */
 static void nothing_begins(struct rnic_engine *engine)
 {
-	struct rnic_source source = { .fd = engine->wake_fd };
+	struct rnic_source source = { .fd = engine->thread.wake_fd };
 
 	assert_int_equal(with_lead(engine, rnic_engine_thread_start(engine)),
 			 -EIO);
@@ -785,7 +743,7 @@ CASE(an_engine_that_cannot_wait_is_fatal)
 	rnic_engine_lead(b->ctx->engine);
 	rnicpair_post_read(&p, 0, 7, 64);
 	atomic_store(&broken_epfd, a->ctx->engine->epfd);
-	must(!eventfd_write(a->ctx->engine->wake_fd, 1));
+	must(!eventfd_write(a->ctx->engine->thread.wake_fd, 1));
 	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_DEVICE_FATAL);
 	assert_int_equal(rnicpair_async(a, NULL), USIW_EVENT_QP_FATAL);
 	rnic_engine_unlead(b->ctx->engine);

@@ -336,7 +336,7 @@ static struct {
 static void serve_note(struct rnic_bell *rung)
 {
 	served.cnt++;
-	served.may_leave = served.engine->may_leave;
+	served.may_leave = served.engine->turn.may_leave;
 }
 
 static void by_poll(struct rnic_engine *engine, struct rnic_bell *rung)
@@ -387,7 +387,7 @@ ENGINES_CASE(posts_and_polls_may_leave_octets)
 		assert_row(leaders[i].name, served.cnt == 1);
 		assert_row(leaders[i].name,
 			   served.may_leave == leaders[i].may_leave);
-		assert_row(leaders[i].name, !served.engine->may_leave);
+		assert_row(leaders[i].name, !served.engine->turn.may_leave);
 	}
 }
 
@@ -395,18 +395,18 @@ ENGINES_CASE(posts_and_polls_may_leave_octets)
 ENGINES_CASE(no_turn_is_zero)
 {
 	struct rnic_engine *engine = rnic_engines_at(&engines, 0);
-	uint32_t first = engine->turn_no;
+	uint32_t first = engine->turn.last_no;
 
 	assert_true(first % 2);
 	rnic_engine_poll(engine);
-	assert_int_equal(engine->poll_turn, first + 2);
-	engine->turn_no = UINT32_MAX;
+	assert_int_equal(engine->turn.poll_no, first + 2);
+	engine->turn.last_no = UINT32_MAX;
 	rnic_engine_poll(engine);
-	assert_int_equal(engine->poll_turn, 1);
+	assert_int_equal(engine->turn.poll_no, 1);
 	served.engine = engine;
 	rnic_engine_bell(engine, &(struct rnic_bell){ .serve = serve_note });
 	rnic_engine_flush(engine);
-	assert_int_equal(engine->poll_turn, 0);
+	assert_int_equal(engine->turn.poll_no, 0);
 }
 
 /* ---- threads ---- */
@@ -512,8 +512,9 @@ ENGINES_CASE(engines_with_queue_pairs_catch_up)
 	atomic_store(&rnic_engines_at(&engines, 1)->qp_cnt, 0);
 	rnic_engines_catch_up(&engines);
 	for (uint32_t i = 0; i < MAX; i++)
-		assert_int_equal(rnic_engines_at(&engines, i)->asked_ns > 0,
-				 i != 1);
+		assert_int_equal(
+			rnic_engines_at(&engines, i)->sched.look.asked_ns > 0,
+			i != 1);
 }
 
 /* ---- the end ---- */

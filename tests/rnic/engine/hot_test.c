@@ -81,7 +81,7 @@ static bool fake_wake(int wake_fd)
 	later.wake_cnt++;
 	later.is_led = util_lock_is_held(&engine->lead);
 	if (later.ends_watch)
-		atomic_store(&engine->is_watching, false);
+		atomic_store(&engine->sched.burst.is_watched, false);
 	return !later.fails;
 }
 
@@ -123,9 +123,12 @@ static const struct rnic_engine_ops fake_ops = {
 	.wake = fake_wake,
 };
 
-#define FAKE_CNT 20
+#define FAKE_CNT ((int)RNIC_HOT_MAX + 12)
+#define LOOKS 8	      /* of a poll in vain */
+#define LOOK_POLLS 16 /* ... as long as one of so many polls found news */
+#define ASK_NS 50000u /* polls do not ask epoll for so long */
 
-static struct fake fakes[FAKE_CNT];
+static struct fake fakes[RNIC_HOT_MAX + 12];
 
 /* One that has a socket only. */
 static void fake_open_socket(struct fake *fake)
@@ -227,8 +230,8 @@ HOT_CASE(keeps_only_the_latest_hot)
 
 	for (int i = 0; i < FAKE_CNT; i++)
 		hot_cnt += fakes[i].source.is_hot;
-	assert_int_equal(hot_cnt, ENGINE_HOT_MAX);
-	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX);
+	assert_int_equal(hot_cnt, RNIC_HOT_MAX);
+	assert_int_equal(engine->hot.cnt, RNIC_HOT_MAX);
 	assert_true(fakes[FAKE_CNT - 1].source.is_hot);
 	assert_false(fakes[0].source.is_hot);
 	/* All were asleep: nobody had to be asked. */
@@ -263,7 +266,7 @@ bool __wrap_rnic_engine_has_news(const struct rnic_engine *e)
 
 HOT_CASE(poll_waits_a_little_for_news)
 {
-	static const int at[] = { 0, 1, 3, ENGINE_LOOKS };
+	static const int at[] = { 0, 1, 3, LOOKS };
 
 	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
 		again_cnt = 0;
@@ -271,8 +274,8 @@ HOT_CASE(poll_waits_a_little_for_news)
 		fakes[FAKE_CNT - 1].look_cnt = 0;
 		rnic_engine_poll(engine);
 		assert_int_equal(fakes[FAKE_CNT - 1].look_cnt, at[i] > 0);
-		assert_int_equal(again_cnt, at[i] ? at[i] : ENGINE_LOOKS);
-		assert_int_equal(engine->vain_cnt, at[i] ? 0 : 1);
+		assert_int_equal(again_cnt, at[i] ? at[i] : LOOKS);
+		assert_int_equal(engine->sched.look.vain_cnt, at[i] ? 0 : 1);
 	}
 	news_at = 0;
 }
@@ -283,48 +286,52 @@ HOT_CASE(polls_in_vain_cease_to_look_again)
 {
 	fake_write(&fakes[FAKE_CNT - 1], false);
 	rnic_engine_poll(engine);
-	assert_int_equal(engine->vain_cnt, 0);
-	for (uint32_t i = 1; i <= 2 * ENGINE_LOOK_POLLS; i++) {
+	assert_int_equal(engine->sched.look.vain_cnt, 0);
+	for (uint32_t i = 1; i <= 2 * LOOK_POLLS; i++) {
 		rnic_engine_poll(engine);
-		assert_int_equal(engine->vain_cnt,
-				 i < ENGINE_LOOK_POLLS ? i : ENGINE_LOOK_POLLS);
+		assert_int_equal(engine->sched.look.vain_cnt,
+				 i < LOOK_POLLS ? i : LOOK_POLLS);
 	}
 	fake_write(&fakes[FAKE_CNT - 1], false);
 	rnic_engine_poll(engine);
-	assert_int_equal(engine->vain_cnt, 0);
+	assert_int_equal(engine->sched.look.vain_cnt, 0);
+}
+
+/* From here on, no poll asks epoll until ASK_NS have passed. */
+static void ask_now(void)
+{
+	fake_now_ns = 1000 * NS_PER_MS;
+	rnic_engine_poll(engine);
+	rnic_engine_poll(engine);
+	assert_int_equal(engine->sched.look.asked_ns, fake_now_ns);
+	assert_false(engine->sched.look.asks_again);
 }
 
 /* What no poll looks at says so by its descriptor, which is asked rarely. */
 HOT_CASE(wakeup_makes_a_source_hot)
 {
 	struct fake *cold = &fakes[0];
-	uint32_t polls = 0;
 
+	ask_now();
 	fake_write(cold, true);
-	while (cold->woken_cnt == 0 && polls++ < 2 * ENGINE_SOCKET_POLLS)
-		rnic_engine_poll(engine);
+	fake_now_ns += ASK_NS - 1;
+	rnic_engine_poll(engine);
+	assert_int_equal(cold->woken_cnt, 0);
+	fake_now_ns++;
+	rnic_engine_poll(engine);
 	assert_int_equal(cold->woken_cnt, 1);
-	assert_true(polls <= ENGINE_SOCKET_POLLS);
 	assert_true(cold->source.is_hot);
-	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX);
+	assert_int_equal(engine->hot.cnt, RNIC_HOT_MAX);
 	/* It had been woken, so it is put to sleep again. */
 	assert_int_equal(cold->sleep_cnt, 1);
 	assert_true(cold->source.is_asleep);
-}
-
-/* So many polls in vain that epoll is asked as rarely as can be. */
-static void poll_in_vain(void)
-{
-	for (uint32_t i = 0; i < 8 * ENGINE_SOCKET_POLLS; i++)
-		rnic_engine_poll(engine);
-	assert_int_equal(engine->poll_gap, ENGINE_SOCKET_POLLS);
 }
 
 /* A thread that sleeps on the sockets may poll once between two sleeps. */
 HOT_CASE(first_poll_after_a_sleep_finds_the_woken)
 {
 	for (int i = 0; i < FAKE_CNT; i++) {
-		poll_in_vain();
+		ask_now();
 		assert_true(rnic_engine_sleep_begin(engine));
 		fake_write(&fakes[i], true);
 		rnic_engine_sleep_end(engine);
@@ -336,53 +343,13 @@ HOT_CASE(first_poll_after_a_sleep_finds_the_woken)
 /* More sources have news than are hot: polls that find some go on asking. */
 HOT_CASE(polls_that_find_the_woken_ask_again)
 {
-	uint32_t polls = 0;
-
-	poll_in_vain();
-	fake_write(&fakes[0], true);
-	while (fakes[0].look_cnt == 0 && polls++ < ENGINE_SOCKET_POLLS)
-		rnic_engine_poll(engine);
-	for (int i = 1; i < FAKE_CNT; i++) {
+	ask_now();
+	fake_now_ns += ASK_NS;
+	for (int i = 0; i < FAKE_CNT; i++) {
 		fake_write(&fakes[i], true);
 		rnic_engine_poll(engine);
 		assert_int_equal(fakes[i].look_cnt, 1);
 	}
-}
-
-/* After news in memory, polls do not pay for a system call each, whether they
- * read @cnt sockets or ask epoll for them. */
-static void put_off_the_question_for_sockets(size_t cnt)
-{
-	static struct fake plain[ENGINE_FEW_SOCKETS + 1];
-
-	for (size_t i = 0; i < cnt; i++)
-		fake_open_socket(&plain[i]);
-	poll_in_vain();
-	fake_now_ns = 1000 * NS_PER_MS;
-	fake_write(&fakes[fake_cnt - 1], false);
-	rnic_engine_poll(engine);
-	must(write(plain[0].peer_fd, "x", 1) == 1);
-	rnic_engine_poll(engine);
-	fake_now_ns += ENGINE_NEWS_NS - 1;
-	plain[0].pass_cnt = 0;
-	rnic_engine_poll(engine);
-	assert_int_equal(plain[0].pass_cnt, 0);
-	fake_now_ns += 1;
-	rnic_engine_poll(engine);
-	assert_int_equal(plain[0].pass_cnt, 1);
-	fake_now_ns = 0;
-	for (size_t i = 0; i < cnt; i++)
-		fake_close_socket(&plain[i]);
-}
-
-HOT_CASE(news_puts_off_the_question_for_many_sockets)
-{
-	put_off_the_question_for_sockets(ENGINE_FEW_SOCKETS + 1);
-}
-
-ONE_CASE(news_puts_off_the_look_at_one_socket)
-{
-	put_off_the_question_for_sockets(1);
 }
 
 /* A million sources would cost a poll no more than these. */
@@ -405,7 +372,7 @@ HOT_CASE(stays_awake_only_while_watched)
 	assert_false(led(rnic_engine_may_stay_awake(engine)));
 	rnic_engine_poll(engine);
 	assert_int_equal(hot->awake_cnt, 0);
-	rnic_engine_watch(engine);
+	rnic_burst_watch(&engine->sched.burst);
 	assert_true(led(rnic_engine_may_stay_awake(engine)));
 	rnic_engine_poll(engine);
 	assert_int_equal(hot->awake_cnt, 1);
@@ -425,7 +392,7 @@ HOT_CASE(rest_serves_what_has_come)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	rnic_engine_watch(engine);
+	rnic_burst_watch(&engine->sched.burst);
 	rnic_engine_poll(engine);
 	fake_write(hot, false);
 	assert_true(led(rnic_engine_has_news(engine)));
@@ -465,7 +432,7 @@ HOT_CASE(nobody_is_left_awake)
 {
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 
-	rnic_engine_watch(engine);
+	rnic_burst_watch(&engine->sched.burst);
 	rnic_engine_lead(engine);
 	rnic_engine_await(engine, &hot->source);
 	assert_true(rnic_engine_wake_later(engine, &hot->source));
@@ -497,14 +464,14 @@ HOT_CASE(a_wakeup_is_one_look)
  * limit. */
 HOT_CASE(limit_keeps_what_has_news)
 {
-	rnic_engine_watch(engine);
+	rnic_burst_watch(&engine->sched.burst);
 	rnic_engine_poll(engine);
 	for (int i = 0; i < FAKE_CNT; i++)
 		fakes[i].is_restless = true;
 	rnic_engine_lead(engine);
 	rnic_engine_heat(engine, &fakes[0].source);
 	rnic_engine_unlead(engine);
-	assert_int_equal(engine->hot_cnt, ENGINE_HOT_MAX + 1);
+	assert_int_equal(engine->hot.cnt, RNIC_HOT_MAX + 1);
 	for (int i = 0; i < FAKE_CNT; i++)
 		fakes[i].is_restless = false;
 	rnic_engine_poll(engine);
@@ -529,14 +496,14 @@ static void all_restless(bool is_restless)
 HOT_CASE(a_look_beyond_the_limit_forgets_nobody)
 {
 	for (int i = 0; i < FAKE_CNT; i++) {
-		rnic_engine_watch(engine);
+		rnic_burst_watch(&engine->sched.burst);
 		rnic_engine_poll(engine);
 		all_restless(true);
 		rnic_engine_lead(engine);
 		rnic_engine_await(engine, &fakes[0].source);
 		rnic_engine_await(engine, &fakes[1].source);
 		rnic_engine_unlead(engine);
-		assert_true(engine->hot_cnt > ENGINE_HOT_MAX);
+		assert_true(engine->hot.cnt > RNIC_HOT_MAX);
 		all_restless(false);
 		for (int j = 0; j < FAKE_CNT; j++)
 			fakes[j].source.in_seen = atomic_load(&fakes[j].word);
@@ -661,18 +628,19 @@ HOT_CASE(which_post_hands_over)
 	rnic_engine_heat(engine, &fakes[3].source);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		fakes[3].was_asleep = cases[i].was_asleep;
-		atomic_store(&engine->is_watching, cases[i].is_watching);
+		atomic_store(&engine->sched.burst.is_watched,
+			     cases[i].is_watching);
 		assert_int_equal(rnic_engine_handover_begin(engine, &handover),
 				 cases[i].hands_over);
-		assert_int_equal(atomic_load(&engine->waker_cnt),
+		assert_int_equal(atomic_load(&engine->hot.waker_cnt),
 				 cases[i].hands_over);
 		assert_ptr_equal(handover.read, &fakes[3].word);
 		if (cases[i].hands_over)
 			rnic_engine_hot_words_give(engine);
 	}
-	atomic_store(&engine->is_watching, false);
+	atomic_store(&engine->sched.burst.is_watched, false);
 	rnic_engine_unlead(engine);
-	assert_int_equal(atomic_load(&engine->waker_cnt), 0);
+	assert_int_equal(atomic_load(&engine->hot.waker_cnt), 0);
 }
 
 static int served_cnt;
@@ -706,19 +674,19 @@ NONE_CASE(a_post_that_leads_rings_no_bell)
 
 HOT_CASE(words_tell_of_news)
 {
-	struct rnic_hot_word words[2 * ENGINE_HOT_MAX];
+	struct rnic_hot_word words[2 * RNIC_HOT_MAX];
 	struct fake *hot = &fakes[FAKE_CNT - 1];
 	_Atomic uint64_t room = 0;
 	uint32_t cnt;
 
 	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
-	assert_int_equal(cnt, ENGINE_HOT_MAX);
+	assert_int_equal(cnt, RNIC_HOT_MAX);
 	assert_false(rnic_engine_hot_words_differ(words, cnt));
 	rnic_engine_hot_words_give(engine);
 	/* It waits for room, too. */
 	hot->source.out = &room;
 	cnt = led(rnic_engine_hot_words_take(engine, words, ARRAY_LEN(words)));
-	assert_int_equal(cnt, ENGINE_HOT_MAX + 1);
+	assert_int_equal(cnt, RNIC_HOT_MAX + 1);
 	assert_false(rnic_engine_hot_words_differ(words, cnt));
 	atomic_store(&room, 1);
 	assert_true(rnic_engine_hot_words_differ(words, cnt));
@@ -751,7 +719,7 @@ HOT_CASE(end_waits_for_a_thread_that_looks)
 	assert_int_equal(rnic_engine_hot_words_take(engine, &word, 1), 1);
 	must(!pthread_create(&thread, NULL, give_words_back, NULL));
 	rnic_engine_remove_wake(engine, &fakes[FAKE_CNT - 1].source);
-	assert_int_equal(atomic_load(&engine->waker_cnt), 0);
+	assert_int_equal(atomic_load(&engine->hot.waker_cnt), 0);
 	rnic_engine_unlead(engine);
 	must(!pthread_join(thread, NULL));
 }
@@ -768,34 +736,10 @@ HOT_CASE(removed_source_is_forgotten)
 	assert_null(hot->source.in);
 	assert_null(hot->source.out);
 	fake_write(hot, true);
-	for (uint32_t i = 0; i < 2 * ENGINE_SOCKET_POLLS; i++)
-		rnic_engine_poll(engine);
+	ask_now();
+	fake_now_ns += ASK_NS;
+	rnic_engine_poll(engine);
 	assert_int_equal(hot->look_cnt, 0);
-}
-
-static bool asks_to_park(uint64_t now_ns)
-{
-	bool asks;
-
-	rnic_engine_lead(engine);
-	/* The thread parked, and came back. */
-	atomic_store(&engine->wants_park, false);
-	atomic_store(&engine->is_watching, false);
-	rnic_engine_ask_park(engine, now_ns);
-	asks = atomic_load(&engine->wants_park);
-	rnic_engine_unlead(engine);
-	return asks;
-}
-
-/* Each request wakes the completion thread. */
-NONE_CASE(asks_to_park_once_in_a_while)
-{
-	const uint64_t begin_ns = 1000 * NS_PER_MS;
-
-	assert_true(asks_to_park(begin_ns));
-	assert_false(asks_to_park(begin_ns + NS_PER_MS - 1));
-	assert_true(asks_to_park(begin_ns + NS_PER_MS));
-	assert_false(asks_to_park(begin_ns + NS_PER_MS + 1));
 }
 
 /* epoll may have told of one that goes before the event is served. */

@@ -6,14 +6,30 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
 #include "engine/wake.h"
+#include "must.h"
 #include "test.h"
-#include "until.h"
+#include "util/clock.h"
 
 #define MANY 20
+/* Polls ask epoll when that time has passed since the last question. */
+#define ASK_NS 50000u
+#define QUIET_POLLS 256u
+
+static uint64_t now_ns;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	(void)id;
+	ts->tv_sec = (time_t)(now_ns / 1000000000);
+	ts->tv_nsec = (long)(now_ns % 1000000000);
+	return 0;
+}
 
 /* A source that only counts, and takes what its peer has sent. */
 struct plain {
@@ -54,12 +70,13 @@ static const struct rnic_source_ops plain_source_ops = {
 
 static const struct rnic_engine_ops plain_ops;
 
-static int setup(size_t cnt)
+static int setup(void **state)
 {
+	now_ns = 1000 * NS_PER_MS;
 	must(!rnic_engine_new(&plain_ops, NULL, &engine));
 	memset(plains, 0, sizeof(plains));
 	rnic_engine_lead(engine);
-	for (size_t i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < MANY; i++) {
 		int fd[2];
 
 		must(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
@@ -72,16 +89,6 @@ static int setup(size_t cnt)
 	return 0;
 }
 
-static int setup_two(void **state)
-{
-	return setup(2);
-}
-
-static int setup_many(void **state)
-{
-	return setup(MANY);
-}
-
 static int teardown(void **state)
 {
 	rnic_engine_free(engine);
@@ -92,8 +99,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-#define TWO_CASE(name) CASE_WITH(name, setup_two, teardown)
-#define MANY_CASE(name) CASE_WITH(name, setup_many, teardown)
+#define SOCKETS_CASE(name) CASE_WITH(name, setup, teardown)
 
 static void plain_write(struct plain *plain)
 {
@@ -110,44 +116,20 @@ static void poll_times(uint32_t cnt, struct plain *busy)
 	}
 }
 
-/* ---- few ---- */
-
-/* A quiet socket is read by few polls while another one is busy, and by all
- * when that is quiet, too, or if it has something to send. */
-TWO_CASE(quiet_ones_are_read_seldom)
-{
-	struct plain *busy = &plains[0], *quiet = &plains[1];
-
-	poll_times(ENGINE_QUIET_POLLS, busy);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS);
-	poll_times(10 * ENGINE_QUIET_TURNS, busy);
-	assert_int_equal(busy->octets,
-			 ENGINE_QUIET_POLLS + 10 * ENGINE_QUIET_TURNS);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS + 10);
-	quiet->source.events |= EPOLLOUT;
-	poll_times(10, busy);
-	assert_int_equal(quiet->pass_cnt, ENGINE_QUIET_POLLS + 20);
-	quiet->source.events &= ~(uint32_t)EPOLLOUT;
-	poll_times(ENGINE_QUIET_POLLS, NULL);
-	quiet->pass_cnt = 0;
-	poll_times(10, NULL);
-	assert_int_equal(quiet->pass_cnt, 10);
-}
-
-/* ---- many ---- */
-
-/* So many polls that epoll is asked as seldom as can be. */
+/* No poll asks epoll again until ASK_NS have passed. */
 static void warm_up(struct plain *busy)
 {
-	poll_times(4 * ENGINE_BUSY_TURNS, busy);
-	assert_int_equal(engine->turn_gap, ENGINE_BUSY_TURNS);
+	poll_times(4, busy);
+	assert_ptr_equal(engine->busy.at[0], &busy->source);
+	assert_false(engine->sched.look.asks_again);
 }
 
-MANY_CASE(a_busy_one_is_read_by_each_poll)
+SOCKETS_CASE(a_busy_one_is_read_by_each_poll)
 {
 	struct plain *busy = &plains[3];
 
 	warm_up(busy);
+	plain_write(&plains[7]);
 	for (uint32_t i = 0; i < 100; i++) {
 		uint32_t before = busy->octets;
 
@@ -158,17 +140,19 @@ MANY_CASE(a_busy_one_is_read_by_each_poll)
 		assert_true(&plains[i] == busy || !plains[i].pass_cnt);
 }
 
-/* Others are found by epoll, the first one after some polls, and all that
+/* Others are found by epoll, the first one after some time, and all that
  * follow at once. */
-MANY_CASE(others_are_found)
+SOCKETS_CASE(others_are_found)
 {
 	struct plain *busy = &plains[3];
-	uint32_t polls = 0;
 
 	warm_up(busy);
+	now_ns += ASK_NS - 1;
 	plain_write(&plains[7]);
-	while (!plains[7].octets && polls++ < ENGINE_BUSY_TURNS)
-		poll_times(1, busy);
+	poll_times(1, busy);
+	assert_int_equal(plains[7].octets, 0);
+	now_ns++;
+	poll_times(1, busy);
 	assert_int_equal(plains[7].octets, 1);
 	for (size_t i = 8; i < MANY; i++) {
 		plain_write(&plains[i]);
@@ -177,33 +161,35 @@ MANY_CASE(others_are_found)
 	}
 }
 
-/* ... and by a thread that polls now and then with its next poll. */
-MANY_CASE(slow_polls_find_others)
-{
-	struct plain *busy = &plains[3];
-
-	for (size_t i = 7; i < MANY; i++) {
-		warm_up(busy);
-		plain_write(&plains[i]);
-		usleep(100); /* that time itself is meant */
-		poll_times(1, busy);
-		assert_int_equal(plains[i].octets, 1);
-	}
-}
-
-MANY_CASE(a_quiet_one_is_left_to_epoll)
+SOCKETS_CASE(a_quiet_one_is_left_to_epoll)
 {
 	struct plain *busy = &plains[3], *quiet = &plains[5];
 
 	warm_up(quiet);
-	poll_times(2 * ENGINE_QUIET_POLLS, busy);
+	poll_times(QUIET_POLLS, NULL);
 	quiet->pass_cnt = 0;
 	poll_times(100, busy);
 	assert_int_equal(quiet->pass_cnt, 0);
+	plain_write(quiet);
+	now_ns += ASK_NS;
+	poll_times(1, busy);
+	assert_int_equal(quiet->pass_cnt, 1);
+}
+
+SOCKETS_CASE(one_that_has_something_to_send_is_not_quiet)
+{
+	struct plain *sends = &plains[5];
+
+	warm_up(sends);
+	sends->source.events |= EPOLLOUT;
+	poll_times(2 * QUIET_POLLS, NULL);
+	sends->pass_cnt = 0;
+	poll_times(10, NULL);
+	assert_int_equal(sends->pass_cnt, 10);
 }
 
 /* A thread that has slept on the descriptor polls once, and sleeps again. */
-MANY_CASE(a_poll_after_a_sleep_asks_epoll)
+SOCKETS_CASE(a_poll_after_a_sleep_asks_epoll)
 {
 	warm_up(&plains[3]);
 	for (size_t i = 0; i < MANY; i++) {
@@ -216,24 +202,24 @@ MANY_CASE(a_poll_after_a_sleep_asks_epoll)
 }
 
 /* Ended by epoll's answer, or in a pass of its own. */
-MANY_CASE(one_that_ends_is_forgotten)
+SOCKETS_CASE(one_that_ends_is_forgotten)
 {
 	warm_up(&plains[3]);
 	plains[3].ends = true;
 	plains[4].ends = true;
 	poll_times(1, &plains[3]);
-	assert_int_equal(engine->busy_cnt, 0);
+	assert_int_equal(engine->busy.cnt, 0);
 	poll_times(1, &plains[4]);
-	assert_int_equal(engine->busy_cnt, 0);
+	assert_int_equal(engine->busy.cnt, 0);
 	assert_int_equal(plains[4].octets, 1);
-	poll_times(ENGINE_BUSY_TURNS, &plains[5]);
-	assert_int_equal(plains[5].octets, ENGINE_BUSY_TURNS);
+	poll_times(10, &plains[5]);
+	assert_int_equal(plains[5].octets, 10);
 }
 
 /* More are busy than are read without epoll: none waits for long. */
-MANY_CASE(more_than_can_be_busy)
+SOCKETS_CASE(more_than_can_be_busy)
 {
-	for (uint32_t i = 0; i < 10 * ENGINE_BUSY_TURNS; i++) {
+	for (uint32_t i = 0; i < 100 * MANY; i++) {
 		plain_write(&plains[i % MANY]);
 		poll_times(1, NULL);
 		assert_int_equal(plains[i % MANY].octets, i / MANY + 1);

@@ -59,8 +59,9 @@ static struct {
 	int cpu;
 	cpu_set_t allowed, places;
 	bool has_no_place;
-	int place_cnt, spin_cnt, spin_begin_cnt, spin_fini_cnt;
-	uint32_t cpu_cnt;
+	bool has_quota;
+	uint64_t lost_cnt;
+	int place_cnt, spin_cnt;
 	int spin_ret;
 	void (*spin_act)(void);
 	uint64_t park_ns[8]; /* times that it parks for */
@@ -102,8 +103,8 @@ static int os_wait(struct epoll_event *ev, int timeout_ms)
 static void os_park(const struct timespec *ts)
 {
 	must(os.park_cnt < 8);
-	must(atomic_load(&engine->park_word) == 1);
-	must(rnic_engine_is_watched(engine));
+	must(atomic_load(&engine->thread.park_word) == 1);
+	must(rnic_burst_is_watched(&engine->sched.burst));
 	os.park_ns[os.park_cnt++] = (uint64_t)ts->tv_nsec;
 	fake_now_ns += (uint64_t)ts->tv_nsec;
 	if (os.park_act)
@@ -127,7 +128,7 @@ __attribute__((no_sanitize("address"))) long __wrap_syscall(long nr, ...)
 			return os_wait((struct epoll_event *)a[1], (int)a[3]);
 		break;
 	case SYS_futex:
-		if ((void *)a[0] != &engine->park_word ||
+		if ((void *)a[0] != &engine->thread.park_word ||
 		    a[1] != FUTEX_WAIT_PRIVATE)
 			break;
 		must(a[2] == 1);
@@ -189,32 +190,30 @@ int __wrap_util_thread_start(pthread_t *ret_thread, void *(*run)(void *arg),
 	return os.start_rc;
 }
 
-int __wrap_rnic_spin(struct rnic_spin *spin, struct rnic_engine *of,
-		     struct epoll_event *ev);
-int __wrap_rnic_spin(struct rnic_spin *spin, struct rnic_engine *of,
-		     struct epoll_event *ev)
+int __wrap_rnic_spin(struct rnic_engine *of, struct epoll_event *ev);
+int __wrap_rnic_spin(struct rnic_engine *of, struct epoll_event *ev)
 {
 	int ret = os.spin_ret;
 
-	os.cpu_cnt = spin->cpu_cnt;
 	os.spin_cnt++;
 	os.spin_ret = 0;
 	if (os.spin_act)
 		os.spin_act();
 	os.spin_act = NULL;
+	rnic_sched_spun(&of->sched, ret > 0);
 	return ret;
 }
 
-void __wrap_rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *of);
-void __wrap_rnic_spin_begin(struct rnic_spin *spin, struct rnic_engine *of)
+bool __wrap_rnic_cpus_have_quota(void);
+bool __wrap_rnic_cpus_have_quota(void)
 {
-	os.spin_begin_cnt++;
+	return os.has_quota;
 }
 
-void __wrap_rnic_spin_fini(struct rnic_spin *spin);
-void __wrap_rnic_spin_fini(struct rnic_spin *spin)
+uint64_t __wrap_rnic_cpus_lost_cnt(void);
+uint64_t __wrap_rnic_cpus_lost_cnt(void)
 {
-	os.spin_fini_cnt++;
+	return os.lost_cnt;
 }
 
 /* ---- the engine's owner ---- */
@@ -302,12 +301,11 @@ static void run(const struct wait *waits)
 {
 	os.wait = waits;
 	must(!rnic_engine_thread_start(engine));
-	engine->has_thread = false; /* there is nothing to join */
+	engine->thread.is_started = false; /* there is nothing to join */
 	os.thread(engine);
 	if (os.wait->name)
 		fail_msg("%s: is not waited for", os.wait->name);
 	os.wait = NULL;
-	assert_int_equal(os.spin_fini_cnt, 1);
 }
 
 static void add_memory(void)
@@ -367,11 +365,10 @@ THREAD_CASE(waits_until_the_first_time)
 
 	run(waits);
 	assert_int_equal(os.pass_cnt, 5);
-	assert_int_equal(os.spin_cnt, 6);
+	assert_int_equal(os.spin_cnt, 0);
 	/* The last wait is that of the end. */
-	assert_int_equal(os.spin_begin_cnt, 6);
 	assert_int_equal(test_stat(RNIC_STAT_passes_thread), passes + 6);
-	assert_int_equal(os.cpu_cnt, 3);
+	assert_false(engine->sched.cpu.is_limited);
 }
 
 static void serve_count(struct rnic_bell *rung)
@@ -392,16 +389,32 @@ static void ring_beside_a_leader(void)
 	must(util_trylock(&engine->lead));
 }
 
+static void arrive(void)
+{
+	with_lead(rnic_sched_note_arrival(&engine->sched));
+}
+
+/* The thread spins before it sleeps. */
+static void spin_next(void)
+{
+	engine->sched.cpu.has_idle = true;
+	engine->sched.cpu.looked_ns = fake_now_ns;
+	engine->sched.spin.skip_cnt = 0;
+	arrive();
+}
+
 /* Before it sleeps. */
 static void ring_later(void)
 {
-	rnic_engine_watch(engine);
+	spin_next();
+	rnic_burst_watch(&engine->sched.burst);
 	os.spin_act = ring;
 }
 
 static void lead_later(void)
 {
-	assert_false(rnic_engine_is_watched(engine));
+	assert_false(rnic_burst_is_watched(&engine->sched.burst));
+	spin_next();
 	os.spin_act = ring_beside_a_leader;
 }
 
@@ -423,6 +436,7 @@ THREAD_CASE(does_not_sleep_over_bells)
 
 	run(waits);
 	assert_int_equal(os.served_cnt, 2);
+	assert_int_equal(os.spin_cnt, 2);
 	assert_int_equal(os.pass_cnt, 4);
 }
 
@@ -439,6 +453,7 @@ static void is_quiet_now(void)
 
 static void spins_in_memory(void)
 {
+	spin_next();
 	os.spin_ret = RNIC_SPIN_NEWS;
 }
 
@@ -454,10 +469,13 @@ THREAD_CASE(does_not_sleep_over_news)
 		{ NULL },
 	};
 
+	uint64_t passes = test_stat(RNIC_STAT_passes_thread);
+
 	add_memory();
 	run(waits);
 	assert_int_equal(os.pass_cnt, 4);
-	assert_int_equal(os.spin_begin_cnt, 6);
+	assert_int_equal(os.spin_cnt, 1);
+	assert_int_equal(test_stat(RNIC_STAT_passes_thread), passes + 6);
 	close(source.wake_fd);
 }
 
@@ -498,35 +516,29 @@ THREAD_CASE(is_started_once)
 	os.start_rc = -EAGAIN;
 	assert_int_equal(rnic_engine_thread_start(engine), -EAGAIN);
 	assert_int_equal(os.said_cnt, 1);
-	assert_false(engine->has_thread);
+	assert_false(engine->thread.is_started);
 	os.start_rc = 0;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rnic_engine_thread_start(engine), 0);
-		assert_true(engine->has_thread);
+		assert_true(engine->thread.is_started);
 	}
 	assert_int_equal(os.start_cnt, 2);
-	engine->has_thread = false;
+	engine->thread.is_started = false;
 }
 
 /* ---- parking ---- */
 
 static void poll_once(void)
 {
-	atomic_store(&engine->poll_ns, fake_now_ns);
-	atomic_store(&engine->run_ns, fake_now_ns);
+	atomic_store(&engine->sched.polls.last_ns, fake_now_ns);
 }
 
-static void poll_till_6_ms(void)
+static void stop_polls(void)
 {
-	if (fake_now_ns < BEGIN_NS + 6 * NS_PER_MS)
-		atomic_store(&engine->poll_ns, fake_now_ns);
-}
-
-static void poll_steadily(void)
-{
-	poll_once();
-	atomic_store(&engine->run_ns, fake_now_ns - 40 * NS_PER_MS);
-	os.park_act = poll_till_6_ms;
+	if (os.park_cnt == 8)
+		rnic_engine_unpark(engine);
+	else
+		atomic_store(&engine->sched.polls.last_ns, fake_now_ns);
 }
 
 static void wake_a_poller(void)
@@ -545,29 +557,15 @@ static const struct park {
 	{ "nobody polls", NULL, NULL, false, 0, { 0 } },
 	{ "one has polled", poll_once, NULL, false, 1, { 50000 } },
 	{ "one has, and there is a wake-up", poll_once, NULL, true, 0, { 0 } },
-	{ "one polls for long",
-	  poll_steadily,
-	  NULL,
-	  false,
-	  7,
-	  { 50000, 100000, 200000, 400000, 800000, 1600000, 3200000 } },
 	{ "one polls",
 	  poll_once,
-	  poll_till_6_ms,
+	  stop_polls,
 	  false,
 	  8,
-	  { 50000, 100000, 200000, 400000, 800000, 1000000, 1000000,
-	    1000000 } },
+	  { 50000, 100000, 200000, 400000, 800000, 1600000, 3200000,
+	    6400000 } },
 	{ "it is woken", poll_once, wake_a_poller, false, 1, { 50000 } },
 };
-
-static void stop_polls(void)
-{
-	if (os.park_cnt == 8)
-		rnic_engine_unpark(engine);
-	else
-		atomic_store(&engine->poll_ns, fake_now_ns);
-}
 
 THREAD_CASE(parks_while_another_thread_polls)
 {
@@ -581,16 +579,14 @@ THREAD_CASE(parks_while_another_thread_polls)
 		};
 		uint64_t cnt = test_stat(RNIC_STAT_parks);
 
-		os.park_act = parks[i].park_act == poll_till_6_ms
-				      ? stop_polls
-				      : parks[i].park_act;
+		os.park_act = parks[i].park_act;
 		run(waits);
 		assert_row(parks[i].name, os.park_cnt == parks[i].cnt);
 		assert_row(parks[i].name, !memcmp(os.park_ns, parks[i].ns,
 						  sizeof(os.park_ns)));
 		assert_row(parks[i].name, test_stat(RNIC_STAT_parks) - cnt ==
 						  (parks[i].cnt > 0));
-		assert_row(parks[i].name, !engine->park_word);
+		assert_row(parks[i].name, !engine->thread.park_word);
 		/* The poller gets the event. */
 		assert_row(parks[i].name, os.pass_cnt == 0 || !parks[i].cnt);
 		teardown(NULL);
@@ -600,7 +596,7 @@ THREAD_CASE(parks_while_another_thread_polls)
 
 static void stop_now(void)
 {
-	atomic_store(&engine->poll_ns, fake_now_ns);
+	atomic_store(&engine->sched.polls.last_ns, fake_now_ns);
 	atomic_store(&engine->is_stopping, true);
 }
 
@@ -618,14 +614,14 @@ THREAD_CASE(the_end_ends_a_park)
 
 static void ask_park(void)
 {
-	atomic_store(&engine->wants_park, true);
+	atomic_store(&engine->sched.burst.wants_park, true);
 	poll_once();
 }
 
 static void ask_park_unpolled(void)
 {
-	atomic_store(&engine->poll_ns, 0);
-	atomic_store(&engine->wants_park, true);
+	atomic_store(&engine->sched.polls.last_ns, 0);
+	atomic_store(&engine->sched.burst.wants_park, true);
 }
 
 /* All is served before it does. */
@@ -642,7 +638,7 @@ THREAD_CASE(parks_when_a_poller_asks)
 
 	run(waits);
 	assert_int_equal(os.park_cnt, 1);
-	assert_false(atomic_load(&engine->wants_park));
+	assert_false(atomic_load(&engine->sched.burst.wants_park));
 }
 
 /* ---- trust ---- */
@@ -652,20 +648,9 @@ static void write_word(void)
 	atomic_fetch_add(&word, 1);
 }
 
-static void arrive(void)
-{
-	with_lead(rnic_engine_note_arrival(engine));
-}
-
 static void poll_and_leave(void)
 {
-	atomic_store(&engine->has_left, true);
-	poll_once();
-}
-
-static void poll_later(void)
-{
-	fake_now_ns += NS_PER_MS;
+	atomic_store(&engine->sched.polls.has_left, true);
 	poll_once();
 }
 
@@ -687,8 +672,6 @@ static const struct {
 	{ "an event, and it comes back", false, NULL, true, poll_and_leave, 0,
 	  1 + 6 },
 	{ "news in memory", true, write_word, false, poll_once, -1, 1 },
-	{ "a post", false, ring, false, poll_once, 0, 1 },
-	{ "a post, long ago", false, ring, false, poll_later, 0, 2 },
 };
 
 THREAD_CASE(trusts_a_poller_that_leaves_nothing)
@@ -726,32 +709,20 @@ THREAD_CASE(trusts_a_poller_that_leaves_nothing)
 static const struct place {
 	const char *name;
 	int post_cpu, cpu;
-	bool is_crowded, is_armed, fails;
-	uint64_t after_ns;
+	bool fails;
 	int place_cnt;	 /* moves so far */
 	uint32_t places; /* of the last one */
 } places[] = {
 	{ "nobody has posted", -1, 1, .place_cnt = 0 },
 	{ "another CPU", 2, 1, .place_cnt = 0 },
 	{ "its own", 1, 1, .place_cnt = 1, .places = 5 },
-	{ "the same again", 1, 1, .after_ns = 10 * NS_PER_MS, .place_cnt = 1,
-	  .places = 5 },
+	{ "the same again", 1, 1, .place_cnt = 1, .places = 5 },
 	{ "its own again", 0, 0, .place_cnt = 2, .places = 6 },
-	{ "soon", 1, 1, .after_ns = 10 * NS_PER_MS - 1, .place_cnt = 2,
+	{ "back", 1, 1, .place_cnt = 3, .places = 5 },
+	{ "denied", 0, 0, .fails = true, .place_cnt = 4, .places = 6 },
+	{ "tried again", 0, 0, .place_cnt = 5, .places = 6 },
+	{ "none that is known", CPU_SETSIZE, CPU_SETSIZE, .place_cnt = 5,
 	  .places = 6 },
-	{ "later", 1, 1, .after_ns = 1, .place_cnt = 3, .places = 5 },
-	{ "a program that sleeps", 1, 1, true, true, .place_cnt = 4,
-	  .places = 7 },
-	{ "... still", 1, 1, true, true, .after_ns = 10 * NS_PER_MS,
-	  .place_cnt = 4, .places = 7 },
-	{ "no idle CPU", 1, 1, true, .place_cnt = 5, .places = 5 },
-	{ "armed", 2, 2, false, true, .after_ns = 10 * NS_PER_MS,
-	  .place_cnt = 6, .places = 3 },
-	{ "denied", 0, 0, .fails = true, .after_ns = 10 * NS_PER_MS,
-	  .place_cnt = 7, .places = 6 },
-	{ "tried again", 0, 0, .place_cnt = 8, .places = 6 },
-	{ "none that is known", CPU_SETSIZE, CPU_SETSIZE,
-	  .after_ns = 10 * NS_PER_MS, .place_cnt = 8, .places = 6 },
 };
 
 static size_t place_at;
@@ -776,12 +747,10 @@ static void place_next(void)
 		place_at++;
 	}
 	place = &places[place_at];
-	fake_now_ns += place->after_ns + (place_at == 0);
+	fake_now_ns += place_at == 0;
 	os.cpu = place->cpu;
 	os.has_no_place = place->fails;
-	atomic_store(&engine->post_cpu, place->post_cpu);
-	atomic_store(&engine->is_crowded, place->is_crowded);
-	atomic_store(&engine->armed_cnt, place->is_armed);
+	atomic_store(&engine->sched.post_cpu, place->post_cpu);
 }
 
 THREAD_CASE(keeps_off_the_cpu_of_the_poster)
@@ -806,9 +775,50 @@ THREAD_CASE(stays_on_the_only_cpu)
 
 	CPU_ZERO(&os.allowed);
 	CPU_SET(1, &os.allowed);
-	atomic_store(&engine->post_cpu, 1);
+	atomic_store(&engine->sched.post_cpu, 1);
 	run(waits);
 	assert_int_equal(os.place_cnt, 0);
+	assert_true(engine->sched.cpu.is_limited);
+}
+
+/* An idle CPU is not free of charge. */
+THREAD_CASE(a_quota_limits_it)
+{
+	static const struct wait none[] = { { NULL } };
+
+	os.has_quota = true;
+	run(none);
+	assert_true(engine->sched.cpu.is_limited);
+}
+
+static void lose_cpu(void)
+{
+	os.lost_cnt += 1000;
+	fake_now_ns += 1000 * NS_PER_MS;
+}
+
+static void lose_no_cpu(void)
+{
+	assert_true(atomic_load(&engine->sched.is_crowded));
+	fake_now_ns += 1000 * NS_PER_MS;
+}
+
+static void is_not_crowded(void)
+{
+	assert_false(atomic_load(&engine->sched.is_crowded));
+}
+
+THREAD_CASE(notes_that_cpus_are_lost)
+{
+	static const struct wait waits[] = {
+		{ "the first one", 0, NULL, .has_event = true },
+		{ "CPUs are lost", -1, lose_cpu, .has_event = true },
+		{ "none is", -1, lose_no_cpu, .has_event = true },
+		{ "idle", -1, is_not_crowded, .has_event = true },
+		{ NULL },
+	};
+
+	run(waits);
 }
 
 /* ---- its priority ---- */

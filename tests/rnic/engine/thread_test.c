@@ -24,7 +24,6 @@
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "engine/wake.h"
-#include "os/cpus.h"
 #include "qp/qp.h"
 #include "stream/attach.h"
 #include "child.h"
@@ -108,7 +107,8 @@ CHAN_CASE(arming_unparks)
 				1);
 		}
 		rnic_cq_arm(b->rcq, false);
-		assert_int_equal(atomic_load(&b->ctx->engine->poll_ns), 0);
+		assert_int_equal(
+			atomic_load(&b->ctx->engine->sched.polls.last_ns), 0);
 		assert_false(rnicpair_peek(b, b->rcq, &cqe));
 		rnicpair_post_echo(p, 0, 8);
 		wait_comp_event(b);
@@ -206,97 +206,34 @@ static bool keep_off_one(int cpu_cnt)
 	return keep_off;
 }
 
-/* Its program does not poll. */
-static bool read_once(struct rnicpair *p, bool sleeps)
+/* Its program posts, and does not sleep. */
+static void read_once(struct rnicpair *p)
 {
 	struct rnicpair_side *a = &p->side[0];
 	struct usiw_cqe cqe;
 
-	if (sleeps)
-		rnic_cq_arm(a->scq, false);
 	rnicpair_post_read(p, 0, 4, 64);
-	if (sleeps)
-		wait_comp_event(a);
 	wait_until(rnicpair_peek(a, a->scq, &cqe));
-	return true;
 }
 
-/* The CPU of a program that spins on its memory is not taken; that of one that
- * sleeps when it waits is the best one. */
-CHAN_CASE(keeps_off_the_cpu_of_a_program_that_does_not_sleep)
+/* Beside busy threads, all threads change their CPUs. */
+PAIR_CASE(keeps_off_the_cpu_of_its_program)
 {
-	struct rnicpair *p = *state;
-	struct rnic_cpus known;
 	pthread_t thread[CPU_SETSIZE + 1];
 	cpu_set_t cpus;
 	int cpu_cnt;
 
 	must(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
 	cpu_cnt = CPU_COUNT(&cpus);
-	rnic_cpus_init(&known, (uint32_t)cpu_cnt);
-	if (!rnic_cpus_are_known(&known))
+	if (cpu_cnt < 2)
 		skip();
-	rnic_cpus_fini(&known);
 	atomic_store(&is_calm, false);
 	for (int i = 0; i <= cpu_cnt; i++)
 		must(pthread_create(&thread[i], NULL, busy, NULL) == 0);
-	wait_until(read_once(p, false) && keep_off_one(cpu_cnt));
-	wait_until(read_once(p, true) && !keep_off_one(cpu_cnt));
+	wait_until((read_once(*state), keep_off_one(cpu_cnt)));
 	atomic_store(&is_calm, true);
 	for (int i = 0; i <= cpu_cnt; i++)
 		pthread_join(thread[i], NULL);
-}
-
-/* ---- who polls ---- */
-
-PAIR_CASE(a_poller_is_known)
-{
-	static const struct {
-		int64_t age_ns;
-		bool is_polled, has_left;
-	} cases[] = {
-		{ 0, true, false },
-		{ 1000, true, false },
-		{ 60000, false, false },
-		/* It has polled after the caller looked at the clock. */
-		{ -1, true, false },
-		{ -1000, true, false },
-		/* It is busy with the completions that it takes. */
-		{ 60000, true, true },
-		{ 1900000, true, true },
-		{ 2100000, false, true },
-	};
-	struct rnicpair *p = *state;
-	struct rnic_engine *engine = p->side[0].ctx->engine;
-	uint64_t now_ns = util_now_ns();
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		atomic_store(&engine->poll_ns,
-			     now_ns - (uint64_t)cases[i].age_ns);
-		atomic_store(&engine->has_left, cases[i].has_left);
-		assert_int_equal(rnic_engine_is_polled(engine, now_ns),
-				 cases[i].is_polled);
-	}
-	rnic_engine_unpark(engine);
-	assert_false(rnic_engine_is_polled(engine, now_ns));
-	atomic_store(&engine->has_left, false);
-}
-
-PAIR_CASE(a_pause_begins_a_run)
-{
-	struct rnicpair *p = *state;
-	struct rnicpair_side *a = &p->side[0];
-	uint64_t run_ns = 0, pause_ns;
-
-	for (int i = 0; i < 3; i++) {
-		/* Not each poll looks at the clock, and none does while the
-		 * completion thread leads. */
-		wait_until((rnic_cq_progress(a->scq),
-			    atomic_load(&a->ctx->engine->run_ns) > run_ns));
-		pause_ns = util_now_ns();
-		wait_until(util_now_ns() - pause_ns > ENGINE_PAUSE_NS);
-		run_ns = pause_ns;
-	}
 }
 
 /* ---- threads that sleep on the sockets ---- */
@@ -482,7 +419,7 @@ PAIR_CASE(bursts_park)
 	uint64_t end_ms;
 
 	end_ms = until_ms() + RNICPAIR_LIMIT_MS;
-	while (!rnic_engine_is_watched(a->ctx->engine)) {
+	while (!rnic_burst_is_watched(&a->ctx->engine->sched.burst)) {
 		must(until_ms() < end_ms);
 		burst_post(p);
 		burst_take(a);
@@ -490,7 +427,7 @@ PAIR_CASE(bursts_park)
 			(void)rnicpair_take(b, b->rcq);
 	}
 	/* For this time only. */
-	wait_until(!atomic_load(&a->ctx->engine->wants_park));
+	wait_until(!atomic_load(&a->ctx->engine->sched.burst.wants_park));
 }
 
 /* Posts without a later poll are sent too. */
@@ -512,7 +449,8 @@ PAIR_CASE(what_waits_is_not_forgotten)
 			for (int j = 0; j < BURST_CNT; j++)
 				(void)rnicpair_take(b, b->rcq);
 		}
-		was_watched = rnic_engine_is_watched(a->ctx->engine);
+		was_watched =
+			rnic_burst_is_watched(&a->ctx->engine->sched.burst);
 		burst_post(p);
 		/* From here on this side does nothing. */
 		for (int i = 0; i < BURST_CNT; i++)

@@ -646,7 +646,7 @@ LANES_CASE(a_qp_leaves_with_a_change_under_way)
 
 static bool engine_rests(struct rnic_engine *engine)
 {
-	return !rnic_engine_is_watched(engine) &&
+	return !rnic_burst_is_watched(&engine->sched.burst) &&
 	       with_lead(engine, !engine->due);
 }
 

@@ -298,7 +298,7 @@ IDLE_PAIR_CASE(the_next_wr_tells_a_sender_without_one)
 static bool has_no_source(struct rnicpair_side *side)
 {
 	return with_lead(side->qp->engine,
-			 LIST_EMPTY(&side->qp->engine->sources));
+			 LIST_EMPTY(&side->qp->engine->slots.list));
 }
 
 /* The peer does not close after the TERMINATE: the drain limit applies,

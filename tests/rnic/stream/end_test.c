@@ -139,7 +139,7 @@ static void stage_check_flushed(struct stage *st)
 
 static uint32_t streams_left(struct rnicpair_side *s)
 {
-	return with_lead(s->ctx->engine, s->ctx->engine->source_cnt);
+	return with_lead(s->ctx->engine, s->ctx->engine->slots.source_cnt);
 }
 
 /* ---- ways to end ---- */
@@ -633,7 +633,7 @@ CASE(waiting_octets_do_not_delay_the_fin)
 	assert_int_equal(rnic_qp_modify(s->qp, RNIC_QPS_ERROR), 0);
 	rnic_engine_lead(s->ctx->engine);
 	/* The source is its first member. */
-	stream = (void *)LIST_FIRST(&s->ctx->engine->sources);
+	stream = (void *)LIST_FIRST(&s->ctx->engine->slots.list);
 	assert_true(!stream || stream->is_fin_sent);
 	rnic_engine_unlead(s->ctx->engine);
 	rnicpair_close(&p);

@@ -474,10 +474,10 @@ PAIR_CASE(a_thread_that_wakes_keeps_its_descriptor)
 	change(p);
 	stream = lead(p, 0);
 	fd = stream->local->wake_fd;
-	atomic_fetch_add(&engine->waker_cnt, 1);
+	atomic_fetch_add(&engine->hot.waker_cnt, 1);
 	rnic_stream_abort(stream);
 	is_open = fcntl(fd, F_GETFD) >= 0;
-	atomic_fetch_sub(&engine->waker_cnt, 1);
+	atomic_fetch_sub(&engine->hot.waker_cnt, 1);
 	unlead(p, 0);
 	assert_true(fd >= 0);
 	assert_true(is_open);

@@ -54,8 +54,8 @@ static void stage_open(struct stage *st, uint32_t posted_cnt,
 	st->qp.recv_cq = &st->cq;
 	atomic_init(&st->qp.rq.told_idx, unread_cnt);
 	st->qp.arrival.is_received = true;
-	st->engine.may_leave = true;
-	st->engine.poll_turn = 5;
+	st->engine.turn.may_leave = true;
+	st->engine.turn.poll_no = 5;
 	st->stream.engine = &st->engine;
 	st->stream.qp = &st->qp;
 	st->stream.carrier = &rnic_ring_carrier;
@@ -70,7 +70,8 @@ static void stage_close(struct stage *st)
 
 static bool has_left(const struct stage *st)
 {
-	return atomic_load_explicit(&st->engine.has_left, memory_order_relaxed);
+	return atomic_load_explicit(&st->engine.sched.polls.has_left,
+				    memory_order_relaxed);
 }
 
 static void not_ahead(struct stage *st)
@@ -80,7 +81,7 @@ static void not_ahead(struct stage *st)
 
 static void led_by_the_thread(struct stage *st)
 {
-	st->engine.may_leave = false;
+	st->engine.turn.may_leave = false;
 }
 
 static void writes_only(struct stage *st)
@@ -106,7 +107,7 @@ static void three_held(struct stage *st)
 
 static void posts(struct stage *st)
 {
-	st->engine.poll_turn = 0;
+	st->engine.turn.poll_no = 0;
 }
 
 static void left_by_this_poll(struct stage *st)
@@ -169,21 +170,6 @@ CASE(the_limit_is_what_receives_are_posted_for)
 		assert_row(rows[i].name, has_left(&st) == !rows[i].limit);
 		stage_close(&st);
 	}
-}
-
-CASE(polls_make_passes_while_octets_are_left)
-{
-	struct stage st;
-
-	stage_open(&st, 0, 9);
-	for (int i = 0; i < 10; i++)
-		assert_false(rnic_engine_is_left_due(&st.engine));
-	assert_int_equal(rnic_read_ahead_limit(&st.stream), 0);
-	for (uint32_t i = 1; i < ENGINE_LEFT_POLLS; i++)
-		assert_false(rnic_engine_is_left_due(&st.engine));
-	assert_true(rnic_engine_is_left_due(&st.engine));
-	assert_true(rnic_engine_is_left_due(&st.engine)); /* until it is made */
-	stage_close(&st);
 }
 
 /* ---- what a read tells ---- */

@@ -723,8 +723,8 @@ static void peer_ends(enum step last, enum fate fate)
 	assert_int_equal(rnicpair_take(s, s->scq).wr_id, 1);
 	assert_true(rnicpair_is_quiet(&p, s->scq));
 	wait_until((rnic_cq_progress(s->scq),
-		    with_lead(engine_of(&p, 1), engine_of(&p, 1)->source_cnt) ==
-			    0));
+		    with_lead(engine_of(&p, 1),
+			      engine_of(&p, 1)->slots.source_cnt) == 0));
 	close(peer.ready);
 	close(peer.tell);
 	assert_true(waitpid(peer.pid, &status, 0) == peer.pid);
