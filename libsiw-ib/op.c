@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The table of opcodes (IBA 9.2.1, A14, A17).
+ * The table of opcodes (IBA 9.2.1, A14, A17, A19).
  */
 #include "include/siw-ib.h"
 
 #define EXT_SIZE(ext)                                                          \
 	(((ext) & SIB_RDETH ? 4 : 0) + ((ext) & SIB_DETH ? 8 : 0) +            \
-	 ((ext) & SIB_XRCETH ? 4 : 0) + ((ext) & SIB_RETH ? 16 : 0) +          \
-	 ((ext) & SIB_ATOMIC_ETH ? 28 : 0) + ((ext) & SIB_AETH ? 4 : 0) +      \
-	 ((ext) & SIB_ATOMIC_AETH ? 8 : 0) + ((ext) & SIB_IMMDT ? 4 : 0) +     \
-	 ((ext) & SIB_IETH ? 4 : 0))
+	 ((ext) & SIB_XRCETH ? 4 : 0) + ((ext) & SIB_FETH ? 4 : 0) +           \
+	 ((ext) & SIB_RETH ? 16 : 0) + ((ext) & SIB_ATOMIC_ETH ? 28 : 0) +     \
+	 ((ext) & SIB_AETH ? 4 : 0) + ((ext) & SIB_ATOMIC_AETH ? 8 : 0) +      \
+	 ((ext) & SIB_IMMDT ? 4 : 0) + ((ext) & SIB_IETH ? 4 : 0))
 
 /* One row: @S is the service, @E its extended headers, @e those of the
  * operation. */
@@ -70,13 +70,21 @@
 		ROW(S, E, SIB_SEND_ONLY_INV, "SEND only with invalidate",      \
 		    ONLY, true, SIB_IETH)
 
+/* A READ response without payload answers both. */
+#define PLACEMENT(S, E)                                                        \
+	ROW(S, E, SIB_FLUSH, "FLUSH", ONLY, false, SIB_FETH | SIB_RETH),       \
+		ROW(S, E, SIB_ATOMIC_WRITE, "ATOMIC WRITE", ONLY, true,        \
+		    SIB_RETH)
+
 static const struct sib_op ops[] = {
 	SEND_AND_WRITE(RC, 0),
 	READ_AND_ATOMIC(RC, 0, 0),
 	SEND_INVALIDATE(RC, 0),
+	PLACEMENT(RC, 0),
 	SEND_AND_WRITE(UC, 0),
 	SEND_AND_WRITE(RD, SIB_RDETH | SIB_DETH),
 	READ_AND_ATOMIC(RD, SIB_RDETH | SIB_DETH, SIB_RDETH),
+	PLACEMENT(RD, SIB_RDETH | SIB_DETH),
 	ROW(RD, SIB_RDETH | SIB_DETH, SIB_RESYNC, "RESYNC", ONLY, false, 0),
 	SEND_ONLY(UD, SIB_DETH),
 	/* 16 reserved octets, which no QP gets, stand as payload. */

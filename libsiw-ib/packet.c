@@ -22,12 +22,19 @@
 
 #define MASK24 0xffffffu
 
+/* FETH; the other bits are reserved. */
+#define FETH_SELECTIVITY 0x3u
+#define FETH_SELECTIVITY_SHIFT 4
+#define FETH_PLACEMENT 0xfu
+
 static bool hdr_fits(const struct sib_hdr *h, uint16_t ext)
 {
 	return h->dest_qpn <= MASK24 && h->psn <= MASK24 &&
 	       (!(ext & SIB_RDETH) || h->eecn <= MASK24) &&
 	       (!(ext & SIB_DETH) || h->src_qpn <= MASK24) &&
 	       (!(ext & SIB_XRCETH) || h->srqn <= MASK24) &&
+	       (!(ext & SIB_FETH) || (h->selectivity <= FETH_SELECTIVITY &&
+				      h->placement <= FETH_PLACEMENT)) &&
 	       (!(ext & SIB_AETH) || h->msn <= MASK24);
 }
 
@@ -52,6 +59,10 @@ static uint8_t *ext_put(uint8_t *p, const struct sib_hdr *h, uint16_t ext)
 		p = wire_put32(wire_put32(p, h->qkey), h->src_qpn);
 	if (ext & SIB_XRCETH)
 		p = wire_put32(p, h->srqn);
+	if (ext & SIB_FETH)
+		p = wire_put32(p, (uint32_t)h->selectivity
+						  << FETH_SELECTIVITY_SHIFT |
+					  h->placement);
 	if (ext & (SIB_RETH | SIB_ATOMIC_ETH))
 		p = wire_put32(wire_put64(p, h->va), h->rkey);
 	if (ext & SIB_RETH)
@@ -130,6 +141,12 @@ static const uint8_t *ext_get(const uint8_t *p, struct sib_hdr *h, uint16_t ext)
 		h->srqn = wire_get32(p) & MASK24;
 		p += 4;
 	}
+	if (ext & SIB_FETH) {
+		h->selectivity = p[3] >> FETH_SELECTIVITY_SHIFT &
+				 FETH_SELECTIVITY;
+		h->placement = p[3] & FETH_PLACEMENT;
+		p += 4;
+	}
 	if (ext & (SIB_RETH | SIB_ATOMIC_ETH))
 		p = rdma_get(p, h, ext);
 	if (ext & SIB_AETH) {
@@ -196,5 +213,8 @@ enum sib_fault sib_payload_check(uint8_t opcode, size_t payload_len,
 		return SIB_F_PAYLOAD_MTU;
 	if (op->part == SIB_PART_LAST && !payload_len)
 		return SIB_F_PAYLOAD_EMPTY;
+	if (opcode % 32 == SIB_ATOMIC_WRITE && payload_len != SIB_ATOMIC_LEN)
+		return payload_len < SIB_ATOMIC_LEN ? SIB_F_PAYLOAD_EMPTY
+						    : SIB_F_PAYLOAD_LONG;
 	return SIB_OK;
 }

@@ -47,6 +47,7 @@ extern "C" {
 #define SIB_BTH_SIZE 12u
 /* Longest BTH and extended headers: an atomic request of RD. */
 #define SIB_HDR_MAX 52u
+#define SIB_ATOMIC_LEN 8u /* octets of an atomic operation */
 #define SIB_ICRC_SIZE 4u
 /* Pad and ICRC. */
 #define SIB_TAIL_MAX 7u
@@ -131,23 +132,27 @@ enum sib_operation {
 	SIB_RESYNC = 0x15, /* RD only */
 	SIB_SEND_LAST_INV = 0x16,
 	SIB_SEND_ONLY_INV = 0x17,
+	SIB_FLUSH = 0x1c, /* this and the next one: RC and RD (A19) */
+	SIB_ATOMIC_WRITE = 0x1d,
 };
 
 #define SIB_OPCODE(service, operation) ((uint8_t)((service) << 5 | (operation)))
 /* The only packet of SIB_CNP. */
 #define SIB_CONGESTION 0x01
 
-/* Extended headers, in their order on the wire (IBA 9.3; XRCETH: A14). */
+/* Extended headers, in their order on the wire (IBA 9.3; XRCETH: A14; FETH:
+ * A19). */
 enum sib_ext {
 	SIB_RDETH = 1u << 0,	   /* 4: eecn */
 	SIB_DETH = 1u << 1,	   /* 8: qkey, src_qpn */
 	SIB_XRCETH = 1u << 2,	   /* 4: srqn */
-	SIB_RETH = 1u << 3,	   /* 16: va, rkey, dma_len */
-	SIB_ATOMIC_ETH = 1u << 4,  /* 28: va, rkey, swap_add, compare */
-	SIB_AETH = 1u << 5,	   /* 4: syndrome, msn */
-	SIB_ATOMIC_AETH = 1u << 6, /* 8: original */
-	SIB_IMMDT = 1u << 7,	   /* 4: imm_be */
-	SIB_IETH = 1u << 8,	   /* 4: inv_rkey */
+	SIB_FETH = 1u << 3,	   /* 4: selectivity, placement */
+	SIB_RETH = 1u << 4,	   /* 16: va, rkey, dma_len */
+	SIB_ATOMIC_ETH = 1u << 5,  /* 28: va, rkey, swap_add, compare */
+	SIB_AETH = 1u << 6,	   /* 4: syndrome, msn */
+	SIB_ATOMIC_AETH = 1u << 7, /* 8: original */
+	SIB_IMMDT = 1u << 8,	   /* 4: imm_be */
+	SIB_IETH = 1u << 9,	   /* 4: inv_rkey */
 };
 
 /* Place of a packet in its message. */
@@ -173,7 +178,7 @@ struct sib_op {
  * @opcode: octet 0 of BTH; SIB_OPCODE() makes it.
  *
  * Return: a constant row, or NULL for an opcode without meaning.
- * Spec: IBA 9.2.1; A14; A17.
+ * Spec: IBA 9.2.1; A14; A17; A19.
  */
 const struct sib_op *sib_op(uint8_t opcode);
 
@@ -195,8 +200,10 @@ struct sib_hdr {
 
 	uint32_t eecn; /* 24 bits: RDETH */
 	uint32_t qkey;
-	uint32_t src_qpn; /* 24 bits */
-	uint32_t srqn;	  /* 24 bits: XRCETH */
+	uint32_t src_qpn;    /* 24 bits */
+	uint32_t srqn;	     /* 24 bits: XRCETH */
+	uint8_t selectivity; /* 2 bits: FETH, what is flushed */
+	uint8_t placement;   /* 4 bits: FETH, how far */
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t dma_len;
@@ -226,8 +233,9 @@ struct sib_packet {
  *
  * Reserved fields and the transport version are zero.
  * Return: octets written, sib_op()->hdr_size; -EINVAL: the opcode has no
- *	meaning or no payload, or a value has more than 24 bits; -EMSGSIZE.
- * Spec: IBA 9.2, 9.3; A14; A17.
+ *	meaning or no payload, or a value has more bits than its field;
+ *	-EMSGSIZE.
+ * Spec: IBA 9.2, 9.3; A14; A17; A19.
  */
 int sib_hdr_encode(const struct sib_hdr *hdr, size_t payload_len, uint8_t *out,
 		   size_t size);
@@ -254,8 +262,8 @@ enum sib_fault sib_packet_decode(const uint8_t *buf, size_t len,
  * @payload_len: octets without pad.
  * @mtu: path MTU in octets.
  *
- * First and middle packets are full, last ones have at least one octet.  A UD
- * message is one packet.
+ * First and middle packets are full, last ones have at least one octet, and
+ * ATOMIC WRITE has SIB_ATOMIC_LEN.  A UD message is one packet.
  * Return: SIB_OK; SIB_F_BTH_OPCODE, SIB_F_PAYLOAD_NONE, SIB_F_PAYLOAD_MTU (not
  *	full), SIB_F_PAYLOAD_EMPTY, SIB_F_PAYLOAD_LONG.
  * Spec: IBA 9.4, 9.8.2.2 (UD); 9.7.4 (length checks).

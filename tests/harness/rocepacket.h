@@ -63,7 +63,8 @@ static inline bool roce_is_same_hdr(const struct sib_hdr *a,
 	       a->dma_len == b->dma_len && a->swap_add == b->swap_add &&
 	       a->compare == b->compare && a->syndrome == b->syndrome &&
 	       a->msn == b->msn && a->original == b->original &&
-	       a->imm_be == b->imm_be && a->inv_rkey == b->inv_rkey;
+	       a->imm_be == b->imm_be && a->inv_rkey == b->inv_rkey &&
+	       a->selectivity == b->selectivity && a->placement == b->placement;
 }
 
 #endif

@@ -17,9 +17,9 @@ static const struct {
 	uint16_t ext;	     /* of requests */
 	uint16_t response_ext;
 } services[] = {
-	{ SIB_RC, "RC ", 0xdfffff, 0, 0 },
+	{ SIB_RC, "RC ", 0x30dfffff, 0, 0 },
 	{ SIB_UC, "UC ", 0x000fff, 0, 0 },
-	{ SIB_RD, "RD ", 0x3fffff, SIB_RDETH | SIB_DETH, SIB_RDETH },
+	{ SIB_RD, "RD ", 0x303fffff, SIB_RDETH | SIB_DETH, SIB_RDETH },
 	{ SIB_UD, "UD ", 0x000030, SIB_DETH, 0 },
 	{ SIB_CNP, "CNP ", 0x000002, 0, 0 },
 	{ 6, "", 0, 0, 0 },
@@ -85,6 +85,8 @@ static const struct {
 	  SIB_IETH },
 	{ "SEND only with invalidate", 0x17, SIB_PART_ONLY, true, false,
 	  SIB_IETH },
+	{ "FLUSH", 0x1c, SIB_PART_ONLY, false, false, SIB_FETH | SIB_RETH },
+	{ "ATOMIC WRITE", 0x1d, SIB_PART_ONLY, true, false, SIB_RETH },
 };
 
 CASE(has_the_same_operations_in_each_service)

@@ -190,6 +190,36 @@ CASE(refuses_to_encode_what_does_not_fit)
 	assert_int_equal(sib_hdr_encode(&h, 0, out, sizeof(out)), -EINVAL);
 }
 
+/* No capture has it: the kernel's rxe sends it to persistent memory only. */
+CASE(places_the_fields_of_flush)
+{
+	static const uint8_t want[] = {
+		0x1c, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x11, /* BTH */
+		0x80, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x12, /* ... FETH */
+		1,    2,    3,	  4,	5,    6,    7,	  8,	/* RETH */
+		0x0a, 0x0b, 0x0c, 0x0d, 0x00, 0x00, 0x10, 0x00,
+	};
+	struct sib_hdr h = { .opcode = SIB_OPCODE(SIB_RC, SIB_FLUSH),
+			     .pkey = 0xffff,
+			     .dest_qpn = 0x11,
+			     .wants_ack = true,
+			     .psn = 7,
+			     .selectivity = 1,
+			     .placement = 2,
+			     .va = 0x0102030405060708,
+			     .rkey = 0x0a0b0c0d,
+			     .dma_len = 4096 };
+	uint8_t out[SIB_HDR_MAX];
+
+	assert_int_equal(sib_hdr_encode(&h, 0, out, sizeof(out)), sizeof(want));
+	assert_memory_equal(out, want, sizeof(want));
+	h.selectivity = 4;
+	assert_int_equal(sib_hdr_encode(&h, 0, out, sizeof(out)), -EINVAL);
+	h.selectivity = 0;
+	h.placement = 16;
+	assert_int_equal(sib_hdr_encode(&h, 0, out, sizeof(out)), -EINVAL);
+}
+
 static const struct {
 	const char *name;
 	uint8_t opcode;
@@ -211,6 +241,14 @@ static const struct {
 	{ "READ request", SIB_OPCODE(SIB_RC, SIB_READ_REQUEST), 0, SIB_OK },
 	{ "READ request, payload", SIB_OPCODE(SIB_RC, SIB_READ_REQUEST), 1,
 	  SIB_F_PAYLOAD_NONE },
+	{ "FLUSH", SIB_OPCODE(SIB_RC, SIB_FLUSH), 0, SIB_OK },
+	{ "FLUSH, payload", SIB_OPCODE(SIB_RC, SIB_FLUSH), 1,
+	  SIB_F_PAYLOAD_NONE },
+	{ "ATOMIC WRITE", SIB_OPCODE(SIB_RC, SIB_ATOMIC_WRITE), 8, SIB_OK },
+	{ "ATOMIC WRITE, short", SIB_OPCODE(SIB_RD, SIB_ATOMIC_WRITE), 7,
+	  SIB_F_PAYLOAD_EMPTY },
+	{ "ATOMIC WRITE, long", SIB_OPCODE(SIB_RC, SIB_ATOMIC_WRITE), 9,
+	  SIB_F_PAYLOAD_LONG },
 	{ "no opcode", 0xff, 0, SIB_F_BTH_OPCODE },
 };
 

@@ -48,6 +48,10 @@ static void fill_hdr(struct run *r, uint8_t opcode, uint16_t ext)
 	}
 	if (ext & SIB_XRCETH)
 		h.srqn = random24(r);
+	if (ext & SIB_FETH) {
+		h.selectivity = (uint8_t)test_random(&r->seed) & 3;
+		h.placement = (uint8_t)test_random(&r->seed) & 15;
+	}
 	if (ext & (SIB_RETH | SIB_ATOMIC_ETH)) {
 		h.va = test_random(&r->seed);
 		h.rkey = (uint32_t)test_random(&r->seed);
