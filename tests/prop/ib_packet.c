@@ -148,5 +148,5 @@ CASE(decodes_what_it_encodes)
 			check(&r, len, has_icrc);
 		}
 	}
-	assert_int_equal(cnt, 23 + 12 + 22 + 2 + 1 + 23);
+	assert_int_equal(cnt, 25 + 12 + 24 + 2 + 1 + 23);
 }
