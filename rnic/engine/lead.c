@@ -119,7 +119,7 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 			engine_wake(engine, &wakes);
 		/*
 		 * seq_cst, as util_unlock() asks for; pairs with the fences in
-		 * engine_lead_or_bell() and engine_bell_waits(): a bell pushed
+		 * engine_lead_or_bell() and rnic_burst_waits(): a bell pushed
 		 * by a thread that failed to get the lead is seen here.  So is
 		 * a thread that looked and sleeps (engine_is_at_rest()).
 		 */
@@ -133,7 +133,6 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 	}
 }
 
-/* Did a leader find work that needs the leads of all engines? */
 bool rnic_engine_is_all_due(const struct rnic_engine *engine)
 {
 	/* relaxed: the thread that leaves a bell comes here afterwards */
@@ -197,7 +196,6 @@ int rnic_engine_add(struct rnic_engine *engine, struct rnic_source *source)
 	source->slot = slot;
 	source->events = EPOLLIN;
 	LIST_INSERT_HEAD(&engine->slots.list, source, link);
-	engine->slots.source_cnt++;
 	return 0;
 }
 
@@ -215,7 +213,6 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 	engine->slots.free = source->slot;
 	LIST_REMOVE(source, link);
 	rnic_due_clear(&engine->due, &source->due);
-	engine->slots.source_cnt--;
 }
 
 void rnic_engine_set_events(struct rnic_engine *engine,

@@ -132,7 +132,6 @@ struct rnic_slots {
 	struct rnic_slot *at;
 	uint32_t cnt, free;
 	struct rnic_source_list list; /* of all, newest first */
-	uint32_t source_cnt;
 };
 
 /* Of the sources with a socket only, those that epoll has named lately, the

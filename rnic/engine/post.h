@@ -6,7 +6,7 @@
 #include "object.h"
 
 /* A queue got entries: serves it here if the lead is free, unless posts wait to
- * be served together: see above.  Leaves errno as it is. */
+ * be served together (sched/burst.h).  Leaves errno as it is. */
 void rnic_engine_post(struct rnic_engine *engine, struct rnic_bell *bell);
 
 /* Transmits posts that wait to be transmitted together. */

@@ -35,11 +35,12 @@ static void spin_looks(void *arg)
 /* Return: whether the other end of a source with memory has written to it. */
 static bool spin_look(struct rnic_engine *engine)
 {
-	struct spin_look look = { .cnt = 0 };
+	struct spin_look look; /* too large to be cleared in each round */
 
 	if (!rnic_engine_has_memory(engine) || !util_trylock(&engine->lead))
 		return false; /* the leader looks */
 	rnic_guard_thread();
+	look.has_news = false;
 	look.cnt = rnic_engine_hot_words_take(engine, look.words, SPIN_WORDS);
 	rnic_engine_unlead(engine);
 	if (!look.cnt)

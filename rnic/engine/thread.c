@@ -243,10 +243,10 @@ static void engine_thread_lead(struct rnic_engine *engine)
 	rnic_engine_lead(engine);
 }
 
-static void engine_note_cpu(struct rnic_engine *engine)
+/* Without the lead: the call takes longer the more threads there are. */
+static void engine_note_cpu(struct rnic_engine *engine, uint64_t now_ns)
 {
 	struct rnic_sched *sched = &engine->sched;
-	uint64_t now_ns = rnic_engine_now_ns(engine);
 
 	if (rnic_cpu_is_due(&sched->cpu, now_ns))
 		rnic_sched_note_cpu(sched, now_ns, rnic_cpus_lost_cnt());
@@ -263,7 +263,6 @@ static enum rnic_sched_next engine_thread_serve(struct rnic_engine *engine,
 	rnic_engine_wake_clear(engine, ev, cnt);
 	rnic_engine_serve_events(engine, ev, cnt);
 	*ret_timeout_ms = engine_timeout_ms(engine);
-	engine_note_cpu(engine);
 	next = rnic_sched_served(&engine->sched, rnic_engine_now_ns(engine));
 	rnic_engine_unlead(engine);
 	return next;
@@ -276,6 +275,7 @@ static void *engine_thread(void *arg)
 	struct epoll_event ev[ENGINE_EVENT_MAX];
 	struct engine_place place;
 	int cnt, timeout_ms = 0;
+	uint64_t now_ns;
 
 	engine_thread_setup();
 	engine_place_init(&place);
@@ -290,11 +290,13 @@ static void *engine_thread(void *arg)
 			rnic_engine_unlead(engine);
 			break;
 		}
-		next = rnic_sched_woke(&engine->sched, util_now_ns(), cnt > 0,
+		now_ns = util_now_ns();
+		next = rnic_sched_woke(&engine->sched, now_ns, cnt > 0,
 				       cnt && ev[0].data.u64 ==
 						       ENGINE_WAKE_TOKEN);
 		if (next == RNIC_NEXT_PARK)
 			continue;
+		engine_note_cpu(engine, now_ns);
 		next = engine_thread_serve(engine, ev, cnt, &timeout_ms);
 		engine_place_check(engine, &place);
 	}

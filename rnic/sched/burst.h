@@ -9,8 +9,7 @@
  * RNIC_BURST_MAX of them, or by a thread that takes the lead before that.
  *
  * Posts wait only while the completion thread watches: on request it parks, and
- * checks for posts that no poll has followed.  If it finds any it stops
- * watching for a while.
+ * serves posts that no poll has followed when it comes back.
  *
  * All are hints of several threads at once, unless a comment says otherwise.
  */

@@ -70,7 +70,7 @@ static inline bool rnic_polls_are_noted(const struct rnic_polls *polls)
 bool rnic_polls_are_live(const struct rnic_polls *polls, uint64_t now_ns);
 
 /* A poll that has found no completion begins.  Return: whether it yields the
- * CPU first; rnic_polls_yielded() follows. */
+ * CPU first; rnic_skip_note() follows. */
 static inline bool rnic_polls_yield(struct rnic_polls *polls)
 {
 	uint32_t cnt =

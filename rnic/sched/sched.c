@@ -9,14 +9,20 @@ void rnic_sched_init(struct rnic_sched *sched)
 
 /* ---- a thread that posts ------------------------------------------------- */
 
+/* Do threads sleep on the epoll set when they wait? */
+static bool is_slept_on(const struct rnic_sched *sched)
+{
+	return rnic_polls_have_sleeper(&sched->polls) ||
+	       rnic_polls_are_attended(&sched->polls);
+}
+
 /* A program that sleeps when it waits, as a server of many connections does,
  * needs its CPU for the next one, and gives it up soon enough. */
 static bool hands_over(const struct rnic_sched *sched, bool has_memory)
 {
 	return has_memory &&
 	       atomic_load_explicit(&sched->is_crowded, memory_order_relaxed) &&
-	       !rnic_polls_have_sleeper(&sched->polls) &&
-	       !rnic_polls_are_attended(&sched->polls);
+	       !is_slept_on(sched);
 }
 
 enum rnic_sched_after rnic_sched_post(struct rnic_sched *sched, bool has_memory)
@@ -71,11 +77,8 @@ void rnic_sched_note_cpu(struct rnic_sched *sched, uint64_t now_ns,
 
 static bool spins(struct rnic_sched *sched)
 {
-	return rnic_spin_is_due(
-		&sched->spin, rnic_sched_arrival_no(sched),
-		sched->cpu.has_idle &&
-			!rnic_polls_have_sleeper(&sched->polls) &&
-			!rnic_polls_are_attended(&sched->polls));
+	return rnic_spin_is_due(&sched->spin, rnic_sched_arrival_no(sched),
+				sched->cpu.has_idle && !is_slept_on(sched));
 }
 
 static void set_spinning(struct rnic_sched *sched, bool is_spinning)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
@@ -14,22 +13,12 @@
 #include "must.h"
 #include "test.h"
 #include "util/clock.h"
+#include "wrap-clock.h"
 
 #define MANY 20
 /* Polls ask epoll when that time has passed since the last question. */
 #define ASK_NS 50000u
 #define QUIET_POLLS 256u
-
-static uint64_t now_ns;
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
-{
-	(void)id;
-	ts->tv_sec = (time_t)(now_ns / 1000000000);
-	ts->tv_nsec = (long)(now_ns % 1000000000);
-	return 0;
-}
 
 /* A source that only counts, and takes what its peer has sent. */
 struct plain {
@@ -72,7 +61,7 @@ static const struct rnic_engine_ops plain_ops;
 
 static int setup(void **state)
 {
-	now_ns = 1000 * NS_PER_MS;
+	fake_now_ns = 1000 * NS_PER_MS;
 	must(!rnic_engine_new(&plain_ops, NULL, &engine));
 	memset(plains, 0, sizeof(plains));
 	rnic_engine_lead(engine);
@@ -147,11 +136,11 @@ SOCKETS_CASE(others_are_found)
 	struct plain *busy = &plains[3];
 
 	warm_up(busy);
-	now_ns += ASK_NS - 1;
+	fake_now_ns += ASK_NS - 1;
 	plain_write(&plains[7]);
 	poll_times(1, busy);
 	assert_int_equal(plains[7].octets, 0);
-	now_ns++;
+	fake_now_ns++;
 	poll_times(1, busy);
 	assert_int_equal(plains[7].octets, 1);
 	for (size_t i = 8; i < MANY; i++) {
@@ -171,7 +160,7 @@ SOCKETS_CASE(a_quiet_one_is_left_to_epoll)
 	poll_times(100, busy);
 	assert_int_equal(quiet->pass_cnt, 0);
 	plain_write(quiet);
-	now_ns += ASK_NS;
+	fake_now_ns += ASK_NS;
 	poll_times(1, busy);
 	assert_int_equal(quiet->pass_cnt, 1);
 }

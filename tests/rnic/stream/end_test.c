@@ -20,6 +20,7 @@
 #include "util/env.h"
 #include "qp/qp.h"
 #include "rawpeer.h"
+#include "sources.h"
 #include "qp/object.h"
 #include "qp/state.h"
 #include "stream/end.h"
@@ -139,7 +140,7 @@ static void stage_check_flushed(struct stage *st)
 
 static uint32_t streams_left(struct rnicpair_side *s)
 {
-	return with_lead(s->ctx->engine, s->ctx->engine->slots.source_cnt);
+	return with_lead(s->ctx->engine, sources_cnt(s->ctx->engine));
 }
 
 /* ---- ways to end ---- */

@@ -21,6 +21,7 @@
 #include "qp/qp.h"
 #include "qp/serve.h"
 #include "rnicpair.h"
+#include "sources.h"
 #include "stream/object.h"
 #include "stream/retry.h"
 
@@ -442,9 +443,9 @@ CASE(a_peer_that_has_gone_leaves_rts)
 		assert_int_equal(rnicpair_post_recv(a, 3, NULL, 0), 0);
 		part(&p, how);
 		for (int i = 0; i < 2; i++)
-			wait_until(with_lead(
-				p.side[i].ctx->engine,
-				!p.side[i].ctx->engine->slots.source_cnt));
+			wait_until(
+				with_lead(p.side[i].ctx->engine,
+					  !sources_cnt(p.side[i].ctx->engine)));
 		/* That was a part of the stream. */
 		assert_true(with_lead(a->ctx->engine, !a->qp->due));
 		end_ns = gone_end_ns(a);

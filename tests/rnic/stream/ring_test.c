@@ -30,6 +30,7 @@
 #include "qp/object.h"
 #include "qp/qp.h"
 #include "rnicpair.h"
+#include "sources.h"
 #include "stream/attach.h"
 #include "stream/object.h"
 #include "stream/pass.h"
@@ -724,7 +725,7 @@ static void peer_ends(enum step last, enum fate fate)
 	assert_true(rnicpair_is_quiet(&p, s->scq));
 	wait_until((rnic_cq_progress(s->scq),
 		    with_lead(engine_of(&p, 1),
-			      engine_of(&p, 1)->slots.source_cnt) == 0));
+			      sources_cnt(engine_of(&p, 1))) == 0));
 	close(peer.ready);
 	close(peer.tell);
 	assert_true(waitpid(peer.pid, &status, 0) == peer.pid);
