@@ -96,6 +96,36 @@ _Static_assert(sizeof(struct usiw_sqe) == 64, "sqe layout");
 _Static_assert(offsetof(struct usiw_sqe, remote_addr) == 16, "sqe layout");
 _Static_assert(offsetof(struct usiw_sqe, compare_add) == 32, "sqe layout");
 
+/*
+ * The same for a Send of a UD QP.  It holds the whole destination, because the
+ * application may destroy the address handle before the datagram is sent.
+ * GIDs are as in rnic.h.
+ */
+struct usiw_ud_sqe {
+	uint64_t wr_id;
+	uint8_t opcode;
+	uint8_t flags;
+	uint16_t sge_cnt;
+	uint32_t inline_len;
+	uint32_t qkey;
+	uint32_t dest;	/* QP number; above it, 8 bits, the traffic class */
+	uint32_t label; /* enum usiw_av_label */
+	uint32_t imm_be;
+	uint8_t sgid[16], dgid[16];
+};
+
+enum usiw_av_label {
+	USIW_AV_FLOW = 0xfffff, /* flow label */
+	USIW_AV_HOP_SHIFT = 20, /* hop limit, 8 bits */
+	USIW_AV_OWN = 1 << 30,	/* the destination is this host */
+};
+
+_Static_assert(sizeof(struct usiw_ud_sqe) == 64, "ud sqe layout");
+_Static_assert(offsetof(struct usiw_ud_sqe, imm_be) ==
+		       offsetof(struct usiw_sqe, imm_be),
+	       "ud sqe layout");
+_Static_assert(offsetof(struct usiw_ud_sqe, sgid) == 32, "ud sqe layout");
+
 /* Receive queue entry, RQ and SRQ: this header, then @sge_cnt usiw_sge. */
 struct usiw_rqe {
 	uint64_t wr_id;
@@ -141,8 +171,11 @@ enum usiw_wc_opcode {
 
 /* Completion flags; numerically equal to enum ibv_wc_flags. */
 enum usiw_wc_flags {
+	USIW_WC_FLAG_GRH = 1u << 0,
 	USIW_WC_FLAG_IMM = 1u << 1,
 	USIW_WC_FLAG_INV = 1u << 3,
+	/* The sender asks for an event; not one of libibverbs. */
+	USIW_WC_FLAG_SOLICITED = 1u << 31,
 };
 
 /* Completion queue entry. */
@@ -155,7 +188,7 @@ struct usiw_cqe {
 	uint32_t qp_num;
 	uint32_t wc_flags;
 	uint32_t vendor_err;
-	uint32_t is_solicited;
+	uint32_t src_qp;       /* UD: the sender's number */
 	uint64_t timestamp_ns; /* if the CQ asks for it: CLOCK_MONOTONIC_RAW */
 	uint64_t qp_handle;    /* cookie given at QP creation */
 	uint64_t wallclock_ns; /* if the CQ asks for it: CLOCK_REALTIME */

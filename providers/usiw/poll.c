@@ -40,10 +40,11 @@ _Static_assert((int)IBV_WC_RECV == USIW_WC_RECV, "wc opcode");
 _Static_assert((int)IBV_WC_RECV_RDMA_WITH_IMM == USIW_WC_RECV_WITH_IMM,
 	       "wc opcode");
 
+_Static_assert((int)IBV_WC_GRH == USIW_WC_FLAG_GRH, "wc flags");
 _Static_assert((int)IBV_WC_WITH_IMM == USIW_WC_FLAG_IMM, "wc flags");
 _Static_assert((int)IBV_WC_WITH_INV == USIW_WC_FLAG_INV, "wc flags");
 
-#define WC_FLAGS_KNOWN (USIW_WC_FLAG_IMM | USIW_WC_FLAG_INV)
+#define WC_FLAGS_KNOWN (USIW_WC_FLAG_GRH | USIW_WC_FLAG_IMM | USIW_WC_FLAG_INV)
 
 static bool cqe_is_sane(const struct usiw_cqe *cqe)
 {
@@ -76,6 +77,7 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc)
 		/* imm_data and invalidated_rkey share the place */
 		.imm_data = cqe->imm_be,
 		.qp_num = cqe->qp_num,
+		.src_qp = cqe->src_qp,
 		.wc_flags = cqe->wc_flags & WC_FLAGS_KNOWN,
 	};
 }

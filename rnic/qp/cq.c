@@ -110,7 +110,8 @@ static enum rnic_cq_armed cq_armed_kind(const struct rnic_cq *cq)
 
 static bool cqe_is_urgent(const struct usiw_cqe *cqe)
 {
-	return cqe->is_solicited || cqe->status != USIW_WC_SUCCESS;
+	return cqe->wc_flags & USIW_WC_FLAG_SOLICITED ||
+	       cqe->status != USIW_WC_SUCCESS;
 }
 
 static bool cq_fires(uint64_t armed, const struct usiw_cqe *cqe)

@@ -211,6 +211,11 @@ static int inbound_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 
 /* ---- messages ----------------------------------------------------------- */
 
+static uint32_t solicited_flag(bool is_solicited)
+{
+	return is_solicited ? USIW_WC_FLAG_SOLICITED : 0;
+}
+
 static uint32_t imm_value(const uint8_t imm[8])
 {
 	uint32_t imm_be;
@@ -229,8 +234,8 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 	struct usiw_cqe cqe = {
 		.opcode = USIW_WC_RECV_WITH_IMM,
 		.byte_len = arrival->written_len,
-		.is_solicited = ev->msg.opcode == SMPA_OP_IMM_SE,
-		.wc_flags = USIW_WC_FLAG_IMM,
+		.wc_flags = USIW_WC_FLAG_IMM |
+			    solicited_flag(ev->msg.opcode == SMPA_OP_IMM_SE),
 		.imm_be = imm_value(ev->msg.imm),
 	};
 
@@ -253,8 +258,9 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 	struct usiw_cqe cqe = {
 		.opcode = USIW_WC_RECV,
 		.byte_len = ev->msg.len,
-		.is_solicited = ev->msg.opcode == SMPA_OP_SEND_SE ||
-				ev->msg.opcode == SMPA_OP_SEND_SE_INV,
+		.wc_flags =
+			solicited_flag(ev->msg.opcode == SMPA_OP_SEND_SE ||
+				       ev->msg.opcode == SMPA_OP_SEND_SE_INV),
 	};
 
 	rnic_sched_note_told(&qp->engine->sched);
@@ -263,12 +269,12 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 	qp->arrival.is_imm_marked = false;
 	if (qp->arrival.has_imm) {
 		qp->arrival.has_imm = false;
-		cqe.wc_flags = USIW_WC_FLAG_IMM;
+		cqe.wc_flags |= USIW_WC_FLAG_IMM;
 		cqe.imm_be = qp->arrival.imm_be;
 	}
 	if (ev->msg.opcode == SMPA_OP_SEND_INV ||
 	    ev->msg.opcode == SMPA_OP_SEND_SE_INV) {
-		cqe.wc_flags = USIW_WC_FLAG_INV;
+		cqe.wc_flags |= USIW_WC_FLAG_INV;
 		cqe.imm_be = ev->msg.inv_stag;
 	}
 	if (rnic_rnr_message(qp, &cqe))

@@ -196,7 +196,7 @@ FAKE_CASE(impossible_entries_become_errors)
 	assert_int_equal(ibv_start_poll(cq, NULL), 0);
 	assert_int_equal(cq->status, IBV_WC_GENERAL_ERR);
 	assert_int_equal(ibv_wc_read_wc_flags(cq),
-			 IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+			 IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
 	ibv_end_poll(cq);
 	close_cq(cq);
 }

@@ -67,7 +67,8 @@ CASE(impossible_entries_become_errors)
 	cqe = fake_cqe;
 	cqe.wc_flags = UINT32_MAX;
 	usiw_cqe_decode(&cqe, &wc);
-	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+	assert_int_equal(wc.wc_flags,
+			 IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
 }
 
 static void push(struct fake_world *w, uint64_t first, uint64_t cnt)

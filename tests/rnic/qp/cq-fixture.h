@@ -42,8 +42,10 @@ static inline void bell_close(struct bell *b, uint32_t comp, uint32_t async)
 static inline int push(struct bell *b, bool is_solicited,
 		       enum usiw_wc_status status)
 {
-	struct usiw_cqe cqe = { .is_solicited = is_solicited,
-				.status = status };
+	struct usiw_cqe cqe = {
+		.wc_flags = is_solicited ? USIW_WC_FLAG_SOLICITED : 0,
+		.status = status,
+	};
 	int rc;
 
 	rnic_engine_lead(b->ctx->engine);

@@ -44,7 +44,8 @@ CASE(messages_take_receives_in_order)
 			assert_int_equal(cqe.wr_id, i);
 			assert_int_equal(cqe.byte_len, i * 6001);
 			/* U-12 */
-			assert_int_equal(cqe.is_solicited, i % 2 == 0);
+			assert_int_equal(cqe.wc_flags,
+					 i % 2 ? 0 : USIW_WC_FLAG_SOLICITED);
 			assert_true(
 				rnicpair_is_filled(p.side[0].buf + i * 100000,
 						   i * 6001, (uint32_t)i));
