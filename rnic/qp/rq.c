@@ -35,22 +35,46 @@ uint32_t rnic_rq_room(const struct rnic_qp *qp)
 	return posted_cnt > held_cnt ? posted_cnt - held_cnt : 0;
 }
 
+/* Elements of the slot; never more than fit into it, whatever it says. */
+static uint32_t rqe_sge_cnt(const struct rnic_qp *qp,
+			    const struct usiw_rqe *slot)
+{
+	uint32_t max = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
+	uint32_t cnt = slot->sge_cnt;
+
+	return cnt < max ? cnt : max;
+}
+
+static uint32_t sges_len(const struct usiw_sge *sge, uint32_t cnt)
+{
+	uint64_t len = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		len += sge[i].len;
+	return len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+}
+
+uint32_t rnic_rq_next_len(const struct rnic_qp *qp)
+{
+	const struct usiw_rqe *slot = usiw_ring_peek(rnic_rq_ring(qp), 0);
+
+	return slot ? sges_len((const struct usiw_sge *)(slot + 1),
+			       rqe_sge_cnt(qp, slot))
+		    : 0;
+}
+
 int rnic_rq_claim(struct rnic_qp *qp)
 {
 	const struct usiw_ring *ring = rnic_rq_ring(qp);
-	uint32_t max_sge = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
 	struct rnic_recv *recv = &qp->rq.current;
 	const struct usiw_rqe *slot = usiw_ring_peek(ring, 0);
-	uint64_t len = 0;
 
 	if (!slot)
 		return -ENOENT;
 	recv->wr_id = slot->wr_id;
-	recv->sge_cnt = slot->sge_cnt < max_sge ? slot->sge_cnt : max_sge;
+	recv->sge_cnt = rqe_sge_cnt(qp, slot);
 	memcpy(recv->sge, slot + 1, recv->sge_cnt * sizeof(recv->sge[0]));
-	for (uint32_t i = 0; i < recv->sge_cnt; i++)
-		len += recv->sge[i].len;
-	recv->len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+	recv->len = sges_len(recv->sge, recv->sge_cnt);
 	recv->is_open = true;
 	usiw_ring_consume(ring, 1);
 	if (qp->srq)

@@ -5,6 +5,9 @@
 
 #include "object.h"
 
+/* Octets that the next receive takes; 0: there is none, or for no octets. */
+uint32_t rnic_rq_next_len(const struct rnic_qp *qp);
+
 /* Open the next receive as qp->rq.current.  Return: 0; -ENOENT: none. */
 int rnic_rq_claim(struct rnic_qp *qp);
 

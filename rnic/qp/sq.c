@@ -16,10 +16,9 @@
 #include "sq-op.h"
 #include "state.h"
 
-/* The payload of @sqe.  Return: how many of @iov; -EMSGSIZE; -EFAULT. */
-static int sqe_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
-		       const struct usiw_sqe *slot, uint32_t access,
-		       struct iovec *iov, uint32_t *ret_len)
+int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		    const struct usiw_sqe *slot, uint32_t access,
+		    struct iovec *iov, uint32_t *ret_len)
 {
 	uint64_t len = 0;
 
@@ -264,10 +263,8 @@ static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	return 0;
 }
 
-/* The WR at next_idx is submitted, or done without a message: note what it
- * completes with.  @len: octets that its answer has. */
-static inline uint32_t sq_took(struct rnic_qp *qp, const struct usiw_sqe *sqe,
-			       const struct rnic_sq_op *op, uint32_t len)
+uint32_t rnic_sq_took(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		      const struct rnic_sq_op *op, uint32_t len)
 {
 	struct rnic_sq *sq = &qp->sq;
 
@@ -323,7 +320,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 				      : USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	sq_local_done(qp, sqe, sq_took(qp, sqe, op, 0));
+	sq_local_done(qp, sqe, rnic_sq_took(qp, sqe, op, 0));
 	return !rnic_qp_is_over(qp);
 }
 
@@ -348,7 +345,7 @@ static int sq_submit(struct rnic_qp *qp)
 		return 0;
 	if (op->traits & SQ_LOCAL)
 		return sq_do_local(qp, &sqe, op);
-	rc = sqe_payload(qp, &sqe, slot, op->access, iov, &len);
+	rc = rnic_sq_payload(qp, &sqe, slot, op->access, iov, &len);
 	if (rc >= 0 && op->opcode == SMPA_OP_ATOMIC_REQUEST &&
 	    len != RNIC_ATOMIC_LEN)
 		rc = -EMSGSIZE;
@@ -370,7 +367,7 @@ static int sq_submit(struct rnic_qp *qp)
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
-	sq_took(qp, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
+	rnic_sq_took(qp, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
 	return 1;

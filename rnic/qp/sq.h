@@ -19,6 +19,22 @@ static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 	       !(sq->is_ended && sq->next_idx == sq->end_idx);
 }
 
+/*
+ * The payload of @sqe, a copy of @slot.  @iov: RNIC_SGE_MAX.
+ * Return: how many of @iov; -EMSGSIZE; -EFAULT.
+ */
+int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		    const struct usiw_sqe *slot, uint32_t access,
+		    struct iovec *iov, uint32_t *ret_len);
+
+/*
+ * The WR at next_idx is submitted, or done without a message: note what it
+ * completes with.  @len: octets that its answer has.  Return: its index.
+ */
+struct rnic_sq_op;
+uint32_t rnic_sq_took(struct rnic_qp *qp, const struct usiw_sqe *sqe,
+		      const struct rnic_sq_op *op, uint32_t len);
+
 /* Is LOCAL_INV or BIND_MW next?  It needs no room to be sent. */
 bool rnic_sq_is_local_next(const struct rnic_sq *sq);
 

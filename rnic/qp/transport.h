@@ -13,6 +13,8 @@
 #include "object.h"
 
 struct rnic_transport {
+	enum rnic_qp_type type;
+
 	/* ---- messages; the QP has a link ---- */
 
 	/* As smpa_conn_submit(), smpa_conn_sink(), smpa_conn_placed(),

@@ -109,6 +109,7 @@ static void stream_names(const struct rnic_qp *qp,
 }
 
 const struct rnic_transport rnic_stream_transport = {
+	.type = RNIC_QPT_RC,
 	.submit = stream_submit,
 	.sink = stream_sink,
 	.placed = stream_placed,
