@@ -11,6 +11,8 @@
 #include "util/log.h"
 #include "cm/fork.h"
 #include "dev/device.h"
+#include "dgram/ud.h"
+#include "dgram/udp.h"
 #include "engine/engines.h"
 #include "local/local.h"
 #include "loop/loop.h"
@@ -64,6 +66,7 @@ static const struct rnic_engine_ops engine_ops = {
 struct context_whole {
 	struct rnic_context ctx;
 	struct rnic_port port;
+	struct rnic_udp udp;
 };
 
 /* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
@@ -107,6 +110,8 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 		return -ENOMEM;
 	ctx = &whole->ctx;
 	ctx->port = &whole->port;
+	ctx->udp = &whole->udp;
+	rnic_udp_init(ctx->udp, ctx);
 	ctx->dev = dev;
 	atomic_init(&ctx->fork_gen, rnic_fork_gen());
 	rc = context_start(ctx, -1);
@@ -141,6 +146,7 @@ static int context_renew(struct rnic_context *ctx)
 		return rc;
 	}
 	memset(ctx->port, 0, sizeof(*ctx->port));
+	rnic_udp_init(ctx->udp, ctx);
 	memset(&ctx->fatal_node, 0, sizeof(ctx->fatal_node));
 	atomic_store_explicit(&ctx->is_fatal, false, memory_order_relaxed);
 	ctx->forgotten = NULL;
@@ -236,6 +242,7 @@ void rnic_context_close(struct rnic_context *ctx)
 		context_abandon(ctx);
 		return;
 	}
+	rnic_udp_fini(ctx->udp);
 	rnic_engines_free(&ctx->engines);
 	rnic_null_mr_fini(&ctx->mrs);
 	rnic_dm_fini(&ctx->mrs);
@@ -271,12 +278,21 @@ static void contexts_drain(void)
 /* What takes the messages of each type of QP to its peer. */
 static const struct rnic_transport *const transports[] = {
 	[RNIC_QPT_RC] = &rnic_stream_transport,
+	[RNIC_QPT_UD] = &rnic_ud_transport,
 };
 
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
-	return rnic_qp_new(pd, opt, transports[opt->type], ret_qp);
+	int rc = rnic_qp_new(pd, opt, transports[opt->type], ret_qp);
+	uint32_t events;
+
+	if (rc < 0 || opt->type != RNIC_QPT_UD)
+		return rc;
+	rc = rnic_udp_get(pd->ctx->udp, (*ret_qp)->engine);
+	if (rc < 0)
+		(void)rnic_qp_destroy(*ret_qp, &events);
+	return rc;
 }
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
@@ -297,7 +313,12 @@ void rnic_qp_retire(struct rnic_qp *qp)
 
 int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
+	bool is_ud = qp->transport->type == RNIC_QPT_UD;
+	struct rnic_udp *udp = qp->ctx->udp;
+
 	rnic_qp_retire(qp);
+	if (is_ud)
+		rnic_udp_put(udp);
 	*ret_async_events = rnic_qp_free(qp);
 	return 0;
 }

@@ -501,6 +501,7 @@ enum rnic_qp_state {
 
 enum rnic_qp_type {
 	RNIC_QPT_RC,
+	RNIC_QPT_UD,
 };
 
 struct rnic_qp_options {

@@ -51,6 +51,12 @@
 	X(local_wakes)	/* sleeping peers woken */                             \
 	X(local_tx_octets)                                                     \
 	X(local_rx_octets)                                                     \
+	X(ud_received)                                                         \
+	X(ud_no_recv) /* datagrams without a receive that takes them */        \
+	X(ud_bad_qkey)                                                         \
+	X(ud_bad)	  /* no datagrams, or with a wrong ICRC */             \
+	X(ud_lost)	  /* that could not be sent, or handed on */           \
+	X(ud_socket_full) /* that the UDP socket has dropped */                \
 	X(connects)                                                            \
 	X(accepts)                                                             \
 	X(rejects)                                                             \

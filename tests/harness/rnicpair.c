@@ -152,6 +152,7 @@ struct rnic_qp *rnicpair_qp_new(struct rnicpair *p, int side)
 {
 	struct rnicpair_side *s = &p->side[side];
 	struct rnic_qp_options opt = {
+		.type = p->opt.type,
 		.send_cq = s->scq,
 		.recv_cq = s->rcq,
 		.srq = s->srq,
@@ -383,6 +384,15 @@ int rnicpair_post_qp(struct rnicpair_side *s, struct rnic_qp *qp,
 		.compare_add = wr->compare_add,
 		.swap = wr->swap,
 	};
+	if (wr->to) {
+		struct usiw_ud_sqe *ud = (struct usiw_ud_sqe *)sqe;
+
+		ud->qkey = wr->to->qkey;
+		ud->dest = wr->to->dest;
+		ud->label = wr->to->label;
+		memcpy(ud->sgid, wr->to->sgid, sizeof(ud->sgid));
+		memcpy(ud->dgid, wr->to->dgid, sizeof(ud->dgid));
+	}
 	if (wr->inline_len)
 		memcpy(sqe + 1, wr->inline_data,
 		       wr->inline_len <= ring->stride - sizeof(*sqe)

@@ -22,6 +22,7 @@
 #define RNICPAIR_LIMIT_MS UNTIL_LIMIT_MS
 
 struct rnicpair_options {
+	enum rnic_qp_type type; /* UD: for rnicpair_open_idle() */
 	bool has_crc;
 	uint16_t ird, ord; /* of both sides; 0: none */
 	uint8_t rtr;	   /* enum smpa_rtr; 0: client-server model */
@@ -135,6 +136,7 @@ struct rnicpair_wr {
 	uint64_t remote_addr;
 	uint32_t imm_be;
 	uint64_t compare_add, swap;
+	const struct usiw_ud_sqe *to; /* its destination; NULL: none */
 };
 
 /* Octets [@off, @off + @len) of the side's buffer. */

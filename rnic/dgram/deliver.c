@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A datagram goes into a receive of its QP. */
+#include "deliver.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "mem/sge.h"
+#include "os/guard.h"
+#include "os/stat.h"
+#include "qp/rq.h"
+#include "qp/state.h"
+#include "util/log.h"
+
+struct deliver_copy {
+	const uint8_t *from;
+	struct iovec iov[RNIC_SGE_MAX];
+	int cnt;
+};
+
+/* Guarded: the receive's memory may be unmapped. */
+static void deliver_copy(void *arg)
+{
+	const struct deliver_copy *copy = arg;
+	const uint8_t *from = copy->from;
+
+	for (int i = 0; i < copy->cnt; i++) {
+		memcpy(copy->iov[i].iov_base, from, copy->iov[i].iov_len);
+		from += copy->iov[i].iov_len;
+	}
+}
+
+/* Into the current receive.  Return: 0; -EFAULT. */
+static int deliver_place(struct rnic_qp *qp, const void *from, uint32_t len)
+{
+	const struct rnic_recv *recv = &qp->rq.current;
+	struct deliver_copy copy = { .from = from };
+
+	copy.cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt, 0,
+				    len, RNIC_ACCESS_LOCAL_WRITE, copy.iov);
+	if (copy.cnt < 0)
+		return copy.cnt;
+	if (rnic_guard(deliver_copy, &copy) == 0)
+		return 0;
+	util_warn("rnic", "%s: registered memory cannot be written",
+		  RNIC_QP_NAME(qp));
+	rnic_stat_add(RNIC_STAT_mem_faults, 1);
+	return -EFAULT;
+}
+
+void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
+		     uint32_t len)
+{
+	struct rnic_qp *qp = ud->qp;
+	struct rnic_stat_part part = qp->engine->stat;
+	uint32_t whole = SIB_GRH_SIZE + len;
+	struct usiw_cqe cqe = {
+		.opcode = USIW_WC_RECV,
+		.byte_len = whole,
+		.wc_flags = USIW_WC_FLAG_GRH,
+		.src_qp = head->src_num,
+	};
+
+	if (head->qkey != ud->qkey) {
+		rnic_stat_count(part, RNIC_STAT_ud_bad_qkey, 1);
+		return;
+	}
+	if (rnic_rq_next_len(qp) < whole) {
+		rnic_stat_count(part, RNIC_STAT_ud_no_recv, 1);
+		return;
+	}
+	(void)rnic_rq_claim(qp); /* it is there: this thread leads */
+	if (head->flags & RNIC_HOST_IMM) {
+		cqe.wc_flags |= USIW_WC_FLAG_IMM;
+		cqe.imm_be = head->imm_be;
+	}
+	if (head->flags & RNIC_HOST_SOLICITED)
+		cqe.wc_flags |= USIW_WC_FLAG_SOLICITED;
+	if (deliver_place(qp, head->grh, whole) < 0) {
+		cqe.status = USIW_WC_LOC_PROT_ERR;
+		rnic_rq_complete(qp, &cqe);
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
+			     RNIC_QP_EV_CNT);
+		return;
+	}
+	rnic_stat_count(part, RNIC_STAT_ud_received, 1);
+	rnic_rq_complete(qp, &cqe);
+}

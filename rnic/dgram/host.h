@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Datagrams between the processes of one host: AF_UNIX datagram sockets with an
+ * abstract name for each QP number of UD.  Nothing is lost there: a receiver
+ * that is full says so.
+ *
+ * Any process of the network namespace may send to such a name, as any host may
+ * send to the UDP port.  A QP trusts nothing but its Q_Key.
+ */
+#ifndef RNIC_HOST_H
+#define RNIC_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "libsiw-ib/include/siw-ib.h"
+
+#define RNIC_HOST_MAGIC 0x75736431u /* "usd1"; changes with the layout */
+
+enum rnic_host_flags {
+	RNIC_HOST_IMM = 1u << 0,
+	RNIC_HOST_SOLICITED = 1u << 1,
+};
+
+/* In front of the payload: what a receive needs, with the GRH next to it. */
+struct rnic_host_head {
+	uint32_t magic;
+	uint32_t dest_num, src_num;
+	uint32_t qkey;
+	uint32_t imm_be;
+	uint32_t flags; /* enum rnic_host_flags */
+	uint8_t grh[SIB_GRH_SIZE];
+};
+
+_Static_assert(sizeof(struct rnic_host_head) == 64, "host datagram layout");
+
+#define RNIC_HOST_MAX (sizeof(struct rnic_host_head) + SIB_PAYLOAD_MAX)
+
+/* The socket of @num, in the fd table.  Return: -EADDRINUSE: another process
+ * has its name; other -errno. */
+int rnic_host_open(uint32_t num);
+
+/* A socket without a name, to send by.  Return: in the fd table; -errno. */
+int rnic_host_open_sender(void);
+
+/* @iov[0] is the head.
+ * Return: 0; -EAGAIN: the receiver is full; -ECONNREFUSED: there is no such QP
+ * on this host; -EFAULT: the payload cannot be read; other -errno. */
+int rnic_host_send(int fd, uint32_t dest_num, struct iovec *iov, int cnt);
+
+/* Is there something to be received? */
+bool rnic_host_has_news(int fd);
+
+/*
+ * @buf: RNIC_HOST_MAX octets.
+ * Return: octets; -EAGAIN; -EBADMSG: it was none of usiw; -EPROTO: it has
+ * descriptors, and stays (os/stranger.h); other -errno.
+ */
+ssize_t rnic_host_recv(int fd, void *buf);
+
+#endif

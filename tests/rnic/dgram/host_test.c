@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Sockets of this host's datagrams, and strangers that send to them. */
+#include "test.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "dgram/host.h"
+#include "os/fd.h"
+
+/* No QP has a number like this. */
+#define NUM 0x000007u
+
+static struct rnic_host_head head = { .magic = RNIC_HOST_MAGIC,
+				      .dest_num = NUM,
+				      .src_num = 9 };
+
+static int send_len(int fd, size_t len)
+{
+	static uint8_t payload[SIB_PAYLOAD_MAX + 1];
+	struct iovec iov[] = { { &head, sizeof(head) }, { payload, len } };
+
+	return rnic_host_send(fd, NUM, iov, 2);
+}
+
+CASE(a_number_has_one_socket)
+{
+	int fd = rnic_host_open(NUM);
+
+	assert_true(fd >= 0);
+	assert_int_equal(rnic_host_open(NUM), -EADDRINUSE);
+	rnic_fd_close(fd);
+	fd = rnic_host_open(NUM);
+	assert_true(fd >= 0);
+	rnic_fd_close(fd);
+}
+
+CASE(what_is_sent_is_received)
+{
+	static uint8_t buf[RNIC_HOST_MAX];
+	int to = rnic_host_open(NUM), from = rnic_host_open_sender();
+
+	assert_false(rnic_host_has_news(to));
+	assert_int_equal(rnic_host_recv(to, buf), -EAGAIN);
+	for (size_t len = 0; len <= SIB_PAYLOAD_MAX; len += 1024) {
+		assert_int_equal(send_len(from, len), 0);
+		assert_true(rnic_host_has_news(to));
+		assert_int_equal(rnic_host_recv(to, buf), sizeof(head) + len);
+		assert_memory_equal(buf, &head, sizeof(head));
+	}
+	rnic_fd_close(to);
+	assert_int_equal(send_len(from, 1), -ECONNREFUSED);
+	rnic_fd_close(from);
+}
+
+CASE(a_full_receiver_says_so)
+{
+	int to = rnic_host_open(NUM), from = rnic_host_open_sender();
+	static uint8_t buf[RNIC_HOST_MAX];
+	int sent = 0, got = 0;
+
+	while (send_len(from, 1000) == 0)
+		sent++;
+	assert_int_equal(send_len(from, 1000), -EAGAIN);
+	while (rnic_host_recv(to, buf) > 0)
+		got++;
+	assert_int_equal(got, sent);
+	assert_int_equal(send_len(from, 1000), 0);
+	rnic_fd_close(to);
+	rnic_fd_close(from);
+}
+
+static void raw_send(int fd, const void *octets, size_t len, int passed)
+{
+	union {
+		struct cmsghdr hdr;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS,
+			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int name_len = sprintf(sun.sun_path + 1, "usiw-ud/%06x", NUM);
+	struct iovec iov = { (void *)(uintptr_t)octets, len };
+	struct msghdr msg = {
+		.msg_name = &sun,
+		.msg_namelen =
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				    (size_t)name_len),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = passed < 0 ? NULL : &control,
+		.msg_controllen = passed < 0 ? 0 : sizeof(control),
+	};
+
+	if (passed >= 0)
+		memcpy(CMSG_DATA(&control.hdr), &passed, sizeof(int));
+	assert_int_equal(sendmsg(fd, &msg, 0), len);
+}
+
+CASE(what_a_stranger_sends_is_refused)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+		bool has_magic, has_fd;
+		ssize_t ret;
+	} rows[] = {
+		{ "nothing", 0, false, false, -EBADMSG },
+		{ "short", sizeof(head) - 1, true, false, -EBADMSG },
+		{ "magic", sizeof(head), false, false, -EBADMSG },
+		{ "descriptor", sizeof(head), true, true, -EPROTO },
+	};
+	static uint8_t buf[RNIC_HOST_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int to = rnic_host_open(NUM);
+		int from = socket(AF_UNIX, SOCK_DGRAM, 0);
+		struct rnic_host_head octets = head;
+
+		if (!rows[i].has_magic)
+			octets.magic++;
+		raw_send(from, &octets, rows[i].len,
+			 rows[i].has_fd ? from : -1);
+		assert_row(rows[i].name,
+			   rnic_host_recv(to, buf) == rows[i].ret);
+		close(from);
+		rnic_fd_close(to);
+	}
+}

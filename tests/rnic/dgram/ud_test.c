@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Datagrams between QPs of one host, and by UDP through its loopback. */
+#define _GNU_SOURCE
+#include "ud-fixture.h"
+
+#include "../netns-fixture.h"
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* In a namespace of its own, where the port is not shared with other tests. */
+BEFORE_CASES()
+{
+	(void)argc;
+	(void)argv;
+	must(netns_enter());
+	netns_lo_set_up(true);
+}
+
+/* ---- what arrives -------------------------------------------------------- */
+
+struct way {
+	const char *name;
+	uint32_t label; /* of the destination */
+};
+
+static const struct way ways[] = { { "host", USIW_AV_OWN }, { "udp", 0 } };
+
+static const struct {
+	const char *name;
+	uint8_t opcode, flags;
+	uint32_t len;
+	bool is_inline;
+} sends[] = {
+	{ "nothing", USIW_WR_SEND, 0, 0, false },
+	{ "one", USIW_WR_SEND, 0, 1, false },
+	{ "inline", USIW_WR_SEND, 0, 100, true },
+	{ "imm", USIW_WR_SEND_IMM, 0, 7, false },
+	{ "solicited", USIW_WR_SEND_IMM, USIW_SQE_SOLICITED, 8, false },
+	{ "full", USIW_WR_SEND, 0, 4096, false },
+};
+
+static void take_sent(struct rnicpair *p, size_t i, uint64_t wr_id)
+{
+	struct usiw_cqe cqe = rnicpair_take(&p->side[0], p->side[0].scq);
+
+	assert_row(sends[i].name, cqe.status == USIW_WC_SUCCESS);
+	assert_row(sends[i].name, cqe.wr_id == wr_id);
+	assert_row(sends[i].name, cqe.opcode == USIW_WC_SEND);
+}
+
+/* The IPv4 header that was in front of the packet, behind 20 octets of zero. */
+static void check_grh(const char *name, const uint8_t *grh)
+{
+	static const uint8_t zero[20];
+	static const uint8_t lo[4] = { 127, 0, 0, 1 };
+
+	assert_row(name, memcmp(grh, zero, sizeof(zero)) == 0);
+	assert_row(name, grh[20] == 0x45);
+	assert_row(name, grh[29] == 17);
+	assert_row(name, memcmp(grh + 32, lo, 4) == 0);
+	assert_row(name, memcmp(grh + 36, lo, 4) == 0);
+}
+
+static void take_received(struct rnicpair *p, size_t i, uint64_t wr_id,
+			  const uint8_t *at)
+{
+	struct rnicpair_side *b = &p->side[1];
+	bool has_imm = sends[i].opcode == USIW_WR_SEND_IMM;
+	struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
+
+	assert_row(sends[i].name, cqe.status == USIW_WC_SUCCESS);
+	assert_row(sends[i].name, cqe.wr_id == wr_id);
+	assert_row(sends[i].name, cqe.opcode == USIW_WC_RECV);
+	assert_row(sends[i].name, cqe.byte_len == 40 + sends[i].len);
+	assert_row(sends[i].name, cqe.src_qp == rnic_qp_num(p->side[0].qp));
+	assert_row(sends[i].name,
+		   cqe.wc_flags ==
+			   (USIW_WC_FLAG_GRH |
+			    (has_imm ? USIW_WC_FLAG_IMM : 0) |
+			    (sends[i].flags ? USIW_WC_FLAG_SOLICITED : 0)));
+	if (has_imm)
+		assert_row(sends[i].name, cqe.imm_be == 0x1234);
+	check_grh(sends[i].name, at);
+	assert_row(sends[i].name,
+		   rnicpair_is_filled(at + 40, sends[i].len, (uint32_t)i));
+	assert_row(sends[i].name, at[40 + sends[i].len] == 0xee);
+}
+
+CASE(each_send_arrives_by_each_way)
+{
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	for (size_t w = 0; w < ARRAY_LEN(ways) * ARRAY_LEN(sends); w++) {
+		size_t i = w % ARRAY_LEN(sends);
+		struct usiw_ud_sqe to = ud_to(p.side[1].qp);
+		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+		struct usiw_sge sge = rnicpair_sge(a, 0, sends[i].len);
+
+		to.label = ways[w / ARRAY_LEN(sends)].label;
+		rnicpair_fill(a->buf, sends[i].len, (uint32_t)i);
+		memset(b->buf, 0xee, 5000);
+		ud_recv(b, w, 0, 5000);
+		rnicpair_post_wr(
+			a, .wr_id = w, .opcode = sends[i].opcode,
+			.flags = sends[i].flags | USIW_SQE_SIGNALED |
+				 (sends[i].is_inline ? USIW_SQE_INLINE : 0),
+			.sge = &sge,
+			.sge_cnt = sends[i].len && !sends[i].is_inline,
+			.inline_data = a->buf,
+			.inline_len = sends[i].is_inline ? sends[i].len : 0,
+			.imm_be = 0x1234, .to = &to);
+		take_sent(&p, i, w);
+		take_received(&p, i, w, b->buf);
+	}
+	rnicpair_close(&p);
+}
+
+CASE(datagrams_keep_their_order)
+{
+	struct rnicpair p;
+	struct usiw_ud_sqe to;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[1].qp);
+	for (uint64_t i = 0; i < 64; i++)
+		ud_recv(&p.side[1], i, i * 100, 100);
+	for (uint64_t i = 0; i < 60; i++)
+		ud_send(&p.side[0], &to, i, (uint32_t)i);
+	for (uint64_t i = 0; i < 60; i++) {
+		struct usiw_cqe cqe = rnicpair_take(&p.side[1], p.side[1].rcq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.byte_len, 40 + i);
+	}
+	rnicpair_close(&p);
+}
+
+CASE(a_qp_reaches_itself)
+{
+	struct usiw_ud_sqe to;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[0].qp);
+	ud_recv(&p.side[0], 5, 0, 100);
+	ud_send(&p.side[0], &to, 6, 10);
+	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].rcq).wr_id, 5);
+	rnicpair_close(&p);
+}
+
+CASE(a_shared_receive_queue_serves)
+{
+	struct rnicpair_options opt = RNICPAIR_OPTIONS_INIT;
+	struct usiw_ud_sqe to;
+	struct rnicpair p;
+
+	opt.srq_wr = 8;
+	ud_open(&p, &opt);
+	to = ud_to(p.side[1].qp);
+	/* The datagram is there before the receive. */
+	ud_send(&p.side[0], &to, 6, 10);
+	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id, 6);
+	ud_recv(&p.side[1], 5, 0, 100);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 5);
+	rnicpair_close(&p);
+}
+
+/* ---- what does not ------------------------------------------------------- */
+
+CASE(what_a_qp_cannot_take_is_counted)
+{
+	static const struct {
+		const char *name;
+		uint32_t qkey, len;
+		size_t room;
+		uint32_t num; /* added to the QP's */
+		enum rnic_stat stat;
+	} rows[] = {
+		{ "qkey", UD_QKEY + 1, 10, 100, 0, RNIC_STAT_ud_bad_qkey },
+		/* bit 31: the sender's own */
+		{ "own qkey", 1u << 31, 10, 100, 0, RNIC_STAT_ud_received },
+		{ "short", UD_QKEY, 61, 100, 0, RNIC_STAT_ud_no_recv },
+		{ "fits", UD_QKEY, 60, 100, 0, RNIC_STAT_ud_received },
+		{ "nobody", UD_QKEY, 10, 100, 1u << 20, RNIC_STAT_ud_lost },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		size_t r = i % ARRAY_LEN(rows);
+		struct usiw_ud_sqe to;
+		struct rnicpair p;
+		uint64_t before;
+
+		ud_open(&p, &defaults);
+		to = ud_to(p.side[1].qp);
+		to.label = ways[i / ARRAY_LEN(rows)].label;
+		to.qkey = rows[r].qkey;
+		to.dest = (to.dest + rows[r].num) & 0xffffff;
+		before = test_stat(rows[r].stat);
+		ud_recv(&p.side[1], 1, 0, rows[r].room);
+		ud_send(&p.side[0], &to, 2, rows[r].len);
+		assert_row(rows[r].name,
+			   rnicpair_take(&p.side[0], p.side[0].scq).status ==
+				   USIW_WC_SUCCESS);
+		wait_until(test_stat(rows[r].stat) == before + 1);
+		assert_row(rows[r].name,
+			   rnic_qp_state(p.side[1].qp) == RNIC_QPS_RTS);
+		rnicpair_close(&p);
+	}
+}
+
+CASE(a_datagram_waits_for_a_receive_for_some_time)
+{
+	struct usiw_ud_sqe to;
+	struct rnicpair p;
+	uint64_t lost;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[1].qp);
+	lost = test_stat(RNIC_STAT_ud_no_recv);
+	ud_send(&p.side[0], &to, 1, 10);
+	(void)rnicpair_take(&p.side[0], p.side[0].scq);
+	ud_recv(&p.side[1], 2, 0, 100);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 2);
+	ud_send(&p.side[0], &to, 3, 10);
+	(void)rnicpair_take(&p.side[0], p.side[0].scq);
+	wait_until(test_stat(RNIC_STAT_ud_no_recv) == lost + 1);
+	ud_recv(&p.side[1], 4, 0, 100);
+	assert_true(rnicpair_is_quiet(&p, p.side[1].rcq));
+	ud_send(&p.side[0], &to, 5, 10);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 4);
+	rnicpair_close(&p);
+}
+
+/* The second QP never has a receive: it costs the sender a bounded time, once.
+ * Meanwhile nothing is lost that goes elsewhere. */
+CASE(a_receiver_that_is_full_is_given_up)
+{
+	struct usiw_ud_sqe to, own;
+	struct rnicpair p;
+	uint64_t lost;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[1].qp);
+	own = ud_to(p.side[0].qp);
+	lost = test_stat(RNIC_STAT_ud_lost);
+	for (uint64_t i = 0; i < 2000; i++) {
+		ud_send(&p.side[0], &to, i, 10);
+		assert_int_equal(
+			rnicpair_take(&p.side[0], p.side[0].scq).status,
+			USIW_WC_SUCCESS);
+	}
+	assert_true(test_stat(RNIC_STAT_ud_lost) > lost);
+	ud_recv(&p.side[0], 1, 0, 100);
+	ud_send(&p.side[0], &own, 2, 10);
+	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].rcq).wr_id, 1);
+	rnicpair_close(&p);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+CASE(a_wr_that_is_wrong_ends_the_qp)
+{
+	static const struct {
+		const char *name;
+		uint32_t len, lkey_off;
+		uint8_t opcode;
+		enum usiw_wc_status status;
+	} rows[] = {
+		{ "long", 4097, 0, USIW_WR_SEND, USIW_WC_LOC_LEN_ERR },
+		{ "lkey", 10, 1, USIW_WR_SEND, USIW_WC_LOC_PROT_ERR },
+		{ "opcode", 10, 0, USIW_WR_WRITE, USIW_WC_LOC_QP_OP_ERR },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rnicpair_side *a;
+		struct usiw_ud_sqe to;
+		struct usiw_sge sge;
+		struct rnicpair p;
+
+		ud_open(&p, &defaults);
+		a = &p.side[0];
+		to = ud_to(p.side[1].qp);
+		sge = rnicpair_sge(a, 0, rows[i].len);
+		sge.lkey += rows[i].lkey_off;
+		ud_recv(a, 1, 0, 100);
+		rnicpair_post_wr(a, .wr_id = 2, .opcode = rows[i].opcode,
+				 .sge = &sge, .sge_cnt = 1, .to = &to);
+		assert_row(rows[i].name,
+			   rnicpair_take(a, a->scq).status == rows[i].status);
+		assert_row(rows[i].name, rnicpair_take(a, a->rcq).status ==
+						 USIW_WC_WR_FLUSH_ERR);
+		rnicpair_close(&p);
+	}
+}
+
+CASE(a_receive_that_is_wrong_ends_its_qp)
+{
+	struct rnicpair_side *b;
+	struct usiw_ud_sqe to;
+	struct usiw_sge sge;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	b = &p.side[1];
+	to = ud_to(b->qp);
+	sge = rnicpair_sge(b, 0, 100);
+	sge.lkey++;
+	must(!rnicpair_post_recv(b, 1, &sge, 1));
+	ud_recv(b, 2, 0, 100);
+	ud_send(&p.side[0], &to, 3, 10);
+	assert_int_equal(rnicpair_take(b, b->rcq).status, USIW_WC_LOC_PROT_ERR);
+	assert_int_equal(rnicpair_take(b, b->rcq).status, USIW_WC_WR_FLUSH_ERR);
+	assert_int_equal(rnic_qp_state(b->qp), RNIC_QPS_ERROR);
+	rnicpair_close(&p);
+}
+
+CASE(a_qp_begins_anew_after_a_reset)
+{
+	const struct rnic_ud_options opt = { .qkey = 7 };
+	struct usiw_ud_sqe to;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[1].qp);
+	assert_int_equal(rnic_qp_ud_start(p.side[1].qp, &opt), -EINVAL);
+	ud_recv(&p.side[1], 1, 0, 100);
+	assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_ERROR), 0);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).status,
+			 USIW_WC_WR_FLUSH_ERR);
+	assert_int_equal(rnic_qp_modify(p.side[1].qp, RNIC_QPS_IDLE), 0);
+	assert_int_equal(rnic_qp_ud_start(p.side[1].qp, &opt), 0);
+	ud_recv(&p.side[1], 2, 0, 100);
+	to.qkey = 7;
+	ud_send(&p.side[0], &to, 3, 10);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 2);
+	rnicpair_close(&p);
+}
