@@ -10,6 +10,7 @@
 #ifndef USIW_OBJECTS_H
 #define USIW_OBJECTS_H
 
+#include "rnic/dgram/rnic-ud.h"
 #include "rnic/rnic.h"
 #include "util/lock.h"
 #include "handle.h"
@@ -75,6 +76,17 @@ struct usiw_mw {
 	struct rnic_mw *rnic;
 	uint32_t fork_gen;
 	struct usiw_pd *pd;
+};
+
+struct usiw_ah {
+	struct ibv_ah ah;
+	struct usiw_handle handle;
+	uint32_t fork_gen;
+	struct usiw_pd *pd;
+	/* as in struct usiw_ud_sqe */
+	uint8_t sgid[16], dgid[16];
+	uint32_t label;
+	uint8_t tclass;
 };
 
 struct usiw_dm {
@@ -177,16 +189,22 @@ struct usiw_qp {
 	_Atomic bool is_rtr_seen; /* INIT -> RTR was asked for in IDLE */
 	bool is_rtr_only;	  /* connects without rdma_cm; RTS is to come */
 	struct ibv_qp_attr told;  /* by ibv_modify_qp(), for ibv_query_qp() */
-	/* Persona ca: InfiniBand's state while the RNIC's is IDLE, as moved. */
+	/* Persona ca, and UD: InfiniBand's state while the RNIC's is IDLE, as
+	 * moved. */
 	bool is_ca;
+	bool is_ud;
 	enum ibv_qp_state moved;
-	_Atomic bool is_rts_told; /* rdma_cm's stream is still to come */
+	/* rdma_cm's stream is still to come; UD: it may send */
+	_Atomic bool is_rts_told;
 };
 
-/* True if the QP can neither send nor receive. */
+/* True if the QP cannot send.  UD receives in RTR, as the RNIC's RTS. */
 static inline bool usiw_qp_is_unsendable(const struct usiw_qp *qp)
 {
-	return rnic_qp_state(qp->rnic) == RNIC_QPS_IDLE &&
+	enum rnic_qp_state state = rnic_qp_state(qp->rnic);
+
+	return (state == RNIC_QPS_IDLE ||
+		(qp->is_ud && state == RNIC_QPS_RTS)) &&
 	       !atomic_load_explicit(&qp->is_rts_told, memory_order_relaxed);
 }
 
@@ -251,6 +269,11 @@ static inline struct usiw_mr *usiw_mr(struct verbs_mr *vmr)
 static inline struct usiw_mw *usiw_mw(struct ibv_mw *mw)
 {
 	return (struct usiw_mw *)mw;
+}
+
+static inline struct usiw_ah *usiw_ah(struct ibv_ah *ah)
+{
+	return (struct usiw_ah *)ah;
 }
 
 static inline struct usiw_dm *usiw_dm(struct ibv_dm *dm)
@@ -344,6 +367,10 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask);
 /* The attributes of it for ibv_query_qp(). */
 void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
+/* May a UD QP go from @now to @next with these attributes?  ibv_modify_qp(3).
+ * Return: 0; -EINVAL; -EOPNOTSUPP: SQD. */
+int usiw_ud_attr_check(enum ibv_qp_state now, enum ibv_qp_state next, int mask);
+
 /* How long an adapter waits for its peer, from the attributes of
  * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);

@@ -31,12 +31,18 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	int err;
 
 	err = usiw_wr_kind_find(wr->opcode, &kind);
+	if (!err && qp->is_ud && !usiw_ud_has(wr->opcode))
+		err = -EINVAL;
 	if (err)
 		return err;
 	slot = usiw_ring_reserve(qp->sq, ahead);
 	if (!slot)
 		return -ENOMEM;
 	err = usiw_sqe_encode(&qp->sq_limits, kind, wr, slot);
+	if (!err && qp->is_ud)
+		return usiw_sqe_set_ud(&qp->vqp.qp, wr->wr.ud.ah,
+				       wr->wr.ud.remote_qpn,
+				       wr->wr.ud.remote_qkey, slot);
 	if (err || !(kind->traits & USIW_WR_BIND))
 		return err;
 	if (!wr->bind_mw.mw || wr->bind_mw.mw->type != IBV_MW_TYPE_2)

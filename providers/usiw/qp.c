@@ -56,11 +56,27 @@ static int qp_caps_check(const struct ibv_qp_init_attr *attr)
 	return 0;
 }
 
+/* An iWARP device has no datagrams, and programs rely on it: perftest posts
+ * RDMA Writes on every QP of one. */
+static int qp_type_check(struct ibv_context *context, enum ibv_qp_type type)
+{
+	bool is_ca = usiw_context(context)->is_ca;
+
+	if (type == IBV_QPT_RC || (type == IBV_QPT_UD && is_ca))
+		return 0;
+	if (type == IBV_QPT_UD)
+		util_warn("verbs", "create_qp: UD needs a channel adapter: "
+				   "USIW_PERSONA=ca");
+	return -EOPNOTSUPP;
+}
+
 static int qp_init_attr_check(const struct ibv_pd *pd,
 			      const struct ibv_qp_init_attr *attr)
 {
-	if (attr->qp_type != IBV_QPT_RC)
-		return -EOPNOTSUPP;
+	int err = qp_type_check(pd->context, attr->qp_type);
+
+	if (err)
+		return err;
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
 	if (attr->send_cq->context != pd->context ||
@@ -118,6 +134,7 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_qp_options opt = {
+		.type = attr->qp_type == IBV_QPT_UD ? RNIC_QPT_UD : RNIC_QPT_RC,
 		.send_cq = usiw_cq(attr->send_cq)->rnic,
 		.recv_cq = usiw_cq(attr->recv_cq)->rnic,
 		.srq = attr->srq ? usiw_srq(attr->srq)->rnic : NULL,
@@ -218,7 +235,8 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 		return err;
 	}
 	qp->is_single = pd->td != NULL;
-	qp->is_ca = usiw_context(ibpd->context)->is_ca;
+	qp->is_ud = attr->qp_type == IBV_QPT_UD;
+	qp->is_ca = qp->is_ud || usiw_context(ibpd->context)->is_ca;
 	qp->pd = pd;
 	usiw_pd_get(pd);
 	qp_init_public(&qp->vqp.qp, ibpd, attr, rnic_qp_num(qp->rnic));
@@ -249,14 +267,16 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
 	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
+#define UD_SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+
 /* *ret_opcodes: the opcodes for ibv_wr_*(). */
-static int qp_ex_check(const struct ibv_context *context,
+static int qp_ex_check(struct ibv_context *context,
 		       const struct ibv_qp_init_attr_ex *attr,
 		       uint32_t *ret_opcodes)
 {
 	/* Unsupported types and attributes are checked first, because they may
 	 * come without a PD, or with a structure that usiw cannot make. */
-	if (attr->qp_type != IBV_QPT_RC ||
+	if (qp_type_check(context, attr->qp_type) ||
 	    (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
 		return -EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
@@ -265,9 +285,12 @@ static int qp_ex_check(const struct ibv_context *context,
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
 	    attr->pd->context != context)
 		return -EINVAL;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		return usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
-	return 0;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return 0;
+	if (attr->qp_type == IBV_QPT_UD &&
+	    attr->send_ops_flags & ~(uint64_t)UD_SEND_OPS)
+		return -EOPNOTSUPP;
+	return usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
 }
 
 struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
@@ -372,6 +395,8 @@ enum qp_move {
 	MOVE_NONE,
 	MOVE_CONNECT,	   /* INIT -> RTR without rdma_cm */
 	MOVE_CONNECT_SEND, /* and then -> RTS */
+	MOVE_UD_START,	   /* INIT -> RTR */
+	MOVE_UD_SET,	   /* another Q_Key or PSN */
 	MOVE_CLOSE,
 	MOVE_ERROR,
 	MOVE_RESET,
@@ -478,9 +503,50 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	return -EINVAL;
 }
 
+/* *ret_move: how a UD QP in @now reaches what is asked for. */
+static int qp_move_find_ud(const struct ibv_qp_attr *attr, int mask,
+			   enum ibv_qp_state now, enum qp_move *ret_move)
+{
+	enum ibv_qp_state next = mask & IBV_QP_STATE ? attr->qp_state : now;
+	int err = usiw_ud_attr_check(now, next, mask);
+
+	if (err)
+		return err;
+	switch (next) {
+	case IBV_QPS_RESET:
+		*ret_move = now == IBV_QPS_RESET ? MOVE_NONE : MOVE_RESET;
+		break;
+	case IBV_QPS_ERR:
+		*ret_move = MOVE_ERROR;
+		break;
+	case IBV_QPS_RTR:
+		*ret_move = now == IBV_QPS_INIT ? MOVE_UD_START : MOVE_UD_SET;
+		break;
+	case IBV_QPS_RTS:
+		*ret_move = MOVE_UD_SET;
+		break;
+	default:
+		*ret_move = MOVE_NONE;
+	}
+	return 0;
+}
+
+/* What is given now, or was before. */
+static struct rnic_ud_options qp_ud_options(const struct usiw_qp *qp,
+					    const struct ibv_qp_attr *attr,
+					    int mask)
+{
+	return (struct rnic_ud_options){
+		.qkey = mask & IBV_QP_QKEY ? attr->qkey : qp->told.qkey,
+		.psn = (mask & IBV_QP_SQ_PSN ? attr->sq_psn : qp->told.sq_psn) &
+		       PSN_MASK,
+	};
+}
+
 static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		   enum qp_move move)
 {
+	struct rnic_ud_options ud = qp_ud_options(qp, attr, mask);
 	int err;
 
 	switch (move) {
@@ -496,6 +562,11 @@ static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		if (!err)
 			qp->is_rtr_only = false;
 		return err;
+	case MOVE_UD_START:
+		return rnic_qp_ud_start(qp->rnic, &ud);
+	case MOVE_UD_SET:
+		rnic_qp_ud_set(qp->rnic, &ud);
+		return 0;
 	case MOVE_CLOSE:
 		err = rnic_qp_modify(qp->rnic, RNIC_QPS_CLOSING);
 		/* The peer was faster: the QP has left RTS and is closing. */
@@ -540,6 +611,7 @@ static void qp_remember(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	TOLD(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
 	TOLD(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	TOLD(IBV_QP_DEST_QPN, dest_qp_num);
+	TOLD(IBV_QP_QKEY, qkey);
 #undef TOLD
 	told->rq_psn &= PSN_MASK;
 	told->sq_psn &= PSN_MASK;
@@ -569,11 +641,13 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	err = qp_attr_check(qp, attr, attr_mask, state);
 	if (err)
 		return usiw_result_int(err);
-	if (attr_mask & IBV_QP_STATE) {
+	if (qp->is_ud)
+		err = qp_move_find_ud(attr, attr_mask, qp_state_told(qp, state),
+				      &move);
+	else if (attr_mask & IBV_QP_STATE)
 		err = qp_move_find(qp, attr, attr_mask, state, &move);
-		if (err)
-			return usiw_result_int(err);
-	}
+	if (err)
+		return usiw_result_int(err);
 	if (attr_mask & IBV_QP_ACCESS_FLAGS) {
 		err = rnic_qp_set_access(qp->rnic,
 					 attr->qp_access_flags &

@@ -90,6 +90,7 @@ static void device_attr_fill(const struct usiw_context *ctx,
 		.max_srq = (int)limits->max_srq,
 		.max_srq_wr = (int)limits->max_srq_wr,
 		.max_srq_sge = (int)limits->max_srq_sge,
+		.max_ah = ctx->is_ca ? INT_MAX : 0,
 		.max_pkeys = 1,
 		.phys_port_cnt = 1,
 	};
@@ -163,6 +164,7 @@ int usiw_query_rt_values(struct ibv_context *context,
 	return 0;
 }
 
+/* @mtu: of a datagram. */
 static enum ibv_mtu mtu_to_verbs(uint32_t mtu)
 {
 	if (mtu >= 4096)
@@ -264,7 +266,7 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 	*attr = (struct ibv_port_attr){
 		.state = dev.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
-		.active_mtu = mtu_to_verbs(dev.mtu),
+		.active_mtu = mtu_to_verbs(rnic_device_ud_mtu(&dev)),
 		/* The size of the table, not its use, because programs store it
 		 * while addresses are added and removed. */
 		.gid_tbl_len = RNIC_GID_MAX,

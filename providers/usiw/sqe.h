@@ -44,6 +44,11 @@ static inline int usiw_wr_kind_find(enum ibv_wr_opcode opcode,
 	return 0;
 }
 
+static inline bool usiw_ud_has(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
+}
+
 _Static_assert((int)IBV_SEND_SIGNALED == USIW_SQE_SIGNALED << 1, "send flags");
 _Static_assert((int)IBV_SEND_SOLICITED == USIW_SQE_SOLICITED << 1,
 	       "send flags");
@@ -90,6 +95,11 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
 		      uint32_t rkey, const struct ibv_mw_bind_info *info,
 		      struct usiw_sqe *slot);
+
+/* Adds the destination of a datagram to the entry in @slot.  Return: 0;
+ * -EINVAL: no handle, another context's, not a QP number. */
+int usiw_sqe_set_ud(const struct ibv_qp *qp, const struct ibv_ah *ah,
+		    uint32_t num, uint32_t qkey, struct usiw_sqe *slot);
 
 /* Posts the binding of @mw, of type 1, as @rkey. */
 int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,

@@ -250,15 +250,6 @@ static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz,
 	wr_fail(qp_of(qpx), -EOPNOTSUPP);
 }
 
-static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
-			   uint32_t remote_qpn, uint32_t remote_qkey)
-{
-	(void)ah;
-	(void)remote_qpn;
-	(void)remote_qkey;
-	wr_fail(qp_of(qpx), -EOPNOTSUPP);
-}
-
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
 {
 	(void)remote_srqn;
@@ -337,6 +328,27 @@ static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
 	const struct ibv_data_buf buf = { addr, length };
 
 	wr_set_inline_data_list(qpx, 1, &buf);
+}
+
+/* It comes before or after the data. */
+static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
+			   uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+	int err;
+
+	if (qp->wr.err)
+		return;
+	if (!qp->is_ud)
+		err = -EOPNOTSUPP;
+	else if (!qp->wr.cnt)
+		err = -EINVAL;
+	else
+		err = usiw_sqe_set_ud(
+			&qp->vqp.qp, ah, remote_qpn, remote_qkey,
+			usiw_ring_reserve(qp->sq, qp->wr.cnt - 1));
+	if (err)
+		wr_fail(qp, err);
 }
 
 /* ---- start, complete, abort ---------------------------------------------- */

@@ -713,6 +713,39 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 	fake.oob.send = *opt;
 }
 
+/* ---- datagrams ---- */
+
+int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
+{
+	int err = result_of(__func__);
+
+	assert_non_null(qp);
+	if (err)
+		return err;
+	fake.ud.start_cnt++;
+	fake.ud.opt = *opt;
+	fake.qp_state = RNIC_QPS_RTS;
+	return 0;
+}
+
+void rnic_qp_ud_set(struct rnic_qp *qp, const struct rnic_ud_options *opt)
+{
+	assert_non_null(qp);
+	fake.ud.set_cnt++;
+	fake.ud.opt = *opt;
+}
+
+uint32_t rnic_device_ud_mtu(const struct rnic_device_attr *attr)
+{
+	return attr->mtu;
+}
+
+bool rnic_gid_is_own(const uint8_t gid[16])
+{
+	(void)gid;
+	return fake.ud.is_own;
+}
+
 /* ---- attaching a socket ---- */
 
 struct rnic_attach {

@@ -59,6 +59,12 @@ struct fake_rnic {
 		struct rnic_oob_send_options send;
 	} oob;
 
+	struct { /* datagrams */
+		uint32_t start_cnt, set_cnt;
+		struct rnic_ud_options opt; /* the last */
+		bool is_own;		    /* rnic_gid_is_own() */
+	} ud;
+
 	struct {				/* attaching a socket */
 		struct rnic_attach_start start; /* the peer's values */
 		size_t taken;

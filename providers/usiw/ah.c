@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Address handles: where a datagram goes.  Nothing is asked of the network: the
+ * kernel finds the way when a datagram is sent.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/v4-mapped.h"
+#include "result.h"
+#include "sqe.h"
+
+#define FLOW_MASK 0xfffffu
+#define NUM_MASK 0xffffffu
+
+static bool gid_is_zero(const uint8_t gid[16])
+{
+	static const uint8_t zero[16];
+
+	return memcmp(gid, zero, sizeof(zero)) == 0;
+}
+
+/* The address for a LID, as in usiw_qp_connect(). */
+static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
+		       uint16_t dlid)
+{
+	uint32_t idx;
+
+	if (!dlid || !rnic_device_lid(dev, &idx))
+		return -EINVAL;
+	memcpy(ah->sgid, dev->gid[idx], sizeof(ah->sgid));
+	memcpy(ah->dgid, ah->sgid, sizeof(ah->dgid));
+	ah->dgid[14] = (uint8_t)(dlid >> 8);
+	ah->dgid[15] = (uint8_t)dlid;
+	return 0;
+}
+
+static int ah_from_grh(struct usiw_ah *ah, const struct rnic_device_attr *dev,
+		       const struct ibv_global_route *grh)
+{
+	if (grh->sgid_index >= dev->gid_cnt || grh->flow_label > FLOW_MASK)
+		return -EINVAL;
+	memcpy(ah->sgid, dev->gid[grh->sgid_index], sizeof(ah->sgid));
+	memcpy(ah->dgid, grh->dgid.raw, sizeof(ah->dgid));
+	ah->tclass = grh->traffic_class;
+	ah->label = grh->flow_label | (uint32_t)grh->hop_limit
+					      << USIW_AV_HOP_SHIFT;
+	/* Both are IPv4, or neither. */
+	if (gid_is_zero(ah->sgid) || gid_is_zero(ah->dgid) ||
+	    util_v4_is_mapped(ah->sgid) != util_v4_is_mapped(ah->dgid))
+		return -EINVAL;
+	return 0;
+}
+
+static int ah_fill(struct usiw_ah *ah, const struct usiw_context *ctx,
+		   const struct ibv_ah_attr *attr)
+{
+	struct rnic_device_attr dev;
+	int err;
+
+	if (attr->port_num != USIW_PORT)
+		return -EINVAL;
+	err = rnic_device_query(ctx->dev, &dev);
+	if (err)
+		return err;
+	err = attr->is_global ? ah_from_grh(ah, &dev, &attr->grh)
+			      : ah_from_lid(ah, &dev, attr->dlid);
+	if (!err && rnic_gid_is_own(ah->dgid))
+		ah->label |= USIW_AV_OWN;
+	return err;
+}
+
+struct ibv_ah *usiw_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
+{
+	struct usiw_pd *pd = usiw_pd(ibpd);
+	int err = usiw_pd_enter(pd);
+	struct usiw_ah *ah;
+
+	if (!err && !usiw_context(ibpd->context)->is_ca)
+		err = -EOPNOTSUPP; /* an iWARP device has no datagrams */
+	if (err)
+		return usiw_result_null(err);
+	ah = calloc(1, sizeof(*ah));
+	if (!ah)
+		return usiw_result_null(-ENOMEM);
+	err = ah_fill(ah, usiw_context(ibpd->context), attr);
+	if (err) {
+		free(ah);
+		return usiw_result_null(err);
+	}
+	ah->fork_gen = rnic_fork_gen();
+	ah->pd = pd;
+	usiw_pd_get(pd);
+	ah->ah.context = ibpd->context;
+	ah->ah.pd = ibpd;
+	ah->ah.handle = usiw_handle_next();
+	usiw_handle_add(&ah->handle, &ah->ah.handle);
+	return &ah->ah;
+}
+
+int usiw_destroy_ah(struct ibv_ah *ibah)
+{
+	struct usiw_ah *ah = usiw_ah(ibah);
+	int err = usiw_handle_check(&ah->handle, "destroy_ah");
+
+	if (err)
+		return usiw_result_int(err);
+	if (!usiw_is_forked(ah->fork_gen))
+		usiw_pd_put(ah->pd);
+	usiw_handle_remove(&ah->handle);
+	free(ah);
+	return 0;
+}
+
+int usiw_sqe_set_ud(const struct ibv_qp *qp, const struct ibv_ah *ibah,
+		    uint32_t num, uint32_t qkey, struct usiw_sqe *slot)
+{
+	struct usiw_ud_sqe *sqe = (struct usiw_ud_sqe *)slot;
+	const struct usiw_ah *ah = (const struct usiw_ah *)ibah;
+
+	if (!ah || ah->ah.context != qp->context || num > NUM_MASK)
+		return -EINVAL;
+	sqe->qkey = qkey;
+	sqe->dest = num | (uint32_t)ah->tclass << 24;
+	sqe->label = ah->label;
+	memcpy(sqe->sgid, ah->sgid, sizeof(sqe->sgid));
+	memcpy(sqe->dgid, ah->dgid, sizeof(sqe->dgid));
+	return 0;
+}
