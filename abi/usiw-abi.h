@@ -174,7 +174,9 @@ enum usiw_wc_flags {
 	USIW_WC_FLAG_GRH = 1u << 0,
 	USIW_WC_FLAG_IMM = 1u << 1,
 	USIW_WC_FLAG_INV = 1u << 3,
-	/* The sender asks for an event; not one of libibverbs. */
+	/* These are not of libibverbs: the GRH is that of IPv4; the sender asks
+	 * for an event. */
+	USIW_WC_FLAG_IPV4 = 1u << 30,
 	USIW_WC_FLAG_SOLICITED = 1u << 31,
 };
 

@@ -38,13 +38,14 @@ static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 static int ah_from_grh(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 		       const struct ibv_global_route *grh)
 {
-	if (grh->sgid_index >= dev->gid_cnt || grh->flow_label > FLOW_MASK)
+	if (grh->sgid_index >= dev->gid_cnt)
 		return -EINVAL;
 	memcpy(ah->sgid, dev->gid[grh->sgid_index], sizeof(ah->sgid));
 	memcpy(ah->dgid, grh->dgid.raw, sizeof(ah->dgid));
 	ah->tclass = grh->traffic_class;
-	ah->label = grh->flow_label | (uint32_t)grh->hop_limit
-					      << USIW_AV_HOP_SHIFT;
+	/* UCX has more bits in it. */
+	ah->label = (grh->flow_label & FLOW_MASK) |
+		    (uint32_t)grh->hop_limit << USIW_AV_HOP_SHIFT;
 	/* Both are IPv4, or neither. */
 	if (gid_is_zero(ah->sgid) || gid_is_zero(ah->dgid) ||
 	    util_v4_is_mapped(ah->sgid) != util_v4_is_mapped(ah->dgid))

@@ -64,6 +64,18 @@ static bool cqe_is_sane(const struct usiw_cqe *cqe)
 	}
 }
 
+/* What UCX expects of an adapter for RoCE (A17.4.5.1 leaves the place open):
+ * packets of RoCEv2, and the IP version of their GRH. */
+enum { SL_ROCE_V2_IPV6 = 0x9, SL_ROCE_V2_IPV4 = 0xa };
+
+static uint8_t cqe_sl(const struct usiw_cqe *cqe)
+{
+	if (!(cqe->wc_flags & USIW_WC_FLAG_GRH))
+		return 0;
+	return cqe->wc_flags & USIW_WC_FLAG_IPV4 ? SL_ROCE_V2_IPV4
+						 : SL_ROCE_V2_IPV6;
+}
+
 void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc)
 {
 	bool is_sane = cqe_is_sane(cqe);
@@ -78,6 +90,7 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc)
 		.imm_data = cqe->imm_be,
 		.qp_num = cqe->qp_num,
 		.src_qp = cqe->src_qp,
+		.sl = cqe_sl(cqe),
 		.wc_flags = cqe->wc_flags & WC_FLAGS_KNOWN,
 	};
 }

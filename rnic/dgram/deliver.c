@@ -74,6 +74,8 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		cqe.wc_flags |= USIW_WC_FLAG_IMM;
 		cqe.imm_be = head->imm_be;
 	}
+	if (head->grh[0] >> 4 != 6)
+		cqe.wc_flags |= USIW_WC_FLAG_IPV4;
 	if (head->flags & RNIC_HOST_SOLICITED)
 		cqe.wc_flags |= USIW_WC_FLAG_SOLICITED;
 	if (deliver_place(qp, head->grh, whole) < 0) {

@@ -49,13 +49,13 @@ FAKE_CASE(a_handle_is_checked)
 		{ ah_attr(0, peer6), EINVAL }, { ah_attr(2, peer4), EINVAL },
 		{ ah_attr(1, peer4), EINVAL }, { ah_attr(3, peer4), EINVAL },
 		{ ah_attr(0, zero), EINVAL },  { ah_attr(0, peer4), EINVAL },
-		{ ah_attr(0, peer4), EINVAL }, { ah_attr(0, peer4), EINVAL },
+		{ ah_attr(0, peer4), EINVAL }, { ah_attr(0, peer4), 0 },
 	};
 
 	gids_set(w);
 	rows[7].attr.port_num = 2;
-	rows[8].attr.grh.flow_label = 1 << 20;
-	rows[9].attr.is_global = 0; /* and no LID */
+	rows[8].attr.is_global = 0; /* and no LID */
+	rows[9].attr.grh.flow_label = 0xffffffff;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ibv_ah *ah = ibv_create_ah(w->pd, &rows[i].attr);
 

@@ -69,6 +69,12 @@ CASE(impossible_entries_become_errors)
 	usiw_cqe_decode(&cqe, &wc);
 	assert_int_equal(wc.wc_flags,
 			 IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+	assert_int_equal(wc.sl, 0xa);
+	cqe.wc_flags = USIW_WC_FLAG_GRH;
+	cqe.src_qp = 0x123456;
+	usiw_cqe_decode(&cqe, &wc);
+	assert_int_equal(wc.sl, 0x9);
+	assert_int_equal(wc.src_qp, 0x123456);
 }
 
 static void push(struct fake_world *w, uint64_t first, uint64_t cnt)

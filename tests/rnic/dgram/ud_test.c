@@ -75,7 +75,7 @@ static void take_received(struct rnicpair *p, size_t i, uint64_t wr_id,
 	assert_row(sends[i].name, cqe.src_qp == rnic_qp_num(p->side[0].qp));
 	assert_row(sends[i].name,
 		   cqe.wc_flags ==
-			   (USIW_WC_FLAG_GRH |
+			   (USIW_WC_FLAG_GRH | USIW_WC_FLAG_IPV4 |
 			    (has_imm ? USIW_WC_FLAG_IMM : 0) |
 			    (sends[i].flags ? USIW_WC_FLAG_SOLICITED : 0)));
 	if (has_imm)
