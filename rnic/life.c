@@ -66,7 +66,6 @@ static const struct rnic_engine_ops engine_ops = {
 struct context_whole {
 	struct rnic_context ctx;
 	struct rnic_port port;
-	struct rnic_udp udp;
 };
 
 /* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
@@ -110,8 +109,6 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 		return -ENOMEM;
 	ctx = &whole->ctx;
 	ctx->port = &whole->port;
-	ctx->udp = &whole->udp;
-	rnic_udp_init(ctx->udp, ctx);
 	ctx->dev = dev;
 	atomic_init(&ctx->fork_gen, rnic_fork_gen());
 	rc = context_start(ctx, -1);
@@ -146,7 +143,6 @@ static int context_renew(struct rnic_context *ctx)
 		return rc;
 	}
 	memset(ctx->port, 0, sizeof(*ctx->port));
-	rnic_udp_init(ctx->udp, ctx);
 	memset(&ctx->fatal_node, 0, sizeof(ctx->fatal_node));
 	atomic_store_explicit(&ctx->is_fatal, false, memory_order_relaxed);
 	ctx->forgotten = NULL;
@@ -242,7 +238,7 @@ void rnic_context_close(struct rnic_context *ctx)
 		context_abandon(ctx);
 		return;
 	}
-	rnic_udp_fini(ctx->udp);
+	rnic_udp_forget(&ctx->engines);
 	rnic_engines_free(&ctx->engines);
 	rnic_null_mr_fini(&ctx->mrs);
 	rnic_dm_fini(&ctx->mrs);
@@ -289,7 +285,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 
 	if (rc < 0 || opt->type != RNIC_QPT_UD)
 		return rc;
-	rc = rnic_udp_get(pd->ctx->udp, (*ret_qp)->engine);
+	rc = rnic_udp_get((*ret_qp)->engine);
 	if (rc < 0)
 		(void)rnic_qp_destroy(*ret_qp, &events);
 	return rc;
@@ -314,11 +310,10 @@ void rnic_qp_retire(struct rnic_qp *qp)
 int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
 	bool is_ud = qp->transport->type == RNIC_QPT_UD;
-	struct rnic_udp *udp = qp->ctx->udp;
 
 	rnic_qp_retire(qp);
 	if (is_ud)
-		rnic_udp_put(udp);
+		rnic_udp_put(qp->engine);
 	*ret_async_events = rnic_qp_free(qp);
 	return 0;
 }
@@ -336,6 +331,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_cm_fork_child(tab);
 	rnic_oob_fork_child();
 	rnic_starts_fork_child();
+	rnic_udp_fork_child();
 	rnic_port_fork_child();
 	rnic_qp_table_fork_child();
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);

@@ -6,6 +6,7 @@
 #include "cm/id.h"
 #include "cm/listen.h"
 #include "cm/steps.h"
+#include "dgram/udp.h"
 #include "loop/loop.h"
 #include "oob/link.h"
 #include "oob/oob.h"
@@ -42,6 +43,9 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 		break;
 	case RNIC_LOOP_PORT:
 		rnic_port_ready();
+		break;
+	case RNIC_LOOP_UDP:
+		rnic_udp_ready((unsigned int)ref);
 		break;
 	}
 }

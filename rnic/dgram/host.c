@@ -14,13 +14,41 @@
 #include "os/stranger.h"
 #include "os/tcp.h"
 
-static socklen_t host_name(struct sockaddr_un *sun, uint32_t num)
+struct rnic_host_name rnic_host_name_qp(uint32_t num)
 {
+	struct rnic_host_name name;
+
+	snprintf(name.text, sizeof(name.text), "usiw-ud/%06x", num);
+	return name;
+}
+
+struct rnic_host_name rnic_host_name_service(uint16_t port_space, uint16_t port)
+{
+	struct rnic_host_name name;
+
+	snprintf(name.text, sizeof(name.text), "usiw-sidr/%04x-%u", port_space,
+		 port);
+	return name;
+}
+
+struct rnic_host_name rnic_host_name_asker(uint32_t tid_high)
+{
+	struct rnic_host_name name;
+
+	snprintf(name.text, sizeof(name.text), "usiw-mad/%08x", tid_high);
+	return name;
+}
+
+/* An abstract name: it begins with a zero, and has none at the end. */
+static socklen_t host_address(struct sockaddr_un *sun,
+			      const struct rnic_host_name *name)
+{
+	size_t len = strnlen(name->text, sizeof(name->text));
+
 	memset(sun, 0, sizeof(*sun));
 	sun->sun_family = AF_UNIX;
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)sprintf(sun->sun_path + 1, "usiw-ud/%06x",
-					   num));
+	memcpy(sun->sun_path + 1, name->text, len);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
 int rnic_host_open_sender(void)
@@ -28,10 +56,10 @@ int rnic_host_open_sender(void)
 	return rnic_sock_open(AF_UNIX, SOCK_DGRAM);
 }
 
-int rnic_host_open(uint32_t num)
+int rnic_host_open(const struct rnic_host_name *name)
 {
 	struct sockaddr_un sun;
-	socklen_t len = host_name(&sun, num);
+	socklen_t len = host_address(&sun, name);
 	int fd = rnic_host_open_sender();
 	int rc;
 
@@ -42,12 +70,13 @@ int rnic_host_open(uint32_t num)
 	return rc;
 }
 
-int rnic_host_send(int fd, uint32_t dest_num, struct iovec *iov, int cnt)
+int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
+		   int cnt)
 {
 	struct sockaddr_un sun;
 	struct msghdr msg = {
 		.msg_name = &sun,
-		.msg_namelen = host_name(&sun, dest_num),
+		.msg_namelen = host_address(&sun, name),
 		.msg_iov = iov,
 		.msg_iovlen = (size_t)cnt,
 	};

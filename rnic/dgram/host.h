@@ -38,17 +38,30 @@ _Static_assert(sizeof(struct rnic_host_head) == 64, "host datagram layout");
 
 #define RNIC_HOST_MAX (sizeof(struct rnic_host_head) + SIB_PAYLOAD_MAX)
 
-/* The socket of @num, in the fd table.  Return: -EADDRINUSE: another process
+/* The name of a socket. */
+struct rnic_host_name {
+	char text[32];
+};
+
+struct rnic_host_name rnic_host_name_qp(uint32_t num);
+/* Who listens at a port of rdma_cm's: SIB_PS_UDP, ... */
+struct rnic_host_name rnic_host_name_service(uint16_t port_space,
+					     uint16_t port);
+/* Who asks: the upper half of the transaction IDs of its MADs. */
+struct rnic_host_name rnic_host_name_asker(uint32_t tid_high);
+
+/* A socket of that name, in the fd table.  Return: -EADDRINUSE: another process
  * has its name; other -errno. */
-int rnic_host_open(uint32_t num);
+int rnic_host_open(const struct rnic_host_name *name);
 
 /* A socket without a name, to send by.  Return: in the fd table; -errno. */
 int rnic_host_open_sender(void);
 
 /* @iov[0] is the head.
- * Return: 0; -EAGAIN: the receiver is full; -ECONNREFUSED: there is no such QP
- * on this host; -EFAULT: the payload cannot be read; other -errno. */
-int rnic_host_send(int fd, uint32_t dest_num, struct iovec *iov, int cnt);
+ * Return: 0; -EAGAIN: the receiver is full; -ECONNREFUSED: nobody has that
+ name; -EFAULT: the payload cannot be read; other -errno. */
+int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
+		   int cnt);
 
 /* Is there something to be received? */
 bool rnic_host_has_news(int fd);

@@ -6,13 +6,10 @@
 #include "engine/object.h"
 #include "qp/object.h"
 
-struct rnic_udp;
-
 struct rnic_ud {
 	struct rnic_source source; /* datagrams of this host */
 	struct rnic_engine *engine;
-	struct rnic_qp *qp;   /* NULL: about to be freed */
-	struct rnic_udp *udp; /* of the context */
+	struct rnic_qp *qp; /* NULL: about to be freed */
 	uint32_t qkey;
 	uint32_t psn;	   /* of the next datagram */
 	uint32_t mtu;	   /* octets of payload */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which QP of this host a packet of UDP is for. */
+/* Who on this host a packet of UDP is for. */
 #include "route.h"
 
 #include "deliver.h"
@@ -21,23 +21,76 @@ static void route_here(struct rnic_qp *qp, struct rnic_host_head *head,
 		qp->transport->step(link);
 }
 
-static bool route_away(int host_fd, struct rnic_host_head *head, uint32_t len)
+/* @name: who has it.  Return: whether it has taken the datagram. */
+static bool route_away(int host_fd, const struct rnic_host_name *name,
+		       struct rnic_host_head *head, uint32_t len)
 {
 	struct iovec iov = { head, sizeof(*head) + len };
 
-	return rnic_host_send(host_fd, head->dest_num, &iov, 1) == 0;
+	return rnic_host_send(host_fd, name, &iov, 1) == 0;
+}
+
+/* Connection management.  Return: false: nobody is to have this MAD. */
+static bool mad_name(const struct rnic_host_head *head, uint32_t len,
+		     struct rnic_host_name *ret_name)
+{
+	const uint8_t *mad = (const uint8_t *)(head + 1);
+	struct sib_sidr_req req;
+	uint16_t space, port;
+	struct sib_cm cm;
+
+	if (head->qkey != SIB_QKEY_GSI ||
+	    sib_cm_decode(mad, len, &cm) != SIB_OK)
+		return false;
+	switch (cm.attr) {
+	case SIB_CM_SIDR_REQ:
+		if (sib_sidr_req_decode(mad, len, &req) != SIB_OK ||
+		    !sib_service_id_decode(req.service_id, &space, &port))
+			return false;
+		*ret_name = rnic_host_name_service(space, port);
+		return true;
+	case SIB_CM_SIDR_REP:
+		*ret_name = rnic_host_name_asker((uint32_t)(cm.tid >> 32));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool route_mad(int host_fd, struct rnic_host_head *head, uint32_t len)
+{
+	struct rnic_host_name name;
+
+	return mad_name(head, len, &name) &&
+	       route_away(host_fd, &name, head, len);
+}
+
+/* Return: whether a QP gets it. */
+static bool route_qp(struct rnic_engine *engine, int host_fd,
+		     struct rnic_host_head *head, uint32_t len)
+{
+	struct rnic_host_name name = rnic_host_name_qp(head->dest_num);
+	struct rnic_qp *qp = rnic_qp_get(head->dest_num);
+	bool is_here = qp && qp->engine == engine;
+	bool is_routed = false;
+
+	if (!is_here) {
+		is_routed = route_away(host_fd, &name, head, len);
+	} else if (qp->transport->type == RNIC_QPT_UD && !rnic_qp_is_over(qp)) {
+		route_here(qp, head, len);
+		is_routed = true;
+	}
+	rnic_qp_put(qp);
+	return is_routed;
 }
 
 void rnic_ud_route(struct rnic_engine *engine, int host_fd,
 		   struct rnic_host_head *head, uint32_t len)
 {
-	struct rnic_qp *qp = rnic_qp_get(head->dest_num);
-	bool is_here = qp && qp->engine == engine;
-	bool is_ud = is_here && qp->transport->type == RNIC_QPT_UD;
+	bool is_routed = head->dest_num == SIB_QPN_GSI
+				 ? route_mad(host_fd, head, len)
+				 : route_qp(engine, host_fd, head, len);
 
-	if (is_ud && !rnic_qp_is_over(qp))
-		route_here(qp, head, len);
-	else if (is_here || !route_away(host_fd, head, len))
-		rnic_stat_count(engine->stat, RNIC_STAT_ud_lost, 1);
-	rnic_qp_put(qp);
+	if (!is_routed)
+		rnic_stat_add(RNIC_STAT_ud_lost, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which QP of this host a packet of UDP is for. */
+/* Who on this host a packet of UDP is for. */
 #ifndef RNIC_ROUTE_H
 #define RNIC_ROUTE_H
 
@@ -8,8 +8,9 @@
 
 /*
  * @head: with @len octets of payload behind it.  A QP of @engine, which the
- * caller leads, gets it at once, another one by @host_fd, a socket of
- * rnic_host_open_sender().
+ * caller leads, gets it at once.  Another QP, and who listens or asks at QP 1,
+ * gets it by @host_fd, a socket of rnic_host_open_sender().  @engine: NULL:
+ * none is led.
  */
 void rnic_ud_route(struct rnic_engine *engine, int host_fd,
 		   struct rnic_host_head *head, uint32_t len);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dev/device.h"
 #include "engine/engine.h"
 #include "host.h"
 #include "os/stat.h"
@@ -12,7 +13,7 @@
 #include "qp/sq-op.h"
 #include "qp/sq.h"
 #include "qp/state.h"
-#include "udp.h"
+#include "udp-send.h"
 
 /* How often a full receiver is tried again. */
 #define SEND_RETRY_NS (50 * NS_PER_US)
@@ -68,6 +69,7 @@ static int wr_send_host(const struct rnic_ud *ud, struct ud_wr *wr)
 							     : 0) |
 			 (wr->hdr.is_solicited ? RNIC_HOST_SOLICITED : 0),
 	};
+	struct rnic_host_name name = rnic_host_name_qp(head.dest_num);
 	const struct sib_op *op = sib_op(wr->hdr.opcode);
 	uint32_t pad = -wr->len & 3;
 
@@ -76,8 +78,7 @@ static int wr_send_host(const struct rnic_ud *ud, struct ud_wr *wr)
 			   head.grh, sizeof(head.grh)) < 0)
 		return -EINVAL;
 	wr->iov[0] = (struct iovec){ &head, sizeof(head) };
-	return rnic_host_send(ud->source.fd, head.dest_num, wr->iov,
-			      1 + wr->cnt);
+	return rnic_host_send(ud->source.fd, &name, wr->iov, 1 + wr->cnt);
 }
 
 static int wr_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
@@ -88,7 +89,8 @@ static int wr_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 	if (len < 0)
 		return len;
 	wr->iov[0] = (struct iovec){ head, (size_t)len };
-	return rnic_udp_send(ud->udp, &wr->path, wr->iov, 1 + wr->cnt);
+	return rnic_udp_send(&wr->path, ud->qp->ctx->dev->ifindex, wr->iov,
+			     1 + wr->cnt);
 }
 
 static int wr_send(struct rnic_ud *ud, struct ud_wr *wr)

@@ -186,7 +186,8 @@ static void ud_due(struct rnic_due *due, uint64_t now_ns)
 /* Without the name, only other hosts reach the QP. */
 static int ud_open(struct rnic_ud *ud, const struct rnic_qp *qp)
 {
-	int fd = rnic_host_open(qp->num);
+	struct rnic_host_name name = rnic_host_name_qp(qp->num);
+	int fd = rnic_host_open(&name);
 
 	if (fd != -EADDRINUSE) {
 		ud->source.fd = fd;
@@ -229,7 +230,6 @@ int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
 	ud->source.ops = &ud_source_ops;
 	ud->source.due.serve = ud_due;
 	ud->engine = qp->engine;
-	ud->udp = qp->ctx->udp;
 	ud->qkey = opt->qkey;
 	ud->psn = opt->psn;
 	rc = rnic_device_query(qp->ctx->dev, &dev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The UDP sockets of a context. */
-#define _GNU_SOURCE /* struct in6_pktinfo, struct mmsghdr */
+/* The UDP sockets of the process. */
+#define _GNU_SOURCE /* struct in6_pktinfo */
 #include "udp.h"
 
 #include <errno.h>
@@ -9,18 +9,18 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "util/log.h"
-#include "dev/device.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "engine/thread.h"
-#include "mem/context.h"
+#include "loop/loop.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/tcp.h"
-#include "qp/qp-table.h"
 #include "route.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -37,124 +37,25 @@
 #define UDP_PACKET_MAX (SIB_HDR_MAX + SIB_PAYLOAD_MAX + SIB_TAIL_MAX + 1)
 #define UDP_HEADROOM sizeof(struct rnic_host_head)
 
-/* ---- send ---------------------------------------------------------------- */
+enum { UDP_IPV4, UDP_IPV6, UDP_CNT };
 
-union udp_control {
-	struct cmsghdr align;
-	uint8_t room[CMSG_SPACE(sizeof(struct in6_pktinfo)) +
-		     2 * CMSG_SPACE(sizeof(int))];
+struct udp_sock {
+	struct rnic_source source;  /* fd: -1: there is none */
+	struct rnic_engine *engine; /* that has the source; under its lead */
+	uint32_t watched;	    /* events that the loop waits for */
+	uint32_t lost;		    /* that the socket has dropped */
 };
 
-static struct cmsghdr *control_add(struct msghdr *msg, int level, int type,
-				   const void *val, size_t len)
-{
-	struct cmsghdr *cmsg =
-		(struct cmsghdr *)(void *)((uint8_t *)msg->msg_control +
-					   msg->msg_controllen);
-
-	cmsg->cmsg_level = level;
-	cmsg->cmsg_type = type;
-	cmsg->cmsg_len = CMSG_LEN(len);
-	memcpy(CMSG_DATA(cmsg), val, len);
-	msg->msg_controllen += CMSG_SPACE(len);
-	return cmsg;
-}
-
-static void control_ipv4(struct msghdr *msg, const struct sib_path *path,
-			 uint32_t ifindex)
-{
-	struct in_pktinfo info = { .ipi_ifindex = (int)ifindex };
-	int tos = path->tclass, ttl = path->hop_limit;
-
-	memcpy(&info.ipi_spec_dst, path->src.raw + 12, 4);
-	control_add(msg, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
-	if (tos)
-		control_add(msg, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
-	if (ttl)
-		control_add(msg, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
-}
-
-static void control_ipv6(struct msghdr *msg, const struct sib_path *path,
-			 uint32_t ifindex)
-{
-	struct in6_pktinfo info = { .ipi6_ifindex = ifindex };
-	int tclass = path->tclass, hops = path->hop_limit;
-
-	memcpy(&info.ipi6_addr, path->src.raw, 16);
-	control_add(msg, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
-	if (tclass)
-		control_add(msg, IPPROTO_IPV6, IPV6_TCLASS, &tclass,
-			    sizeof(tclass));
-	if (hops)
-		control_add(msg, IPPROTO_IPV6, IPV6_HOPLIMIT, &hops,
-			    sizeof(hops));
-}
-
-static socklen_t udp_name(struct sockaddr_storage *name,
-			  const struct sib_gid *gid, uint32_t ifindex)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)name;
-	struct sockaddr_in *sin = (struct sockaddr_in *)name;
-
-	memset(name, 0, sizeof(*name));
-	if (sib_gid_is_ipv4(gid)) {
-		sin->sin_family = AF_INET;
-		sin->sin_port = htons(SIB_UDP_PORT);
-		memcpy(&sin->sin_addr, gid->raw + 12, 4);
-		return sizeof(*sin);
-	}
-	sin6->sin6_family = AF_INET6;
-	sin6->sin6_port = htons(SIB_UDP_PORT);
-	memcpy(&sin6->sin6_addr, gid->raw, 16);
-	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr) ||
-	    IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr))
-		sin6->sin6_scope_id = ifindex;
-	return sizeof(*sin6);
-}
-
-/*
- * A unicast packet leaves where the route says, as from a socket; one to a
- * group or a link-local address has no other way than the device's.
+/* Guarded by the loop's lock; what reading needs also by the lead of @engine.
  */
-static uint32_t udp_ifindex(const struct rnic_udp *udp,
-			    const struct sib_gid *dst)
-{
-	static const uint8_t link_local[2] = { 0xfe, 0x80 };
-	bool is_linked = sib_gid_is_multicast(dst) ||
-			 memcmp(dst->raw, link_local, 2) == 0;
-
-	return is_linked ? udp->ctx->dev->ifindex : 0;
-}
-
-int rnic_udp_send(struct rnic_udp *udp, const struct sib_path *path,
-		  struct iovec *iov, int cnt)
-{
-	bool is_ipv4 = sib_gid_is_ipv4(&path->dst);
-	int fd = udp->sock[is_ipv4 ? RNIC_UDP_IPV4 : RNIC_UDP_IPV6].source.fd;
-	uint32_t ifindex = udp_ifindex(udp, &path->dst);
-	uint8_t tail[SIB_TAIL_MAX];
-	struct sockaddr_storage name;
-	union udp_control control = { .room = { 0 } };
-	struct msghdr msg = {
-		.msg_name = &name,
-		.msg_namelen = udp_name(&name, &path->dst, ifindex),
-		.msg_iov = iov,
-		.msg_iovlen = (size_t)cnt + 1,
-		.msg_control = &control,
-	};
-	int len = sib_tail_encode(path, iov, (size_t)cnt, tail, sizeof(tail));
-
-	if (len < 0)
-		return len;
-	iov[cnt] = (struct iovec){ tail, (size_t)len };
-	if (is_ipv4)
-		control_ipv4(&msg, path, ifindex);
-	else
-		control_ipv6(&msg, path, ifindex);
-	if (rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-		return 0;
-	return errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;
-}
+static struct {
+	uint32_t user_cnt; /* 0: the rest is void */
+	LIST_HEAD(, udp_server) servers;
+	struct rnic_engine *engine; /* that reads; NULL: the loop */
+	struct udp_sock sock[UDP_CNT];
+	int host_fd; /* to hand packets on */
+	uint8_t *buf;
+} udp;
 
 /* ---- receive ------------------------------------------------------------- */
 
@@ -269,9 +170,9 @@ static int udp_decode(struct udp_seen *seen, const uint8_t *buf, size_t len,
 	return 0;
 }
 
-/* @buf: with UDP_HEADROOM before it. */
-static void udp_take(struct rnic_udp *udp, struct udp_seen *seen, uint8_t *buf,
-		     size_t len)
+/* @buf: with UDP_HEADROOM before it.  @engine: NULL: the loop. */
+static void udp_take(struct rnic_engine *engine, struct udp_seen *seen,
+		     uint8_t *buf, size_t len)
 {
 	struct rnic_host_head head;
 	struct sib_packet pkt;
@@ -279,7 +180,7 @@ static void udp_take(struct rnic_udp *udp, struct udp_seen *seen, uint8_t *buf,
 
 	if (udp_decode(seen, buf, len, &pkt) < 0 ||
 	    sib_grh_encode(&seen->path, len, head.grh, sizeof(head.grh)) < 0) {
-		rnic_stat_count(udp->engine->stat, RNIC_STAT_ud_bad, 1);
+		rnic_stat_add(RNIC_STAT_ud_bad, 1);
 		return;
 	}
 	head.magic = RNIC_HOST_MAGIC;
@@ -292,44 +193,55 @@ static void udp_take(struct rnic_udp *udp, struct udp_seen *seen, uint8_t *buf,
 		(pkt.hdr.is_solicited ? RNIC_HOST_SOLICITED : 0);
 	payload = buf + (pkt.payload - buf);
 	memcpy(payload - sizeof(head), &head, sizeof(head));
-	rnic_ud_route(udp->engine, udp->host_fd,
-		      (void *)(payload - sizeof(head)),
+	rnic_ud_route(engine, udp.host_fd, (void *)(payload - sizeof(head)),
 		      (uint32_t)pkt.payload_len);
 }
 
-static void udp_note_lost(struct rnic_udp_sock *sock,
-			  const struct udp_seen *seen)
+static void udp_note_lost(struct udp_sock *sock, const struct udp_seen *seen)
 {
 	if (!seen->has_lost || seen->lost == sock->lost)
 		return;
-	rnic_stat_count(sock->udp->engine->stat, RNIC_STAT_ud_socket_full,
-			seen->lost - sock->lost);
+	rnic_stat_add(RNIC_STAT_ud_socket_full, seen->lost - sock->lost);
 	sock->lost = seen->lost;
 }
 
-static struct rnic_udp_sock *sock_of(struct rnic_source *source)
+static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 {
-	return RNIC_CONTAINER_OF(source, struct rnic_udp_sock, source);
+	uint8_t *buf = udp.buf + UDP_HEADROOM;
+	struct udp_seen seen;
+
+	for (int i = 0; i < UDP_PASS_MAX; i++) {
+		ssize_t len = udp_recv(sock->source.fd, buf, &seen);
+
+		if (len == -EAGAIN)
+			return;
+		sock->source.quiet_cnt = 0;
+		if (len < 0)
+			continue; /* an error that a router has reported */
+		udp_note_lost(sock, &seen);
+		udp_take(engine, &seen, buf, (size_t)len);
+	}
+}
+
+void rnic_udp_ready(unsigned int which)
+{
+	util_lock_assert_held(&rnic_loop.lock);
+	/* relaxed: changed under this lock */
+	if (which < UDP_CNT && udp.user_cnt && !udp.engine)
+		sock_read(&udp.sock[which], NULL);
+}
+
+static struct udp_sock *sock_of(struct rnic_source *source)
+{
+	return RNIC_CONTAINER_OF(source, struct udp_sock, source);
 }
 
 static void udp_pass(struct rnic_source *source, uint32_t events)
 {
-	struct rnic_udp_sock *sock = sock_of(source);
-	uint8_t *buf = sock->udp->buf + UDP_HEADROOM;
-	struct udp_seen seen;
+	struct udp_sock *sock = sock_of(source);
 
 	(void)events;
-	for (int i = 0; i < UDP_PASS_MAX; i++) {
-		ssize_t len = udp_recv(source->fd, buf, &seen);
-
-		if (len == -EAGAIN)
-			return;
-		source->quiet_cnt = 0;
-		if (len < 0)
-			continue; /* an error that a router has reported */
-		udp_note_lost(sock, &seen);
-		udp_take(sock->udp, &seen, buf, (size_t)len);
-	}
+	sock_read(sock, sock->engine);
 }
 
 static void udp_mr_gone(struct rnic_source *source, uint32_t stag,
@@ -346,13 +258,13 @@ static void udp_addr_gone(struct rnic_source *source)
 	(void)source;
 }
 
-/* The descriptor stays: QPs of other engines may send by it. */
+/* The descriptor stays: it belongs to the process. */
 static void udp_abort(struct rnic_source *source)
 {
-	struct rnic_udp_sock *sock = sock_of(source);
+	struct udp_sock *sock = sock_of(source);
 
-	rnic_engine_remove(sock->udp->engine, source);
-	sock->is_added = false;
+	rnic_engine_remove(sock->engine, source);
+	sock->engine = NULL;
 }
 
 static const struct rnic_source_ops udp_source_ops = {
@@ -439,102 +351,251 @@ static int sock_open(int family)
 	return fd;
 }
 
-static void udp_free(struct rnic_udp *udp)
+static void socks_close(void)
 {
-	for (int i = 0; i < RNIC_UDP_CNT; i++) {
-		rnic_fd_close(udp->sock[i].source.fd);
-		udp->sock[i].source.fd = -1;
+	for (int i = 0; i < UDP_CNT; i++) {
+		rnic_fd_close(udp.sock[i].source.fd);
+		udp.sock[i].source.fd = -1;
 	}
-	rnic_fd_close(udp->host_fd);
-	udp->host_fd = -1;
-	free(udp->buf);
-	udp->buf = NULL;
+	rnic_fd_close(udp.host_fd);
+	udp.host_fd = -1;
+	free(udp.buf);
+	udp.buf = NULL;
 }
 
-static void udp_close(struct rnic_udp *udp)
+static int socks_open(void)
 {
-	rnic_engine_lead(udp->engine);
-	for (int i = 0; i < RNIC_UDP_CNT; i++)
-		if (udp->sock[i].is_added)
-			udp_abort(&udp->sock[i].source);
-	rnic_engine_unlead(udp->engine);
-	udp_free(udp);
+	static const int families[UDP_CNT] = {
+		[UDP_IPV4] = AF_INET, [UDP_IPV6] = AF_INET6
+	};
+	int rc = 0;
+
+	udp.buf = malloc(UDP_HEADROOM + UDP_PACKET_MAX);
+	udp.host_fd = rnic_host_open_sender();
+	/* A kernel may be without one of the two. */
+	for (int i = 0; i < UDP_CNT; i++)
+		udp.sock[i] = (struct udp_sock){
+			.source = { .ops = &udp_source_ops,
+				    .fd = sock_open(families[i]) },
+		};
+	if (!udp.buf)
+		rc = -ENOMEM;
+	else if (udp.host_fd < 0)
+		rc = udp.host_fd;
+	if (rc < 0)
+		socks_close();
+	return rc;
 }
 
-static int udp_add(struct rnic_udp *udp)
+int rnic_udp_fd(bool is_ipv4)
 {
-	int rc = rnic_engine_thread_start(udp->engine);
+	return udp.sock[is_ipv4 ? UDP_IPV4 : UDP_IPV6].source.fd;
+}
 
-	for (int i = 0; i < RNIC_UDP_CNT && rc == 0; i++) {
-		struct rnic_udp_sock *sock = &udp->sock[i];
+/* ---- who reads them ------------------------------------------------------ */
+
+/* An engine with UD QPs. */
+struct udp_server {
+	LIST_ENTRY(udp_server) link;
+	struct rnic_engine *engine;
+	uint32_t qp_cnt;
+};
+
+static struct udp_server *server_find(const struct rnic_engine *engine)
+{
+	struct udp_server *server;
+
+	LIST_FOREACH(server, &udp.servers, link)
+	{
+		if (server->engine == engine)
+			break;
+	}
+	return server;
+}
+
+/* Nobody reads from here on. */
+static void serve_end(void)
+{
+	struct rnic_engine *engine = udp.engine;
+
+	for (int i = 0; i < UDP_CNT; i++)
+		if (udp.sock[i].watched)
+			(void)rnic_loop_watch(udp.sock[i].source.fd,
+					      RNIC_LOOP_UDP, (uint64_t)i, 0,
+					      &udp.sock[i].watched);
+	udp.engine = NULL;
+	if (!engine)
+		return;
+	rnic_engine_lead(engine);
+	for (int i = 0; i < UDP_CNT; i++)
+		if (udp.sock[i].engine)
+			udp_abort(&udp.sock[i].source);
+	rnic_engine_unlead(engine);
+}
+
+/* Under its lead. */
+static int serve_add(struct rnic_engine *engine)
+{
+	int rc = rnic_engine_thread_start(engine);
+
+	for (int i = 0; i < UDP_CNT && rc == 0; i++) {
+		struct udp_sock *sock = &udp.sock[i];
 
 		if (sock->source.fd < 0)
 			continue;
-		rc = rnic_engine_add(udp->engine, &sock->source);
-		sock->is_added = rc == 0;
+		rc = rnic_engine_add(engine, &sock->source);
+		if (rc == 0)
+			sock->engine = engine;
 	}
 	return rc;
 }
 
-static int udp_open(struct rnic_udp *udp, struct rnic_engine *engine)
+static int serve_by_engine(struct rnic_engine *engine)
 {
-	static const int families[] = { AF_INET, AF_INET6 };
-	int rc = 0;
+	int rc;
 
-	udp->engine = engine;
-	udp->buf = malloc(UDP_HEADROOM + UDP_PACKET_MAX);
-	udp->host_fd = rnic_host_open_sender();
-	/* A kernel may be without one of the two. */
-	for (int i = 0; i < RNIC_UDP_CNT; i++) {
-		udp->sock[i].udp = udp;
-		udp->sock[i].source.ops = &udp_source_ops;
-		udp->sock[i].lost = 0;
-		udp->sock[i].source.fd = sock_open(families[i]);
-	}
-	if (!udp->buf)
-		rc = -ENOMEM;
-	else if (udp->host_fd < 0)
-		rc = udp->host_fd;
+	udp.engine = engine;
 	rnic_engine_lead(engine);
-	if (rc == 0)
-		rc = udp_add(udp);
+	rc = serve_add(engine);
 	rnic_engine_unlead(engine);
 	if (rc < 0)
-		udp_close(udp);
+		serve_end();
 	return rc;
 }
 
-void rnic_udp_init(struct rnic_udp *udp, struct rnic_context *ctx)
+static int serve_by_loop(void)
 {
-	memset(udp, 0, sizeof(*udp));
-	udp->ctx = ctx;
-	util_lock_init(&udp->lock, UTIL_RANK_DEVICE);
+	int rc = rnic_loop_start();
+
+	for (int i = 0; i < UDP_CNT && rc == 0; i++)
+		if (udp.sock[i].source.fd >= 0)
+			rc = rnic_loop_watch(udp.sock[i].source.fd,
+					     RNIC_LOOP_UDP, (uint64_t)i,
+					     EPOLLIN, &udp.sock[i].watched);
+	return rc;
 }
 
-int rnic_udp_get(struct rnic_udp *udp, struct rnic_engine *engine)
+/* The first engine that can, or else the loop. */
+static int serve(void)
 {
-	int rc = 0;
+	struct udp_server *server = LIST_FIRST(&udp.servers);
 
-	util_lock(&udp->lock);
-	if (!udp->user_cnt)
-		rc = udp_open(udp, engine);
+	if (!udp.user_cnt || (server && server->engine == udp.engine))
+		return 0;
+	serve_end();
+	return server ? serve_by_engine(server->engine) : serve_by_loop();
+}
+
+/* ---- users --------------------------------------------------------------- */
+
+static void user_remove(void)
+{
+	if (--udp.user_cnt)
+		return;
+	serve_end();
+	socks_close();
+}
+
+static int user_add(void)
+{
+	int rc = udp.user_cnt ? 0 : socks_open();
+
 	if (rc == 0)
-		udp->user_cnt++;
-	util_unlock(&udp->lock);
+		udp.user_cnt++;
 	return rc;
 }
 
-void rnic_udp_put(struct rnic_udp *udp)
+int rnic_udp_open(void)
 {
-	util_lock(&udp->lock);
-	if (--udp->user_cnt == 0)
-		udp_close(udp);
-	util_unlock(&udp->lock);
+	int rc = user_add();
+
+	if (rc < 0)
+		return rc;
+	rc = serve();
+	if (rc < 0)
+		user_remove();
+	return rc;
 }
 
-void rnic_udp_fini(struct rnic_udp *udp)
+void rnic_udp_close(void)
 {
-	if (udp->user_cnt)
-		udp_free(udp);
-	udp->user_cnt = 0;
+	user_remove();
+}
+
+static void server_leave(struct udp_server *server)
+{
+	if (--server->qp_cnt)
+		return;
+	LIST_REMOVE(server, link);
+	free(server);
+}
+
+static int server_join(struct rnic_engine *engine)
+{
+	struct udp_server *server = server_find(engine);
+
+	if (!server) {
+		server = calloc(1, sizeof(*server));
+		if (!server)
+			return -ENOMEM;
+		server->engine = engine;
+		LIST_INSERT_HEAD(&udp.servers, server, link);
+	}
+	server->qp_cnt++;
+	return 0;
+}
+
+int rnic_udp_get(struct rnic_engine *engine)
+{
+	int rc;
+
+	util_lock(&rnic_loop.lock);
+	rc = user_add();
+	if (rc == 0) {
+		rc = server_join(engine);
+		if (rc == 0)
+			rc = serve();
+		if (rc < 0)
+			user_remove();
+	}
+	util_unlock(&rnic_loop.lock);
+	return rc;
+}
+
+void rnic_udp_put(struct rnic_engine *engine)
+{
+	util_lock(&rnic_loop.lock);
+	server_leave(server_find(engine));
+	user_remove();
+	(void)serve(); /* without memory, nothing is heard of other hosts */
+	util_unlock(&rnic_loop.lock);
+}
+
+/* Its sources are gone, and nobody leads it. */
+static void engine_forget(struct rnic_engine *engine)
+{
+	struct udp_server *server = server_find(engine);
+
+	if (!server)
+		return;
+	if (udp.engine == engine)
+		udp.engine = NULL;
+	for (uint32_t left = server->qp_cnt; left; left--) {
+		server_leave(server);
+		user_remove();
+	}
+}
+
+void rnic_udp_forget(struct rnic_engines *engines)
+{
+	util_lock(&rnic_loop.lock);
+	for (uint32_t i = 0; i < rnic_engines_cnt(engines); i++)
+		engine_forget(rnic_engines_at(engines, i));
+	(void)serve();
+	util_unlock(&rnic_loop.lock);
+}
+
+void rnic_udp_fork_child(void)
+{
+	memset(&udp, 0, sizeof(udp));
 }

@@ -59,6 +59,7 @@ enum rnic_loop_tag {
 	RNIC_LOOP_OOB_LISTENER, /* reference: the port */
 	RNIC_LOOP_OOB_LINK,
 	RNIC_LOOP_PORT,
+	RNIC_LOOP_UDP, /* reference: which socket */
 };
 
 /* What is ready at the same time, by what has happened first. */

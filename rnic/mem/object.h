@@ -16,7 +16,6 @@
 #include "rnic.h"
 
 struct rnic_port;
-struct rnic_udp;
 struct rnic_qp;
 
 #define RNIC_MR_INDEX_BITS 24
@@ -114,7 +113,6 @@ struct rnic_context {
 	struct rnic_shm shm;
 	struct rnic_mr_table mrs;
 	struct rnic_port *port; /* the last state of its port (port.c) */
-	struct rnic_udp *udp;	/* its sockets for datagrams */
 	_Atomic bool is_fatal;	/* DEVICE_FATAL was raised */
 	struct rnic_chan_node fatal_node;
 	struct rnic_context *next; /* list of all contexts, for the exit */

@@ -20,22 +20,30 @@ static struct rnic_host_head head = { .magic = RNIC_HOST_MAGIC,
 				      .dest_num = NUM,
 				      .src_num = 9 };
 
+static int host_open(void)
+{
+	struct rnic_host_name name = rnic_host_name_qp(NUM);
+
+	return rnic_host_open(&name);
+}
+
 static int send_len(int fd, size_t len)
 {
+	struct rnic_host_name name = rnic_host_name_qp(NUM);
 	static uint8_t payload[SIB_PAYLOAD_MAX + 1];
 	struct iovec iov[] = { { &head, sizeof(head) }, { payload, len } };
 
-	return rnic_host_send(fd, NUM, iov, 2);
+	return rnic_host_send(fd, &name, iov, 2);
 }
 
 CASE(a_number_has_one_socket)
 {
-	int fd = rnic_host_open(NUM);
+	int fd = host_open();
 
 	assert_true(fd >= 0);
-	assert_int_equal(rnic_host_open(NUM), -EADDRINUSE);
+	assert_int_equal(host_open(), -EADDRINUSE);
 	rnic_fd_close(fd);
-	fd = rnic_host_open(NUM);
+	fd = host_open();
 	assert_true(fd >= 0);
 	rnic_fd_close(fd);
 }
@@ -43,7 +51,7 @@ CASE(a_number_has_one_socket)
 CASE(what_is_sent_is_received)
 {
 	static uint8_t buf[RNIC_HOST_MAX];
-	int to = rnic_host_open(NUM), from = rnic_host_open_sender();
+	int to = host_open(), from = rnic_host_open_sender();
 
 	assert_false(rnic_host_has_news(to));
 	assert_int_equal(rnic_host_recv(to, buf), -EAGAIN);
@@ -60,7 +68,7 @@ CASE(what_is_sent_is_received)
 
 CASE(a_full_receiver_says_so)
 {
-	int to = rnic_host_open(NUM), from = rnic_host_open_sender();
+	int to = host_open(), from = rnic_host_open_sender();
 	static uint8_t buf[RNIC_HOST_MAX];
 	int sent = 0, got = 0;
 
@@ -118,7 +126,7 @@ CASE(what_a_stranger_sends_is_refused)
 	static uint8_t buf[RNIC_HOST_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int to = rnic_host_open(NUM);
+		int to = host_open();
 		int from = socket(AF_UNIX, SOCK_DGRAM, 0);
 		struct rnic_host_head octets = head;
 

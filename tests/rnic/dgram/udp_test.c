@@ -6,6 +6,10 @@
 #include <arpa/inet.h>
 
 #include "../netns-fixture.h"
+#include "dgram/udp-send.h"
+#include "dgram/udp.h"
+#include "loop/object.h"
+#include "os/fd.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -168,4 +172,113 @@ CASE(the_port_is_free_without_ud)
 	rnicpair_close(&p);
 	fd = raw_open(SIB_UDP_PORT);
 	close(fd);
+}
+
+/* ---- management datagrams ---- */
+
+static void udp_user(int (*act)(void))
+{
+	util_lock(&rnic_loop.lock);
+	assert_int_equal(act(), 0);
+	util_unlock(&rnic_loop.lock);
+}
+
+static int user_close(void)
+{
+	rnic_udp_close();
+	return 0;
+}
+
+static void send_mad(uint8_t *mad)
+{
+	static const uint8_t lo[4] = { 127, 0, 0, 1 };
+	struct sib_path path = { .src_port = SIB_UDP_PORT,
+				 .dst_port = SIB_UDP_PORT };
+
+	must(!sib_gid_from_ip(lo, 4, &path.src));
+	must(!sib_gid_from_ip(lo, 4, &path.dst));
+	assert_int_equal(rnic_udp_send_mad(&path, 0, mad), 0);
+}
+
+/* It reaches whom it names, whoever reads the port. */
+static void mads_arrive(int service_fd, int asker_fd)
+{
+	static uint8_t mad[SIB_MAD_SIZE], buf[RNIC_HOST_MAX];
+	const struct sib_sidr_req req = {
+		.tid = 0x1234567800000001,
+		.service_id = sib_service_id(SIB_PS_UDP, 7174),
+	};
+	const struct sib_sidr_rep rep = { .tid = 0x1234567800000001 };
+
+	assert_int_equal(sib_sidr_req_encode(&req, mad, sizeof(mad)),
+			 SIB_MAD_SIZE);
+	send_mad(mad);
+	wait_until(rnic_host_has_news(service_fd));
+	assert_int_equal(rnic_host_recv(service_fd, buf),
+			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
+	assert_memory_equal(buf + sizeof(struct rnic_host_head), mad,
+			    SIB_MAD_SIZE);
+	assert_int_equal(sib_sidr_rep_encode(&rep, mad, sizeof(mad)),
+			 SIB_MAD_SIZE);
+	send_mad(mad);
+	wait_until(rnic_host_has_news(asker_fd));
+	assert_int_equal(rnic_host_recv(asker_fd, buf),
+			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
+}
+
+CASE(management_datagrams_find_who_listens_and_asks)
+{
+	struct rnic_host_name service =
+		rnic_host_name_service(SIB_PS_UDP, 7174);
+	struct rnic_host_name asker = rnic_host_name_asker(0x12345678);
+	int service_fd = rnic_host_open(&service);
+	int asker_fd = rnic_host_open(&asker);
+	struct rnicpair p;
+
+	assert_true(service_fd >= 0 && asker_fd >= 0);
+	udp_user(rnic_udp_open);
+	mads_arrive(service_fd, asker_fd); /* the loop reads */
+	ud_open(&p, &defaults);
+	mads_arrive(service_fd, asker_fd); /* an engine */
+	rnicpair_close(&p);
+	mads_arrive(service_fd, asker_fd);
+	udp_user(user_close);
+	rnic_fd_close(service_fd);
+	rnic_fd_close(asker_fd);
+	close(raw_open(SIB_UDP_PORT));
+}
+
+CASE(a_management_datagram_for_nobody_is_lost)
+{
+	static uint8_t mad[SIB_MAD_SIZE];
+	const struct sib_sidr_req req = { .service_id = sib_service_id(
+						  SIB_PS_UDP, 7174) };
+	uint64_t lost = test_stat(RNIC_STAT_ud_lost);
+
+	udp_user(rnic_udp_open);
+	send_mad(mad); /* no MAD of connection management */
+	wait_until(test_stat(RNIC_STAT_ud_lost) == lost + 1);
+	assert_int_equal(sib_sidr_req_encode(&req, mad, sizeof(mad)),
+			 SIB_MAD_SIZE);
+	send_mad(mad); /* nobody listens */
+	wait_until(test_stat(RNIC_STAT_ud_lost) == lost + 2);
+	udp_user(user_close);
+}
+
+/* Two contexts have engines of their own: the port is read as long as one of
+ * them has UD QPs. */
+CASE(another_engine_reads_when_one_goes)
+{
+	struct rnicpair p, q;
+	struct usiw_ud_sqe to;
+
+	ud_open(&p, &defaults);
+	ud_open(&q, &defaults);
+	rnicpair_close(&q); /* the newest reads */
+	to = ud_to(p.side[1].qp);
+	to.label = 0;
+	ud_recv(&p.side[1], 1, 0, 100);
+	ud_send(&p.side[0], &to, 2, 10);
+	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 1);
+	rnicpair_close(&p);
 }
