@@ -12,8 +12,10 @@
 #include "qp/state.h"
 #include "util/log.h"
 
+/* The GRH, then the payload. */
 struct deliver_copy {
-	const uint8_t *from;
+	const uint8_t *from[2];
+	size_t len[2];
 	struct iovec iov[RNIC_SGE_MAX];
 	int cnt;
 };
@@ -22,22 +24,41 @@ struct deliver_copy {
 static void deliver_copy(void *arg)
 {
 	const struct deliver_copy *copy = arg;
-	const uint8_t *from = copy->from;
+	int from = 0;
+	size_t done = 0;
 
 	for (int i = 0; i < copy->cnt; i++) {
-		memcpy(copy->iov[i].iov_base, from, copy->iov[i].iov_len);
-		from += copy->iov[i].iov_len;
+		uint8_t *to = copy->iov[i].iov_base;
+		size_t left = copy->iov[i].iov_len;
+
+		while (left) {
+			size_t piece = copy->len[from] - done;
+
+			if (piece > left)
+				piece = left;
+			memcpy(to, copy->from[from] + done, piece);
+			to += piece;
+			left -= piece;
+			done += piece;
+			if (done == copy->len[from] && from == 0) {
+				from = 1;
+				done = 0;
+			}
+		}
 	}
 }
 
 /* Into the current receive.  Return: 0; -EFAULT. */
-static int deliver_place(struct rnic_qp *qp, const void *from, uint32_t len)
+static int deliver_place(struct rnic_qp *qp, const struct rnic_host_head *head,
+			 const void *payload, uint32_t len)
 {
 	const struct rnic_recv *recv = &qp->rq.current;
-	struct deliver_copy copy = { .from = from };
+	struct deliver_copy copy = { .from = { head->grh, payload },
+				     .len = { SIB_GRH_SIZE, len } };
 
 	copy.cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt, 0,
-				    len, RNIC_ACCESS_LOCAL_WRITE, copy.iov);
+				    SIB_GRH_SIZE + len, RNIC_ACCESS_LOCAL_WRITE,
+				    copy.iov);
 	if (copy.cnt < 0)
 		return copy.cnt;
 	if (rnic_guard(deliver_copy, &copy) == 0)
@@ -49,7 +70,7 @@ static int deliver_place(struct rnic_qp *qp, const void *from, uint32_t len)
 }
 
 void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
-		     uint32_t len)
+		     const void *payload, uint32_t len)
 {
 	struct rnic_qp *qp = ud->qp;
 	struct rnic_stat_part part = qp->engine->stat;
@@ -78,7 +99,7 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		cqe.wc_flags |= USIW_WC_FLAG_IPV4;
 	if (head->flags & RNIC_HOST_SOLICITED)
 		cqe.wc_flags |= USIW_WC_FLAG_SOLICITED;
-	if (deliver_place(qp, head->grh, whole) < 0) {
+	if (deliver_place(qp, head, payload, len) < 0) {
 		cqe.status = USIW_WC_LOC_PROT_ERR;
 		rnic_rq_complete(qp, &cqe);
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,

@@ -7,11 +7,12 @@
 #include "object.h"
 
 /*
- * @head: with @len octets of payload behind it.  What the QP cannot take is
- * dropped and counted: a wrong Q_Key, no receive, one that is too short.  The
- * QP may fail because of its receive; rnic_qp_end() has to follow.
+ * @head: a copy that nobody else changes; @payload: @len octets.  What the QP
+ * cannot take is dropped and counted: a wrong Q_Key, no receive, one that is
+ * too short.  The QP may fail because of its receive; rnic_qp_end() has to
+ * follow.
  */
 void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
-		     uint32_t len);
+		     const void *payload, uint32_t len);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "local/inbox.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stranger.h"
@@ -19,6 +20,14 @@ struct rnic_host_name rnic_host_name_qp(uint32_t num)
 	struct rnic_host_name name;
 
 	snprintf(name.text, sizeof(name.text), "usiw-ud/%06x", num);
+	return name;
+}
+
+struct rnic_host_name rnic_host_name_waker(uint32_t num)
+{
+	struct rnic_host_name name;
+
+	snprintf(name.text, sizeof(name.text), "usiw-ud/%06x/w", num);
 	return name;
 }
 
@@ -86,11 +95,61 @@ int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
 	return errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;
 }
 
-bool rnic_host_has_news(int fd)
+int rnic_host_tell(int fd, const struct rnic_host_name *name,
+		   enum rnic_host_magic magic, uint32_t src_num, int passed)
 {
-	uint8_t octet;
+	struct rnic_host_head head = { .magic = magic, .src_num = src_num };
+	union {
+		struct cmsghdr hdr;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS,
+			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct sockaddr_un sun;
+	struct iovec iov = { &head, sizeof(head) };
+	struct msghdr msg = {
+		.msg_name = &sun,
+		.msg_namelen = host_address(&sun, name),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = passed < 0 ? NULL : &control,
+		.msg_controllen = passed < 0 ? 0 : sizeof(control),
+	};
 
-	return rnic_tcp()->recv(fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+	if (passed >= 0)
+		memcpy(CMSG_DATA(&control.hdr), &passed, sizeof(passed));
+	if (rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return 0;
+	return -errno;
+}
+
+int rnic_host_recv_given(int fd, uint32_t *ret_src_num)
+{
+	struct rnic_host_head head;
+	int passed = rnic_stranger_recv_fd(fd, &head, sizeof(head),
+					   rnic_inbox_check);
+
+	if (passed < 0)
+		return passed;
+	*ret_src_num = head.magic == RNIC_HOST_GIVE ? head.src_num : 0;
+	return passed;
+}
+
+void rnic_host_recv_wakes(int fd)
+{
+	uint8_t octets[sizeof(struct rnic_host_head)];
+
+	while (rnic_stranger_recv(fd, octets, sizeof(octets)) >= 0)
+		;
+}
+
+int rnic_host_peek(int fd, uint32_t *ret_magic)
+{
+	*ret_magic = 0;
+	return rnic_tcp()->recv(fd, ret_magic, sizeof(*ret_magic),
+				MSG_PEEK | MSG_DONTWAIT) >= 0
+		       ? 0
+		       : -EAGAIN;
 }
 
 ssize_t rnic_host_recv(int fd, void *buf)
@@ -100,7 +159,8 @@ ssize_t rnic_host_recv(int fd, void *buf)
 
 	if (len < 0)
 		return len == -EINTR ? -EAGAIN : len;
-	if ((size_t)len < sizeof(*head) || head->magic != RNIC_HOST_MAGIC)
+	if ((size_t)len < sizeof(*head) ||
+	    (head->magic != RNIC_HOST_MAGIC && head->magic != RNIC_HOST_ASK))
 		return -EBADMSG;
 	return len;
 }

@@ -10,23 +10,30 @@
 #ifndef RNIC_HOST_H
 #define RNIC_HOST_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 #include "libsiw-ib/include/siw-ib.h"
 
-#define RNIC_HOST_MAGIC 0x75736431u /* "usd1"; changes with the layout */
+/* What a message is; they change with the layout. */
+enum rnic_host_magic {
+	RNIC_HOST_MAGIC = 0x75736431, /* a datagram */
+	RNIC_HOST_ASK = 0x75736441,   /* src_num asks for the inbox */
+	RNIC_HOST_GIVE = 0x75736447,  /* src_num's, with a descriptor */
+};
 
 enum rnic_host_flags {
 	RNIC_HOST_IMM = 1u << 0,
 	RNIC_HOST_SOLICITED = 1u << 1,
+	/* In an inbox: the sender's datagrams before this one are in the
+	 * socket. */
+	RNIC_HOST_BEHIND = 1u << 2,
 };
 
 /* In front of the payload: what a receive needs, with the GRH next to it. */
 struct rnic_host_head {
-	uint32_t magic;
+	uint32_t magic; /* enum rnic_host_magic */
 	uint32_t dest_num, src_num;
 	uint32_t qkey;
 	uint32_t imm_be;
@@ -44,6 +51,8 @@ struct rnic_host_name {
 };
 
 struct rnic_host_name rnic_host_name_qp(uint32_t num);
+/* By which it is woken. */
+struct rnic_host_name rnic_host_name_waker(uint32_t num);
 /* Who listens at a port of rdma_cm's: SIB_PS_UDP, ... */
 struct rnic_host_name rnic_host_name_service(uint16_t port_space,
 					     uint16_t port);
@@ -63,14 +72,26 @@ int rnic_host_open_sender(void);
 int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
 		   int cnt);
 
-/* Is there something to be received? */
-bool rnic_host_has_news(int fd);
+/* Messages without payload: @passed is a descriptor, or -1.  Errors as
+ * above. */
+int rnic_host_tell(int fd, const struct rnic_host_name *name,
+		   enum rnic_host_magic magic, uint32_t src_num, int passed);
+
+/* The next message, which stays.  Return: 0; -EAGAIN: there is none. */
+int rnic_host_peek(int fd, uint32_t *ret_magic);
 
 /*
- * @buf: RNIC_HOST_MAX octets.
+ * @buf: RNIC_HOST_MAX octets, the head first.
  * Return: octets; -EAGAIN; -EBADMSG: it was none of usiw; -EPROTO: it has
  * descriptors, and stays (os/stranger.h); other -errno.
  */
 ssize_t rnic_host_recv(int fd, void *buf);
+
+/* The next message is a RNIC_HOST_GIVE.  Return: the descriptor, which is the
+ * caller's and not in the fd table; -EPROTO: it is not, and stays. */
+int rnic_host_recv_given(int fd, uint32_t *ret_src_num);
+
+/* Wake-ups are taken from a socket of rnic_host_name_waker(). */
+void rnic_host_recv_wakes(int fd);
 
 #endif

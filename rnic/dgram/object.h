@@ -4,18 +4,33 @@
 #define RNIC_DGRAM_OBJECT_H
 
 #include "engine/object.h"
+#include "local/inbox.h"
 #include "qp/object.h"
+
+struct rnic_peer;
+
+/* What happens to a datagram of this host. */
+enum rnic_ud_recv {
+	RNIC_UD_TAKE, /* there was a receive for the last one */
+	RNIC_UD_WAIT, /* it waits for one */
+	RNIC_UD_LOSE, /* there has been none for long */
+};
 
 struct rnic_ud {
 	struct rnic_source source; /* datagrams of this host */
 	struct rnic_engine *engine;
 	struct rnic_qp *qp; /* NULL: about to be freed */
 	uint32_t qkey;
-	uint32_t psn;	   /* of the next datagram */
-	uint32_t mtu;	   /* octets of payload */
-	uint64_t held_ns;  /* no receive: datagrams wait until then; 0: no */
-	uint64_t full_ns;  /* a receiver is full: waits until then; 0: no */
-	uint32_t full_num; /* it has not taken any since; 0: none */
+	uint32_t psn; /* of the next datagram */
+	uint32_t mtu; /* octets of payload */
+	enum rnic_ud_recv recv;
+	uint64_t wait_end_ns; /* RNIC_UD_WAIT */
+	uint64_t full_ns;     /* a receiver is full: waits until then; 0: no */
+	uint32_t full_num;    /* it has not taken any since; 0: none */
+	struct rnic_peer *peers; /* those of this host; NULL: none */
+	struct rnic_inbox inbox; /* made when somebody asks for it */
+	int inbox_fd;		 /* to be given; -1 */
+	bool is_socket_due;	 /* it may have something, beside the inbox */
 };
 
 /* Of a UD QP; NULL: it is IDLE, or has ended. */

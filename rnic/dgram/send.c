@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "host.h"
 #include "os/stat.h"
+#include "peer.h"
 #include "qp/sq-done.h"
 #include "qp/sq-op.h"
 #include "qp/sq.h"
@@ -57,7 +58,7 @@ static void wr_set_headers(const struct rnic_ud *ud, struct ud_wr *wr)
 }
 
 /* Return: 0; -EAGAIN: the receiver is full; -EFAULT; other -errno: lost. */
-static int wr_send_host(const struct rnic_ud *ud, struct ud_wr *wr)
+static int wr_send_host(struct rnic_ud *ud, struct ud_wr *wr)
 {
 	struct rnic_host_head head = {
 		.magic = RNIC_HOST_MAGIC,
@@ -69,7 +70,6 @@ static int wr_send_host(const struct rnic_ud *ud, struct ud_wr *wr)
 							     : 0) |
 			 (wr->hdr.is_solicited ? RNIC_HOST_SOLICITED : 0),
 	};
-	struct rnic_host_name name = rnic_host_name_qp(head.dest_num);
 	const struct sib_op *op = sib_op(wr->hdr.opcode);
 	uint32_t pad = -wr->len & 3;
 
@@ -78,7 +78,7 @@ static int wr_send_host(const struct rnic_ud *ud, struct ud_wr *wr)
 			   head.grh, sizeof(head.grh)) < 0)
 		return -EINVAL;
 	wr->iov[0] = (struct iovec){ &head, sizeof(head) };
-	return rnic_host_send(ud->source.fd, &name, wr->iov, 1 + wr->cnt);
+	return rnic_peer_send(ud, head.dest_num, wr->iov, 1 + wr->cnt);
 }
 
 static int wr_send_udp(struct rnic_ud *ud, struct ud_wr *wr)

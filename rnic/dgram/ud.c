@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * UD queue pairs: they begin and end, and what comes from processes of this
- * host.  A UD QP has its link from RTR on.
- */
+/* UD queue pairs: how they begin and end.  A UD QP has its link from RTR on. */
 #include "ud.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
 
 #include "util/alloc.h"
 #include "util/log.h"
-#include "deliver.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "mem/context.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/stranger.h"
+#include "peer.h"
 #include "qp/end.h"
 #include "qp/qp.h"
-#include "qp/rq.h"
 #include "qp/state.h"
 #include "rnic-ud.h"
 #include "send.h"
-
-/* Datagrams that one pass takes: others have their turn. */
-#define UD_PASS_MAX 64
-/* How often a shared receive queue is looked at that was empty. */
-#define UD_SRQ_NS (200 * NS_PER_US)
+#include "take.h"
 
 static struct rnic_ud *ud_of(struct rnic_source *source)
 {
@@ -45,8 +35,18 @@ static void ud_detach(struct rnic_ud *ud)
 /* The QP has let go of it. */
 static void ud_free(struct rnic_ud *ud)
 {
+	bool had_wake = ud->source.has_wake;
+
+	rnic_inbox_leave(&ud->inbox);
 	rnic_engine_remove(ud->engine, &ud->source);
 	rnic_stranger_close(ud->source.fd);
+	rnic_peers_free(ud);
+	rnic_fd_close(ud->inbox_fd);
+	/* Else a thread still looks at the inbox. */
+	if (had_wake && ud->source.wake_fd >= 0) {
+		rnic_stranger_close(ud->source.wake_fd);
+		rnic_inbox_unmap(&ud->inbox);
+	}
 	free(ud);
 }
 
@@ -61,81 +61,48 @@ static void ud_settle(struct rnic_ud *ud)
 
 /* ---- what comes ---------------------------------------------------------- */
 
-/* Threads that post receives ring from now on, or do not any more. */
-static void ud_await_recv(struct rnic_ud *ud, bool is_awaited)
-{
-	atomic_store_explicit(&ud->qp->is_rnr, is_awaited,
-			      memory_order_relaxed);
-	/* Pairs with the fence in rnic_qp_ring_rq(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	rnic_engine_set_events(ud->engine, &ud->source,
-			       is_awaited ? 0 : EPOLLIN);
-}
-
-/*
- * A datagram is there, and no receive.  The receiver may be about to post one:
- * processes of one host wait for each other, for a bounded time.
- * Return: whether it waits; else it is lost.
- */
-static bool ud_holds(struct rnic_ud *ud)
-{
-	uint64_t now_ns = rnic_engine_now_ns(ud->engine);
-
-	if (!ud->held_ns) {
-		ud->held_ns = now_ns + RNIC_UD_FULL_NS;
-		ud_await_recv(ud, true);
-		if (rnic_rq_next_len(ud->qp))
-			return false; /* it has come in between */
-	}
-	if (now_ns >= ud->held_ns)
-		return false;
-	rnic_engine_deadline(ud->engine, &ud->source.due,
-			     ud->qp->srq ? now_ns + UD_SRQ_NS : ud->held_ns);
-	return true;
-}
-
-/* Return: whether a datagram may be received now. */
-static bool ud_has_recv(struct rnic_ud *ud)
-{
-	if (!rnic_rq_next_len(ud->qp))
-		return rnic_host_has_news(ud->source.fd) && !ud_holds(ud);
-	if (ud->held_ns) {
-		ud->held_ns = 0;
-		ud_await_recv(ud, false);
-	}
-	return true;
-}
-
+/* A message in the socket, or room in an epoll set. */
 static void ud_pass(struct rnic_source *source, uint32_t events)
 {
 	struct rnic_ud *ud = ud_of(source);
-	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
-	ssize_t len = 0;
 
 	(void)events;
-	for (int i = 0; i < UD_PASS_MAX && !rnic_qp_is_over(ud->qp); i++) {
-		if (!ud_has_recv(ud))
-			break;
-		len = rnic_host_recv(source->fd, buf);
-		if (len >= 0)
-			rnic_ud_deliver(
-				ud, (const void *)buf,
-				(uint32_t)((size_t)len -
-					   sizeof(struct rnic_host_head)));
-		else if (len == -EBADMSG)
-			rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_bad, 1);
-		else
-			break;
-		source->quiet_cnt = 0;
-	}
-	if (len == -EPROTO) {
-		util_warn("rnic",
-			  "%s: a process of this host passes descriptors; "
-			  "datagrams of this host do not reach the QP any more",
-			  RNIC_QP_NAME(ud->qp));
-		rnic_engine_set_events(ud->engine, source, 0);
-	}
+	ud->is_socket_due = true;
+	rnic_ud_take(ud);
 	ud_settle(ud);
+}
+
+static void ud_look(struct rnic_source *source, bool is_woken)
+{
+	struct rnic_ud *ud = ud_of(source);
+
+	if (is_woken)
+		rnic_host_recv_wakes(source->wake_fd);
+	rnic_ud_take(ud);
+	ud_settle(ud);
+}
+
+static bool ud_sleep(struct rnic_source *source)
+{
+	return rnic_ud_sleep(ud_of(source));
+}
+
+static void ud_stay_awake(struct rnic_source *source)
+{
+	rnic_inbox_stay_awake(&ud_of(source)->inbox);
+}
+
+static void ud_unwakeable(struct rnic_source *source)
+{
+	(void)source; /* who sends wakes at once */
+}
+
+static bool ud_handover(struct rnic_source *source,
+			struct rnic_handover *ret_handover)
+{
+	(void)source;
+	(void)ret_handover;
+	return false;
 }
 
 static void ud_mr_gone(struct rnic_source *source, uint32_t stag,
@@ -165,6 +132,11 @@ static void ud_abort(struct rnic_source *source)
 
 static const struct rnic_source_ops ud_source_ops = {
 	.pass = ud_pass,
+	.look = ud_look,
+	.sleep = ud_sleep,
+	.stay_awake = ud_stay_awake,
+	.unwakeable = ud_unwakeable,
+	.handover = ud_handover,
 	.mr_gone = ud_mr_gone,
 	.addr_gone = ud_addr_gone,
 	.drain = ud_abort,
@@ -230,6 +202,7 @@ int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
 	ud->source.ops = &ud_source_ops;
 	ud->source.due.serve = ud_due;
 	ud->engine = qp->engine;
+	ud->inbox_fd = -1;
 	ud->qkey = opt->qkey;
 	ud->psn = opt->psn;
 	rc = rnic_device_query(qp->ctx->dev, &dev);
@@ -294,7 +267,7 @@ static void transport_transmit(struct rnic_qp *qp)
 	struct rnic_ud *ud = rnic_qp_ud(qp);
 
 	rnic_ud_send(ud);
-	if (ud->held_ns)
+	if (ud->recv == RNIC_UD_WAIT)
 		ud_pass(&ud->source, 0);
 	else
 		ud_settle(ud);

@@ -46,8 +46,7 @@ struct udp_sock {
 	uint32_t lost;		    /* that the socket has dropped */
 };
 
-/* Guarded by the loop's lock; what reading needs also by the lead of @engine.
- */
+/* Guarded by the loop's lock; what reading needs, by @engine's lead, too. */
 static struct {
 	uint32_t user_cnt; /* 0: the rest is void */
 	LIST_HEAD(, udp_server) servers;

@@ -9,22 +9,9 @@
 #define RNIC_LOCAL_SHARED_SIZE 4096u
 #define RNIC_LOCAL_MEMORY_SIZE (RNIC_LOCAL_SHARED_SIZE + 2u * RNIC_RING_SIZE)
 
-/*
- * A memfd of that size, sealed so that its size cannot change: a mapping then
- * never faults.  Pages cost memory from their first use on.
- * Return: the descriptor, which is the caller's; -EFBIG: RLIMIT_FSIZE is below
- * the size; other -errno.
- */
+/* As those of sealed.h, for memory of that size. */
 int rnic_local_memory_new(void);
-
-/*
- * Is it such memory, made by this end or by the other?  Return: 0; -EPROTO:
- * another size or kind of file, or not sealed.
- */
 int rnic_local_memory_check(int fd);
-
-/* Not inherited over fork.  Return: 0; -errno.  The descriptor can be closed
- * then. */
 int rnic_local_memory_map(int fd, void **ret_mem);
 void rnic_local_memory_unmap(void *mem);
 

@@ -46,7 +46,7 @@
 	X(yields) /* posters that let other threads of their CPU run */        \
 	X(streams_opened)                                                      \
 	X(streams_ended)                                                       \
-	X(local_opened) /* streams that go through shared memory */            \
+	X(local_opened) /* streams and peers of UD by shared memory */         \
 	X(local_left)	/* ... and went back to TCP */                         \
 	X(local_wakes)	/* sleeping peers woken */                             \
 	X(local_tx_octets)                                                     \
