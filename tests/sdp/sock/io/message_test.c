@@ -244,54 +244,6 @@ CASE_WITH(a_receive_returns_no_name_and_no_control, begin, NULL)
 	assert_int_equal(again.msg_namelen, sizeof(name));
 }
 
-CASE_WITH(of_many_those_that_went_are_counted, begin, NULL)
-{
-	struct iovec iov = { octets, 4 };
-	struct mmsghdr msgs[3];
-
-	for (size_t i = 0; i < 3; i++)
-		msgs[i] = (struct mmsghdr){
-			.msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 },
-			.msg_len = 99,
-		};
-	answers[0] = 4;
-	answers[1] = 2;
-	answers[2] = -EAGAIN;
-	assert_int_equal(sdp_message_send_many(NULL, 7, msgs, 3, 0), 2);
-	assert_int_equal(msgs[0].msg_len, 4);
-	assert_int_equal(msgs[1].msg_len, 2);
-	assert_int_equal(msgs[2].msg_len, 99);
-	begin(NULL);
-	answers[0] = -EPIPE;
-	assert_int_equal(sdp_message_send_many(NULL, 7, msgs, 3, 0), -EPIPE);
-	assert_int_equal(sdp_message_recv_many(NULL, 7, msgs, 0, 0), 0);
-	begin(NULL);
-	answers[0] = 1;
-	answers[1] = -EFAULT;
-	assert_int_equal(sdp_message_recv_many(NULL, 7, msgs, 3, 0), 1);
-	assert_int_equal(msgs[0].msg_len, 1);
-}
-
-/* Waits for one message, and takes others only if they are there. */
-CASE_WITH(waits_for_one_of_many, begin, NULL)
-{
-	struct iovec iov = { octets, 4 };
-	struct mmsghdr msgs[3] = {
-		{ .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } },
-		{ .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } },
-		{ .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } },
-	};
-
-	answers[0] = answers[1] = 1;
-	answers[2] = -EAGAIN;
-	assert_int_equal(sdp_message_recv_many(NULL, 7, msgs, 3,
-					       MSG_WAITFORONE | MSG_PEEK),
-			 2);
-	assert_int_equal(calls[0].flags, MSG_PEEK);
-	assert_int_equal(calls[1].flags, MSG_PEEK | MSG_DONTWAIT);
-	assert_int_equal(calls[2].flags, MSG_PEEK | MSG_DONTWAIT);
-}
-
 /* ---- names ---- */
 
 CASE(names_of_receives_are_empty)
