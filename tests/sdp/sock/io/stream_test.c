@@ -93,13 +93,6 @@ ssize_t sdp_link_recv_until_relay(struct sdp_link *link,
 	return link_take(iov, iovcnt, flags, true);
 }
 
-int sdp_link_error(struct sdp_link *link)
-{
-	assert_ptr_equal(link, LINK);
-	fake.sdp_link_state.ret &= ~SDP_LINK_ERR;
-	return ECONNRESET;
-}
-
 int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 {
 	(void)link;
@@ -329,39 +322,6 @@ FILE_CASE(long_vectors_go_in_slices)
 	assert_int_equal(send_cnt, 2);
 }
 
-FILE_CASE(a_send_behind_the_end_is_a_broken_pipe)
-{
-	answers[0] = -EPIPE;
-	assert_int_equal(send_octets(1, 0), -EPIPE);
-	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
-	assert_int_equal(send_octets(1, MSG_NOSIGNAL), 1);
-	answers[2] = -EPIPE;
-	assert_int_equal(send_octets(1, MSG_NOSIGNAL), -EPIPE);
-	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
-	/* The error is reported once, without a signal. */
-	sdp_sock_link_put(&sock, NULL);
-	sock.error = ETIMEDOUT;
-	assert_int_equal(send_octets(1, 0), -ETIMEDOUT);
-	assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
-	assert_int_equal(send_octets(1, 0), -EPIPE);
-	assert_int_equal(fake.sdp_signals_pipe.cnt, 2);
-}
-
-/* Also if it sends nothing, or after SHUT_WR. */
-FILE_CASE(a_send_takes_the_error_of_the_link)
-{
-	for (int row = 0; row < 4; row++) {
-		begin(NULL);
-		fake.sdp_link_state.ret = SDP_LINK_HUP | SDP_LINK_ERR;
-		sock.is_wr_shut = row & 1;
-		assert_int_equal(send_octets(row / 2, 0), -ECONNRESET);
-		assert_int_equal(fake.sdp_signals_pipe.cnt, 0);
-		assert_int_equal(send_octets(row / 2, 0), -EPIPE);
-		assert_int_equal(fake.sdp_signals_pipe.cnt, 1);
-		assert_int_equal(send_cnt, 0);
-	}
-}
-
 FILE_CASE(a_socket_that_was_shut_sends_nothing)
 {
 	assert_int_equal(sdp_stream_shutdown(&sock, -1, 77), -EINVAL);
@@ -400,15 +360,6 @@ FILE_CASE(a_receive_counts_what_it_takes)
 	assert_int_equal(counted_rx, 8);
 }
 
-FILE_CASE(a_receive_waits_for_the_start)
-{
-	sdp_sock_link_put(&sock, NULL);
-	sdp_sock_become(&sock, SDP_SOCK_STARTING);
-	assert_int_equal(recv_octets(20, MSG_DONTWAIT), -EAGAIN);
-	answers[0] = 4;
-	assert_int_equal(recv_octets(20, 0), 4);
-}
-
 /* Nothing arrives before the start has ended. */
 FILE_CASE(a_start_does_not_hold_up_what_has_ended)
 {
@@ -421,14 +372,6 @@ FILE_CASE(a_start_does_not_hold_up_what_has_ended)
 	sock.is_wr_shut = true;
 	assert_int_equal(send_octets(20, MSG_NOSIGNAL), -EPIPE);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_STARTING);
-}
-
-FILE_CASE(without_a_link_the_error_is_told_then_the_end)
-{
-	sdp_sock_link_put(&sock, NULL);
-	sock.error = ECONNRESET;
-	assert_int_equal(recv_octets(20, 0), -ECONNRESET);
-	assert_int_equal(recv_octets(20, 0), 0);
 }
 
 /* ---- the start has fallen back ---- */
