@@ -3,7 +3,7 @@
 #include "addr.h"
 #include "test.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,6 +32,26 @@ static union sdp_addr addr_of(const char *text, uint16_t port)
 
 	memcpy(&addr, &storage, sizeof(addr));
 	return addr;
+}
+
+#define ADDRS_LEN (2 * sizeof(union sdp_addr))
+
+/* A prefix, and behind it @len octets, which begin with two addresses. */
+static void name_bind(const char *prefix, size_t len, sa_family_t from,
+		      sa_family_t to)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	union sdp_addr addrs[2] = { { .sa.sa_family = from },
+				    { .sa.sa_family = to } };
+	size_t at = strlen(prefix);
+
+	memcpy(name.sun_path + 1, prefix, at);
+	memcpy(name.sun_path + 1 + at, addrs, sizeof(addrs));
+	assert_int_equal(
+		bind(pair[1], (struct sockaddr *)&name,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				 at + len)),
+		0);
 }
 
 CASE(tells_both_addresses)
@@ -87,30 +107,25 @@ CASE_WITH(other_descriptors_have_none, begin, end)
 /* Any process can bind such names. */
 CASE(bad_names_are_none)
 {
-	static const char *const names[] = {
-		"usiw-sdp/relay/",
-		"usiw-sdp/relay/00507f000001",
-		"usiw-sdp/relay/00507f00000100507f000001",
-		"usiw-sdp/relay/00507f00000100507f00000/1",
-		"usiw-sdp/relay/00507f00000100507F000001/1",
-		"usiw-sdp/relay/00507f00000100507g000001/1",
-		"usiw-sdp/relay//1",
-		"usiw-sdp/relay/00507f00000100507f00000100507f000001/1",
-		"usiw-sdp/1/1/1/1",
+	static const struct {
+		const char *prefix;
+		size_t len;
+		sa_family_t local, peer;
+	} rows[] = {
+		{ "usiw-sdp/relay/", 0, AF_INET, AF_INET },
+		{ "usiw-sdp/relay/", ADDRS_LEN + 7, AF_INET, AF_INET },
+		{ "usiw-sdp/relay/", ADDRS_LEN + 9, AF_INET, AF_INET },
+		{ "usiw-sdp/relay/", ADDRS_LEN + 8, AF_INET, AF_INET6 },
+		{ "usiw-sdp/relay/", ADDRS_LEN + 8, AF_UNIX, AF_UNIX },
+		{ "usiw-sdp/other/", ADDRS_LEN + 8, AF_INET, AF_INET },
 	};
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	char text[120];
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
-		snprintf(text, sizeof(text), "%s-%d", names[i], getpid());
-		memcpy(name.sun_path + 1, text, strlen(text));
-		assert_int_equal(bind(pair[1], (struct sockaddr *)&name,
-				      (socklen_t)(offsetof(struct sockaddr_un,
-							   sun_path) +
-						  1 + strlen(text))),
-				 0);
-		assert_false(sdp_relay_name_get(pair[0], &local, &peer));
+		name_bind(rows[i].prefix, rows[i].len, rows[i].local,
+			  rows[i].peer);
+		assert_row(rows[i].prefix,
+			   !sdp_relay_name_get(pair[0], &local, &peer));
 		end(state);
 	}
 }
