@@ -30,8 +30,11 @@
  * that takes longer than this does not delay the others. */
 #define ORDER_NS (200 * NS_PER_MS)
 
-struct waiting {
-	struct waiting *next;
+/* A peer that has asked. */
+struct peer {
+	struct peer *next;
+	struct sdp_acceptor *acceptor;
+	struct sdp_request *request;
 	struct sdp_link *link; /* NULL: not established */
 	uint64_t order_end;
 	bool is_over; /* no thread answers it any more */
@@ -44,21 +47,12 @@ struct sdp_acceptor {
 	int pipe_fds[2];
 	int wake_fd;	       /* wakes the thread */
 	struct util_lock lock; /* protects everything below */
-	struct waiting *first, **end;
-	struct waiting *starts,
-		**starts_end; /* being answered, or held back for order */
-	int waiting_cnt;
-	int starting_cnt;
+	struct peer *first;    /* in the order of their requests */
+	int peer_cnt;
+	int shown_cnt; /* octets in the pipe: that many can be accepted */
 	int backlog;
 	bool is_stopped;
 	bool is_closed;
-};
-
-/* A peer that is being answered. */
-struct start {
-	struct sdp_acceptor *acceptor;
-	struct sdp_request *request;
-	struct waiting *waiting; /* its entry in starts */
 };
 
 static void fd_add(int *fd)
@@ -96,103 +90,73 @@ static void thread_wake(struct sdp_acceptor *a)
 	(void)!util_sys_write(a->wake_fd, &one, sizeof(one));
 }
 
-/* ---- waiting connections; the lock is held ---- */
+/* ---- the peers; the lock is held ---- */
 
-static void show(struct sdp_acceptor *a)
+static void peer_add(struct sdp_acceptor *a, struct peer **at,
+		     struct peer *peer)
 {
-	(void)!util_sys_write(a->pipe_fds[1], "", 1);
+	peer->next = *at;
+	*at = peer;
+	a->peer_cnt++;
 }
 
-static void hide(struct sdp_acceptor *a)
+static void peer_remove(struct sdp_acceptor *a, struct peer **at)
+{
+	*at = (*at)->next;
+	a->peer_cnt--;
+}
+
+static void show(struct sdp_acceptor *a, int cnt)
 {
 	char octet;
 
-	(void)!util_sys_read(a->pipe_fds[0], &octet, 1);
+	for (; a->shown_cnt < cnt; a->shown_cnt++)
+		(void)!util_sys_write(a->pipe_fds[1], "", 1);
+	for (; a->shown_cnt > cnt; a->shown_cnt--)
+		(void)!util_sys_read(a->pipe_fds[0], &octet, 1);
 }
 
-static void waiting_add(struct sdp_acceptor *a, struct waiting *w)
-{
-	w->next = NULL;
-	*a->end = w;
-	a->end = &w->next;
-	a->waiting_cnt++;
-	show(a);
-}
-
-static struct waiting *waiting_take(struct sdp_acceptor *a)
-{
-	struct waiting *w = a->first;
-
-	if (!w)
-		return NULL;
-	a->first = w->next;
-	if (!a->first)
-		a->end = &a->first;
-	a->waiting_cnt--;
-	hide(a);
-	return w;
-}
-
-static void start_add(struct sdp_acceptor *a, struct waiting *w)
-{
-	w->next = NULL;
-	*a->starts_end = w;
-	a->starts_end = &w->next;
-	a->starting_cnt++;
-}
-
-static void start_remove(struct sdp_acceptor *a, struct waiting **at)
-{
-	struct waiting *w = *at;
-
-	*at = w->next;
-	if (!w->next)
-		a->starts_end = at;
-	a->starting_cnt--;
-}
-
-/* Makes all starts acceptable that are not held back. Return: when to check
- * again; SDP_NEVER: when the next start has ended. */
-static uint64_t starts_settle(struct sdp_acceptor *a)
+/* Removes those that have failed, and shows those that can be accepted: an
+ * earlier one that is being answered holds others back. Return: when to check
+ * again; SDP_NEVER: when the next answer has ended. */
+static uint64_t peers_settle(struct sdp_acceptor *a)
 {
 	uint64_t now = sdp_now_ns(), hold_end = 0, next = SDP_NEVER;
-	struct waiting **at = &a->starts, *w;
+	struct peer **at = &a->first, *peer;
+	int cnt = 0;
 
-	while ((w = *at) != NULL) {
-		bool is_held = w->is_over && w->link && now < hold_end;
-
-		if (is_held && next == SDP_NEVER)
-			next = hold_end;
-		if (!w->is_over && hold_end < w->order_end)
-			hold_end = w->order_end;
-		if (!w->is_over || is_held) {
-			at = &w->next;
+	while ((peer = *at) != NULL) {
+		if (peer->is_over && !peer->link) {
+			peer_remove(a, at);
+			free(peer);
 			continue;
 		}
-		start_remove(a, at);
-		if (w->link)
-			waiting_add(a, w);
-		else
-			free(w);
+		if (!peer->is_over && hold_end < peer->order_end)
+			hold_end = peer->order_end;
+		if (peer->link && now >= hold_end)
+			cnt++;
+		else if (peer->link && next == SDP_NEVER)
+			next = hold_end;
+		at = &peer->next;
 	}
+	show(a, cnt);
 	return next;
 }
 
 /* Linux accepts one connection more than the backlog. */
 static bool is_full(const struct sdp_acceptor *a)
 {
-	return a->waiting_cnt + a->starting_cnt > a->backlog;
+	return a->peer_cnt > a->backlog;
 }
 
 /* ---- threads ---- */
 
-static void *start_thread(void *arg)
+static void *answer_thread(void *arg)
 {
-	struct start *start = arg;
-	struct sdp_acceptor *a = start->acceptor;
+	struct peer *peer = arg;
+	struct sdp_acceptor *a = peer->acceptor;
 	struct sdp_link_options opt = SDP_LINK_OPTIONS_INIT;
 	struct sdp_link *link = NULL;
-	struct waiting *w = start->waiting;
 	struct sdp_outcome outcome;
 	bool is_raised, is_late;
 	int ret;
@@ -202,7 +166,7 @@ static void *start_thread(void *arg)
 	/* The peer sends the first message, with or without an RTR. */
 	opt.conn.carrier = SDP_CM_PRIV;
 	is_raised = sdp_limit_begin(a->wake_fd);
-	ret = sdp_request_accept(&link, start->request, &opt,
+	ret = sdp_request_accept(&link, peer->request, &opt,
 				 sdp_now_ns() + ACCEPT_NS, &outcome);
 	sdp_limit_end(is_raised);
 	if (ret < 0)
@@ -210,41 +174,47 @@ static void *start_thread(void *arg)
 			  sdp_reason_str(outcome.reason));
 	util_lock(&a->lock);
 	is_late = a->is_closed;
-	w->link = ret == 0 && !is_late ? link : NULL;
-	w->is_over = true;
-	(void)starts_settle(a);
+	peer->link = ret == 0 && !is_late ? link : NULL;
+	peer->is_over = true;
+	(void)peers_settle(a);
 	util_unlock(&a->lock);
 	/* The queue may have been full, and has a new start now. */
 	thread_wake(a);
 	if (ret == 0 && is_late)
 		sdp_link_close(link, 0);
 	acceptor_put(a);
-	free(start);
 	return NULL;
 }
 
-static void request_start(struct sdp_acceptor *a, struct sdp_request *request)
+static void request_answer(struct sdp_acceptor *a, struct sdp_request *request)
 {
-	struct start *start = calloc(1, sizeof(*start));
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct peer *peer = calloc(1, sizeof(*peer)), **at = &a->first;
 
-	if (!start || !w) {
-		free(start);
-		free(w);
+	if (!peer) {
 		sdp_request_reject(request);
 		return;
 	}
-	*start = (struct start){ .acceptor = a,
-				 .request = request,
-				 .waiting = w };
-	w->order_end = sdp_now_ns() + ORDER_NS;
+	*peer = (struct peer){ .acceptor = a,
+			       .request = request,
+			       .order_end = sdp_now_ns() + ORDER_NS };
 	acceptor_get(a);
 	util_lock(&a->lock);
-	start_add(a, w);
+	while (*at)
+		at = &(*at)->next;
+	peer_add(a, at, peer);
 	util_unlock(&a->lock);
-	/* Without a new thread, this thread runs the start. */
-	if (util_thread_run(start_thread, start, UTIL_THREAD_STACK) < 0)
-		start_thread(start);
+	/* Without a new thread, this thread answers. */
+	if (util_thread_run(answer_thread, peer, UTIL_THREAD_STACK) < 0)
+		answer_thread(peer);
+}
+
+static bool is_any_answered(const struct sdp_acceptor *a)
+{
+	const struct peer *peer = a->first;
+
+	while (peer && peer->is_over)
+		peer = peer->next;
+	return peer;
 }
 
 /* What the thread has to do next. */
@@ -261,12 +231,11 @@ static struct task task_get(struct sdp_acceptor *a)
 	struct task task;
 
 	util_lock(&a->lock);
-	at = starts_settle(a);
+	at = peers_settle(a);
 	task.is_listening = !a->is_stopped;
 	task.takes = !a->is_stopped && !is_full(a);
-	/* Starts in progress may still succeed. */
-	task.has_more = !a->is_stopped ||
-			(a->starting_cnt > 0 && !a->is_closed);
+	/* Those that are being answered may still succeed, or hold back. */
+	task.has_more = !a->is_stopped || (is_any_answered(a) && !a->is_closed);
 	util_unlock(&a->lock);
 	task.ms = at == SDP_NEVER ? -1
 		  : at <= now	  ? 0
@@ -286,7 +255,7 @@ static void requests_take(struct sdp_acceptor *a, struct sdp_listener *listener)
 	struct sdp_request *request;
 
 	while (task_get(a).takes && sdp_listener_take(listener, &request) == 0)
-		request_start(a, request);
+		request_answer(a, request);
 	sdp_limit_end(is_raised);
 }
 
@@ -384,8 +353,6 @@ int sdp_acceptor_new(struct sdp_acceptor **ret_acceptor,
 		return -ENOMEM;
 	atomic_init(&a->ref_cnt, 1);
 	util_lock_init(&a->lock, UTIL_RANK_LEAF);
-	a->end = &a->first;
-	a->starts_end = &a->starts;
 	a->wake_fd = a->pipe_fds[0] = a->pipe_fds[1] = -1;
 	sdp_acceptor_set_backlog(a, backlog);
 	ret = fds_make(a);
@@ -420,17 +387,23 @@ void sdp_acceptor_set_backlog(struct sdp_acceptor *acceptor, int backlog)
 
 struct sdp_link *sdp_acceptor_take(struct sdp_acceptor *acceptor)
 {
+	struct peer **at = &acceptor->first, *peer = NULL;
 	struct sdp_link *link = NULL;
-	struct waiting *w;
 	bool was_full;
 
 	util_lock(&acceptor->lock);
+	(void)peers_settle(acceptor);
 	was_full = is_full(acceptor);
-	w = waiting_take(acceptor);
+	if (acceptor->shown_cnt > 0) {
+		while (!(*at)->link)
+			at = &(*at)->next;
+		peer = *at;
+		link = peer->link;
+		peer_remove(acceptor, at);
+		show(acceptor, acceptor->shown_cnt - 1);
+	}
 	util_unlock(&acceptor->lock);
-	if (w)
-		link = w->link;
-	free(w);
+	free(peer);
 	if (was_full)
 		thread_wake(acceptor);
 	return link;
@@ -438,20 +411,17 @@ struct sdp_link *sdp_acceptor_take(struct sdp_acceptor *acceptor)
 
 void sdp_acceptor_put_back(struct sdp_acceptor *acceptor, struct sdp_link *link)
 {
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct peer *peer = calloc(1, sizeof(*peer));
 
-	if (!w) {
+	if (!peer) {
 		sdp_link_close(link, 0);
 		return;
 	}
-	w->link = link;
+	peer->link = link;
+	peer->is_over = true;
 	util_lock(&acceptor->lock);
-	w->next = acceptor->first;
-	if (!w->next)
-		acceptor->end = &w->next;
-	acceptor->first = w;
-	acceptor->waiting_cnt++;
-	show(acceptor);
+	peer_add(acceptor, &acceptor->first, peer);
+	(void)peers_settle(acceptor);
 	util_unlock(&acceptor->lock);
 }
 
@@ -465,30 +435,27 @@ void sdp_acceptor_stop(struct sdp_acceptor *acceptor)
 
 void sdp_acceptor_free(struct sdp_acceptor *acceptor)
 {
-	struct waiting *w, *next, **at = &acceptor->starts;
+	struct peer *over = NULL, *peer, **at = &acceptor->first;
 
 	util_lock(&acceptor->lock);
 	acceptor->is_stopped = acceptor->is_closed = true;
-	/* Including those held back for order. The remaining ones belong to
-	 * their threads. */
-	while ((w = *at) != NULL) {
-		if (w->is_over) {
-			start_remove(acceptor, at);
-			waiting_add(acceptor, w);
-		} else {
-			at = &w->next;
+	/* The others belong to their threads. */
+	while ((peer = *at) != NULL) {
+		if (!peer->is_over) {
+			at = &peer->next;
+			continue;
 		}
+		peer_remove(acceptor, at);
+		peer->next = over;
+		over = peer;
 	}
-	w = acceptor->first;
-	acceptor->first = NULL;
-	acceptor->end = &acceptor->first;
-	acceptor->waiting_cnt = 0;
 	util_unlock(&acceptor->lock);
 	thread_wake(acceptor);
-	for (; w; w = next) {
-		next = w->next;
-		sdp_link_close(w->link, 0);
-		free(w);
+	while ((peer = over) != NULL) {
+		over = peer->next;
+		if (peer->link)
+			sdp_link_close(peer->link, 0);
+		free(peer);
 	}
 	acceptor_put(acceptor);
 }
