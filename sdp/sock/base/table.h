@@ -120,15 +120,14 @@ struct sdp_sock_enter {
 
 /* STREAM whose shadow carries the data, and RELAY: relay.h. */
 struct sdp_sock_relay {
-	struct sdp_sock *kept_next; /* its numbers are closed */
+	struct sdp_sock *next;
 	_Atomic bool is_on;
 	uint8_t thread_cnt;
 	_Atomic bool is_unasked; /* RELAY: the parent was not asked yet */
 	int share_fd;		 /* RELAY: to ask the parent; -1: none */
-	/* The holders can read what was received before. */
-	_Atomic bool is_primed;
-	_Atomic bool has_sent;	  /* no holder writes any more */
-	_Atomic uint32_t is_left; /* a futex: no call is inside any more */
+	_Atomic bool has_sent;	 /* no holder writes any more */
+	/* A futex: its numbers are closed, and no call is inside. */
+	_Atomic uint32_t is_left;
 };
 
 struct sdp_sock {

@@ -42,14 +42,6 @@ static void sock_exit(struct sdp_sock *sock)
 	}
 }
 
-static bool has_relay;
-
-static void relay_look(struct sdp_sock *sock)
-{
-	has_relay |= sock->relay.is_on &&
-		     sdp_sock_state(sock) != SDP_SOCK_RELAY;
-}
-
 static void *flush_thread(void *arg)
 {
 	(void)fflush(NULL);
@@ -102,8 +94,7 @@ void sdp_exit_run(bool has_stdio)
 	 * the end of the process. */
 	util_defer_for_good();
 	deadline = sdp_now_ns() + EXIT_NS;
-	sdp_table_each_sock(relay_look);
-	if (has_relay && has_stdio)
+	if (has_stdio && sdp_relay_is_any())
 		streams_flush();
 	sdp_relay_end(deadline);
 	sdp_verbs_end();

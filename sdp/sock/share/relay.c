@@ -29,7 +29,6 @@
 
 #define RELAY_SIZE (128 * 1024)
 #define SNDBUF (256 * 1024)
-#define SETTLE_NS (100 * NS_PER_MS)
 /* As for close() of a socket that is not a relay. */
 #define CLOSE_NS (60 * NS_PER_S)
 
@@ -49,44 +48,61 @@ static void futex_set(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* ---- relays whose last number is closed; they are in no table ---- */
+/* ---- the relays of this process ---- */
 
-static struct util_lock kept_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
-static struct sdp_sock *kept;
+static struct util_lock relays_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
+static struct sdp_sock *relays; /* their threads hold them */
 
-static void kept_add(struct sdp_sock *sock)
+static void relays_add(struct sdp_sock *sock)
 {
-	util_lock(&kept_lock);
-	sock->relay.kept_next = kept;
-	kept = sock;
-	util_unlock(&kept_lock);
+	util_lock(&relays_lock);
+	sock->relay.next = relays;
+	relays = sock;
+	util_unlock(&relays_lock);
 }
 
-static void kept_remove(const struct sdp_sock *sock)
+static void relays_remove(const struct sdp_sock *sock)
 {
-	struct sdp_sock **at = &kept;
+	struct sdp_sock **at = &relays;
 
-	util_lock(&kept_lock);
+	util_lock(&relays_lock);
 	while (*at && *at != sock)
-		at = &(*at)->relay.kept_next;
+		at = &(*at)->relay.next;
 	if (*at)
-		*at = sock->relay.kept_next;
-	util_unlock(&kept_lock);
+		*at = sock->relay.next;
+	util_unlock(&relays_lock);
 }
 
 /* Return: held; NULL: none is left. */
-static struct sdp_sock *kept_take(void)
+static struct sdp_sock *relays_take(void)
 {
 	struct sdp_sock *sock;
 
-	util_lock(&kept_lock);
-	sock = kept;
+	util_lock(&relays_lock);
+	sock = relays;
 	if (sock) {
-		kept = sock->relay.kept_next;
+		relays = sock->relay.next;
 		sdp_sock_hold(sock);
 	}
-	util_unlock(&kept_lock);
+	util_unlock(&relays_lock);
 	return sock;
+}
+
+bool sdp_relay_is_any(void)
+{
+	bool is_any;
+
+	util_lock(&relays_lock);
+	is_any = relays;
+	util_unlock(&relays_lock);
+	return is_any;
+}
+
+/* No number refers to it, and no call is inside. */
+static bool is_left(const struct sdp_sock *sock)
+{
+	/* acquire: pairs with futex_set() */
+	return atomic_load_explicit(&sock->relay.is_left, memory_order_acquire);
 }
 
 /* The last thread of a relay ends the relay, if no descriptor refers to it. */
@@ -96,12 +112,12 @@ static void relay_leave(struct sdp_sock *sock)
 
 	util_lock(&sock->lock);
 	is_last = --sock->relay.thread_cnt == 0;
-	is_closed = sock->start.is_closed;
+	is_closed = is_left(sock);
 	util_unlock(&sock->lock);
-	if (is_last && is_closed) {
-		kept_remove(sock);
+	if (is_last)
+		relays_remove(sock);
+	if (is_last && is_closed)
 		sock->end(sock);
-	}
 	sdp_sock_drop(sock);
 }
 
@@ -147,12 +163,8 @@ static void callers_wait(struct sdp_sock *sock)
 static void link_finish(struct sdp_sock *sock, struct sdp_link *link)
 {
 	struct pollfd pfd = { .fd = sock->shadow.lib_fd, .events = POLLIN };
-	bool is_closed;
 
-	util_lock(&sock->lock);
-	is_closed = sock->start.is_closed;
-	util_unlock(&sock->lock);
-	if (!is_closed || util_sys_poll(&pfd, 1, 0) != 1 ||
+	if (!is_left(sock) || util_sys_poll(&pfd, 1, 0) != 1 ||
 	    !(pfd.revents & POLLHUP)) {
 		(void)sdp_link_shutdown(link);
 		return;
@@ -228,14 +240,6 @@ static void *down_thread(void *arg)
 	iov = (struct iovec){ .iov_base = buf, .iov_len = RELAY_SIZE };
 	if (link)
 		sdp_link_relay(link);
-	if (link && buf) {
-		got = sdp_link_recv(link, &iov, 1, SDP_RECV_RELAY);
-		if (got > 0 && pair_write(sock, buf, (size_t)got))
-			sdp_count_relay(sock, (size_t)got, false);
-	}
-	/* release: pairs with sdp_relay_settle() */
-	atomic_store_explicit(&sock->relay.is_primed, true,
-			      memory_order_release);
 	while (link && buf) {
 		got = sdp_link_recv_wait(link, &iov, 1, SDP_RECV_RELAY, 1,
 					 SDP_NEVER);
@@ -292,8 +296,32 @@ static int threads_start(struct sdp_sock *sock)
 	return ret;
 }
 
+/* The holders can read what was received before, as far as the pair has room:
+ * those that do not wait find it. */
+static void received_pass(struct sdp_sock *sock, struct sdp_link *link)
+{
+	char *buf = malloc(RELAY_SIZE);
+	struct iovec iov = { .iov_base = buf, .iov_len = RELAY_SIZE };
+	ssize_t got = -ENOMEM;
+
+	sdp_link_relay(link);
+	if (buf)
+		got = sdp_link_recv(link, &iov, 1,
+				    SDP_RECV_RELAY | SDP_RECV_PEEK);
+	if (got > 0)
+		got = syscall(SYS_sendto, sock->shadow.lib_fd, buf, got,
+			      MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	if (got > 0) {
+		iov.iov_len = (size_t)got;
+		(void)sdp_link_recv(link, &iov, 1, SDP_RECV_RELAY);
+		sdp_count_relay(sock, (size_t)got, false);
+	}
+	free(buf);
+}
+
 int sdp_relay_enter(struct sdp_sock *sock)
 {
+	struct sdp_link *link;
 	int ret = 0;
 
 	if (sdp_sock_is_asking(sock))
@@ -310,8 +338,12 @@ int sdp_relay_enter(struct sdp_sock *sock)
 			  strerror(-ret));
 		goto out;
 	}
-	if (sdp_sock_link(sock))
-		sdp_link_set_notify(sdp_sock_link(sock), NULL, NULL);
+	relays_add(sock);
+	link = sdp_sock_link(sock);
+	if (link) {
+		sdp_link_set_notify(link, NULL, NULL);
+		received_pass(sock, link);
+	}
 	sdp_watch_give(sock);
 	sdp_sock_wake(sock);
 	sdp_options_relay(sock);
@@ -322,45 +354,25 @@ out:
 	return ret;
 }
 
-void sdp_relay_settle(struct sdp_sock *sock)
-{
-	static const struct timespec nap = { .tv_nsec = 200000 };
-	uint64_t deadline = sdp_now_ns() + SETTLE_NS;
-
-	/* acquire: pairs with down_thread() */
-	while (sdp_sock_link(sock) && sock->relay.is_on &&
-	       !atomic_load_explicit(&sock->relay.is_primed,
-				     memory_order_acquire) &&
-	       sdp_now_ns() < deadline)
-		nanosleep(&nap, NULL);
-}
-
 bool sdp_relay_keeps(struct sdp_sock *sock)
 {
 	bool is_kept;
 
 	util_lock(&sock->lock);
 	is_kept = sock->relay.is_on && sock->relay.thread_cnt > 0;
-	sock->start.is_closed |= is_kept;
-	/* During exit it comes here again. */
-	if (is_kept &&
-	    !atomic_load_explicit(&sock->relay.is_left, memory_order_relaxed))
-		kept_add(sock);
-	util_unlock(&sock->lock);
 	if (is_kept)
 		futex_set(&sock->relay.is_left);
+	util_unlock(&sock->lock);
 	return is_kept;
 }
 
 /* ---- the end of the process ---- */
 
-static uint64_t end_deadline;
-
 /*
  * The connection ends with the process, for all holders. So their stream ends
  * after what they have written so far.
  */
-static void holders_end(struct sdp_sock *sock)
+static void holders_end(struct sdp_sock *sock, uint64_t deadline)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
 
@@ -372,36 +384,29 @@ static void holders_end(struct sdp_sock *sock)
 	/* acquire: pairs with up_thread() */
 	while (!atomic_load_explicit(&sock->relay.has_sent,
 				     memory_order_acquire) &&
-	       sdp_now_ns() < end_deadline)
+	       sdp_now_ns() < deadline)
 		nanosleep(&nap, NULL);
-}
-
-static void relay_end(struct sdp_sock *sock)
-{
-	if (!sock->relay.is_on || sdp_sock_state(sock) == SDP_SOCK_RELAY)
-		return;
-	holders_end(sock);
-	if (sdp_sock_link(sock) && sdp_now_ns() < end_deadline)
-		(void)sdp_link_wait(sdp_sock_link(sock),
-				    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
-				    end_deadline);
 }
 
 void sdp_relay_end(uint64_t deadline)
 {
 	struct sdp_sock *sock;
+	struct sdp_link *link;
 
-	end_deadline = deadline;
-	sdp_table_each_sock(relay_end);
-	/* Their threads end the links, and wait for the peer. */
-	while ((sock = kept_take())) {
-		holders_end(sock);
+	while ((sock = relays_take())) {
+		holders_end(sock, deadline);
+		link = sdp_sock_link(sock);
+		/* Otherwise its threads end the link, and wait for the peer. */
+		if (link && !is_left(sock) && sdp_now_ns() < deadline)
+			(void)sdp_link_wait(link,
+					    SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+					    deadline);
 		sdp_sock_drop(sock);
 	}
 }
 
 void sdp_relay_fork_child(void)
 {
-	util_lock_init(&kept_lock, UTIL_RANK_LEAF);
-	kept = NULL;
+	util_lock_init(&relays_lock, UTIL_RANK_LEAF);
+	relays = NULL;
 }

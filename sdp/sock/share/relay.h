@@ -13,20 +13,19 @@
 #include "sock/base/table.h"
 
 /* STARTING, STREAM: from now on the number is an ordinary stream of the kernel.
- * Return: 0; -errno, and nothing has changed. */
+ * What was received before is there for the holders, if the pair has space for
+ * it. Return: 0; -errno, and nothing has changed. */
 int sdp_relay_enter(struct sdp_sock *sock);
-
-/* Waits until the holders can read what was received before, if the pair has
- * space for it. */
-void sdp_relay_settle(struct sdp_sock *sock);
 
 /* The last number in this process is closed. Return: true: other processes may
  * hold more; the relay ends the connection when they have closed them. */
 bool sdp_relay_keeps(struct sdp_sock *sock);
 
+/* Whether this process relays a socket. */
+bool sdp_relay_is_any(void);
+
 /* The process exits: ends the holders' stream and sends what they have written,
- * by
- * @deadline of sdp_now_ns(). */
+ * by @deadline of sdp_now_ns(). */
 void sdp_relay_end(uint64_t deadline);
 
 /* A forked child has no threads of relays. */

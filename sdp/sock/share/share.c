@@ -60,7 +60,6 @@ static void answer(const struct sdp_sock *asked, int reply_fd)
 	sdp_table_each_fd(wanted_look, &wanted);
 	if (wanted.found) {
 		ret = sdp_relay_enter(wanted.found);
-		sdp_relay_settle(wanted.found);
 		sdp_sock_put(wanted.found);
 	}
 	if (ret == 0)
