@@ -242,7 +242,7 @@ static int cover(struct sdp_sock *sock)
 	sock->port = sdp_addr_port(&sock->enter.own);
 	sock->start.is_entering = true;
 	is_raised = sdp_limit_begin(sock->tcp_fd);
-	ret = sdp_start_cover_tcp(sock, sock->tcp_fd);
+	ret = sdp_start_cover(sock, false);
 	sdp_limit_end(is_raised);
 	if (ret == 0)
 		sdp_sock_watch(sock, sdp_sock_any_fd(sock));
@@ -266,24 +266,6 @@ static int freeze(struct sdp_sock *sock)
 	return ret;
 }
 
-/* A number that the program does not close: a call that sleeps meanwhile goes
- * on with it. Return: 0; -errno. */
-static int tcp_take(struct sdp_sock *sock)
-{
-	int ret = sock->tcp_fd;
-
-	if (ret >= 0)
-		return 0;
-	/* With this lock: who closes the last number closes this one too. */
-	util_lock(&sock->shadow.lock);
-	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
-					    F_DUPFD_CLOEXEC, 0));
-	if (ret >= 0)
-		sock->tcp_fd = ret;
-	util_unlock(&sock->shadow.lock);
-	return ret < 0 ? ret : 0;
-}
-
 /* Calls no longer sleep in the kernel. Return: 0; -EBUSY; -EALREADY: another
  * thread is at it; -errno. */
 static int want(struct sdp_sock *sock)
@@ -292,7 +274,8 @@ static int want(struct sdp_sock *sock)
 	int ret;
 
 	util_lock(&sock->lock);
-	ret = sdp_enter_is_possible(sock) ? tcp_take(sock) : -ECANCELED;
+	ret = sdp_enter_is_possible(sock) ? sdp_start_tcp_take(sock)
+					  : -ECANCELED;
 	util_unlock(&sock->lock);
 	if (ret < 0)
 		return ret;

@@ -211,7 +211,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 		goto out;
 	sock->start.stop_fd = ret;
 	is_raised = sdp_limit_begin(fd);
-	ret = sdp_start_cover(sock, fd);
+	ret = sdp_start_cover(sock, true);
 	sdp_limit_end(is_raised);
 	if (ret < 0) {
 		stop_fd_close(sock);

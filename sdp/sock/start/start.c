@@ -135,22 +135,32 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_sock_asking_put(sock, true);
 }
 
-/*
- * The shadow replaces the numbers of @tcp_fd; @is_asking: it shows nothing yet.
- * Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing has changed.
- */
-static int cover_tcp(struct sdp_sock *sock, int tcp_fd, bool is_asking)
+int sdp_start_tcp_take(struct sdp_sock *sock)
+{
+	int ret = sock->tcp_fd;
+
+	if (ret >= 0)
+		return 0;
+	/* With this lock: who closes the last number closes this one too. */
+	util_lock(&sock->shadow.lock);
+	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
+					    F_DUPFD_CLOEXEC, 0));
+	if (ret >= 0)
+		sock->tcp_fd = ret;
+	util_unlock(&sock->shadow.lock);
+	return ret < 0 ? ret : 0;
+}
+
+int sdp_start_cover(struct sdp_sock *sock, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
-	int program_end = sdp_shadow_open(&sock->shadow, flags);
+	int program_end, ret = sdp_start_tcp_take(sock);
 
+	if (ret < 0)
+		return ret;
+	program_end = sdp_shadow_open(&sock->shadow, flags);
 	if (program_end < 0)
 		return program_end;
-	sdp_sock_below_put(sock, tcp_fd);
-	if (sock->tcp_fd < 0)
-		sock->tcp_fd = tcp_fd;
-	else if (sock->tcp_fd != tcp_fd)
-		sdp_private_close(tcp_fd);
 	if (is_asking)
 		show_nothing(sock, program_end);
 	else
@@ -164,25 +174,6 @@ static int cover_tcp(struct sdp_sock *sock, int tcp_fd, bool is_asking)
 	/* Wakes threads that sleep for the TCP connection. */
 	sdp_sock_wake(sock);
 	return 0;
-}
-
-int sdp_start_cover_tcp(struct sdp_sock *sock, int tcp_fd)
-{
-	return cover_tcp(sock, tcp_fd, false);
-}
-
-static int cover(struct sdp_sock *sock, int fd, bool is_asking)
-{
-	int tcp_fd = sdp_private_take(
-		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
-	int ret;
-
-	if (tcp_fd < 0)
-		return tcp_fd;
-	ret = cover_tcp(sock, tcp_fd, is_asking);
-	if (ret < 0)
-		sdp_private_close(tcp_fd);
-	return ret;
 }
 
 /* ---- the thread ---- */
@@ -444,13 +435,15 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 		};
 		return -ECONNREFUSED;
 	}
-	ret = link_make(sock, ret_link, outcome);
-	if (ret == 0 || sock->is_accepting || outcome->has_sent)
-		return ret;
-	/* Others may have used up the descriptors meanwhile. */
 	is_raised = sdp_limit_begin(sock->tcp_fd);
-	if (is_raised)
-		ret = link_make(sock, ret_link, outcome);
+	ret = link_make(sock, ret_link, outcome);
+	if (ret < 0 && !is_raised && !sock->is_accepting &&
+	    !outcome->has_sent) {
+		/* Others may have used up the descriptors meanwhile. */
+		is_raised = sdp_limit_begin(sock->tcp_fd);
+		if (is_raised)
+			ret = link_make(sock, ret_link, outcome);
+	}
 	sdp_limit_end(is_raised);
 	return ret;
 }
@@ -518,6 +511,8 @@ void *sdp_start_run(void *arg)
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
 
+	sdp_inside_enter();
+	sdp_verbs_own_thread();
 	/* The peer has not seen a Hello: its program had sent octets, or its
 	 * listener is closed. TCP reports both as an error. */
 	failure.is_lost = !sock->is_accepting && is_reset(sock);
@@ -527,18 +522,6 @@ void *sdp_start_run(void *arg)
 		refuse(sock);
 	sdp_start_conclude(sock, failure.err < 0 ? NULL : link, run_failed,
 			   &failure);
-	return NULL;
-}
-
-static void *start_thread(void *arg)
-{
-	const struct sdp_sock *sock = arg;
-	bool is_raised = sock->start.is_limit_raised;
-
-	sdp_inside_enter();
-	sdp_verbs_own_thread();
-	(void)sdp_start_run(arg);
-	sdp_limit_end(is_raised);
 	return NULL;
 }
 
@@ -610,18 +593,13 @@ int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
 
 	util_lock(&sock->lock);
 	is_raised = sdp_limit_begin(fd);
-	ret = cover(sock, fd, true);
+	ret = sdp_start_cover(sock, true);
 	sdp_limit_end(is_raised);
 	if (ret == 0)
 		sdp_start_stand(sock, link);
 	util_unlock(&sock->lock);
 	sdp_inside_leave(old);
 	return ret;
-}
-
-int sdp_start_cover(struct sdp_sock *sock, int fd)
-{
-	return cover(sock, fd, true);
 }
 
 void sdp_start_give_back(struct sdp_sock *sock)
@@ -647,20 +625,18 @@ static void start(struct sdp_sock *sock, int fd)
 	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE,
 				       .text = "no thread for the start" };
 	bool is_raised = sdp_limit_begin(fd);
-	int ret = cover(sock, fd, false);
+	int ret = sdp_start_cover(sock, false);
 
+	sdp_limit_end(is_raised);
 	if (ret < 0) {
 		util_warn("sdp", "cannot start SDP on descriptor %d: %s", fd,
 			  strerror(-ret));
-		sdp_limit_end(is_raised);
 		end_unstarted(sock, fd);
 		return;
 	}
-	sock->start.is_limit_raised = is_raised;
 	sdp_sock_watch(sock, fd);
-	ret = sdp_sock_thread(sock, start_thread);
+	ret = sdp_sock_thread(sock, sdp_start_run);
 	if (ret < 0) {
-		sdp_limit_end(is_raised);
 		/* The peer continues by TCP. */
 		refuse(sock);
 		start_failed(sock, ret, &outcome, false);

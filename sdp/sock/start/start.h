@@ -63,10 +63,13 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 int sdp_start_undo(struct sdp_sock *sock);
 
 /*
- * The parts of a start, for ask.c. The socket's lock is held, except for _run
- * and _over.
- *  - sdp_start_cover(): the shadow takes the numbers and shows nothing yet.
- *    sock->start.stop_fd exists.
+ * The parts of a start, for ask.c and enter.c. The socket's lock is held,
+ * except for _run and _over.
+ *  - sdp_start_tcp_take(): makes tcp_fd, another number of the TCP socket that
+ *    the program does not close.
+ *  - sdp_start_cover(): the same, and the shadow takes the numbers and stores
+ *    what is sent; @is_asking: it shows nothing yet, and sock->start.stop_fd
+ *    exists. Return: 0; -errno, and nothing else has changed.
  *  - sdp_start_connected(): the TCP connection is established.
  *  - sdp_start_run(): the rest of the start, in a thread that holds the socket.
  *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP
@@ -74,7 +77,8 @@ int sdp_start_undo(struct sdp_sock *sock);
  *  - sdp_start_over(): the end of such a thread without a start.
  *  - sdp_start_give_back(): the number gets its TCP socket back.
  */
-int sdp_start_cover(struct sdp_sock *sock, int fd);
+int sdp_start_tcp_take(struct sdp_sock *sock);
+int sdp_start_cover(struct sdp_sock *sock, bool is_asking);
 void sdp_start_connected(struct sdp_sock *sock);
 void *sdp_start_run(void *sock);
 void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
@@ -82,16 +86,12 @@ void sdp_start_over(struct sdp_sock *sock);
 void sdp_start_give_back(struct sdp_sock *sock);
 
 /*
- * The parts for enter.c, with the lock held but for _conclude.
- *  - sdp_start_cover_tcp(): the shadow takes the numbers of @tcp_fd, and sends
- *    are stored. Return: 0, and @tcp_fd belongs to @sock; -errno, and nothing
- *    has changed.
+ * More of them for enter.c, with the lock held but for _conclude.
  *  - sdp_start_conclude(): the end of the start. With @link it is a STREAM;
  *    without, @fail puts the socket where it belongs. Drops @sock.
  *  - sdp_start_return(): the octets that are stored go by TCP, which has the
  *    numbers again.
  */
-int sdp_start_cover_tcp(struct sdp_sock *sock, int tcp_fd);
 void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 			void (*fail)(struct sdp_sock *sock, void *arg),
 			void *arg);

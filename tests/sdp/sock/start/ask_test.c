@@ -197,11 +197,12 @@ void sdp_sock_tell(struct sdp_sock *of, int of_fd, short events)
 
 /* ---- the parts of a start ---- */
 
-int sdp_start_cover(struct sdp_sock *of, int of_fd)
+int sdp_start_cover(struct sdp_sock *of, bool is_asking)
 {
+	assert_true(is_asking);
 	if (cover_ret < 0)
 		return cover_ret;
-	of->tcp_fd = fcntl(of_fd, F_DUPFD_CLOEXEC, 0);
+	of->tcp_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	assert_true(of->tcp_fd >= 0);
 	atomic_store(&of->start.is_asking, true);
 	sdp_sock_become(of, SDP_SOCK_STARTING);

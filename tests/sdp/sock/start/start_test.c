@@ -39,6 +39,7 @@
 
 #include "fake-sock.h"
 #include "sock-fixture.h"
+#include "until.h"
 
 #define LINK FAKE_LINK
 
@@ -163,28 +164,18 @@ void sdp_count_update(struct sdp_sock *sock)
 	atomic_store(&updated_link, sdp_sock_link(sock));
 }
 
-/* The last step of the thread lowers the limit that the call has raised. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int limit_cnt;
-
 bool sdp_limit_begin(int fd)
 {
+	bool is_raised = can_raise && make_cnt > 0;
+
 	assert_true(fd >= 0);
-	raised_cnt += can_raise;
-	pthread_mutex_lock(&mutex);
-	limit_cnt++;
-	pthread_mutex_unlock(&mutex);
-	return can_raise;
+	raised_cnt += is_raised;
+	return is_raised;
 }
 
 void sdp_limit_end(bool is_raised)
 {
 	raised_cnt -= is_raised;
-	pthread_mutex_lock(&mutex);
-	limit_cnt--;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
 }
 
 void sdp_connect_look(struct sdp_sock *sock, int fd)
@@ -273,22 +264,15 @@ static int begin(void **state)
 	return 0;
 }
 
-static void thread_wait(void)
-{
-	pthread_mutex_lock(&mutex);
-	while (limit_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
-}
-
 /* Lets the start end, and its thread. */
 static void gate_open(void)
 {
 	sem_post(&gate);
 	assert_int_equal(sdp_start_wait(sock, SDP_NEVER), 0);
-	thread_wait();
+	/* The file and the test hold it. */
+	wait_until(atomic_load(&sock->hold_cnt) == 2);
 	assert_true(fake.sdp_sock_tell.cnt > 0);
-	assert_int_equal(sdp_owed_cnt(), 0);
+	wait_until(sdp_owed_cnt() == 0);
 }
 
 static int end(void **state)
@@ -422,8 +406,9 @@ FILE_CASE(without_a_shadow_the_connection_ends)
 		assert_int_equal(sdp_start(sock, fd, SDP_START_WRITE),
 				 SDP_SOCK_TCP);
 		test_fd_restore(old);
-		assert_int_equal(sock->tcp_fd, -1);
 		assert_int_equal(fake.sdp_mark_remove.cnt, more + 1);
+		sdp_private_close(sock->tcp_fd);
+		sock->tcp_fd = -1;
 		assert_int_equal(test_fd_next(), next);
 		assert_eof(peer);
 		sdp_sock_become(sock, SDP_SOCK_PENDING);
