@@ -626,8 +626,6 @@ static int option_get(struct sdp_sock *sock, int fd, int level, int name,
 {
 	int ret;
 
-	/* SO_ERROR of a connect() to the SDP port is not reported to the
-	 * program. */
 	if (sock && level == SOL_SOCKET && name == SO_ERROR)
 		sdp_connect_settle(sock, fd);
 	if (is_shadow(sock))

@@ -130,8 +130,8 @@ void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state)
 
 	/* relaxed: a hint for the program's own thread */
 	atomic_fetch_add_explicit(&sdp_pending_cnt,
-				  sdp_state_is_pending(state) -
-					  sdp_state_is_pending(old),
+				  (state == SDP_SOCK_PENDING) -
+					  (old == SDP_SOCK_PENDING),
 				  memory_order_relaxed);
 	/* seq_cst: pairs with the check of a thread that sleeps in the kernel's
 	 * epoll_wait() */

@@ -32,12 +32,11 @@ struct sdp_watch;
 
 enum sdp_sock_state {
 	SDP_SOCK_TCP, /* everything that is not SDP: new, bound, fallen back */
-	SDP_SOCK_LISTENING,  /* with a twin on the SDP port */
-	SDP_SOCK_CONNECTING, /* TCP connect() to the SDP port in progress */
-	SDP_SOCK_PENDING,    /* TCP connection to an SDP port, no data yet */
-	SDP_SOCK_STARTING, /* Hello and what follows; the shadow is in place */
-	SDP_SOCK_STREAM,   /* SDP; the number refers to the shadow */
-	SDP_SOCK_RELAY,	   /* SDP, but another process has the connection */
+	SDP_SOCK_LISTENING, /* with a twin on the SDP port */
+	SDP_SOCK_PENDING,   /* TCP to an SDP port, perhaps not connected yet */
+	SDP_SOCK_STARTING,  /* Hello and what follows; the shadow is in place */
+	SDP_SOCK_STREAM,    /* SDP; the number refers to the shadow */
+	SDP_SOCK_RELAY,	    /* SDP, but another process has the connection */
 };
 
 /* Options of setsockopt() that the library must implement itself. */
@@ -142,7 +141,6 @@ struct sdp_sock {
 	bool is_request;	 /* connects: begins with an MPA Request */
 	bool is_by_cm;		 /* STREAM: tcp_fd is not connected */
 	_Atomic bool is_told;	 /* is_by_cm: connect() has reported success */
-	uint8_t connect_cnt;	 /* CONNECTING: threads inside connect() */
 	bool is_shared;		 /* a child may hold it: share.h */
 	_Atomic bool is_rd_shut; /* SHUT_RD; written with the lock */
 	_Atomic bool is_wr_shut; /* SHUT_WR; the same */
@@ -299,13 +297,7 @@ static inline bool sdp_sock_is_stream(const struct sdp_sock *sock)
 	       !sock->relay.is_on;
 }
 
-/* Connected to an SDP port, and TCP until SDP starts. */
-static inline bool sdp_state_is_pending(enum sdp_sock_state state)
-{
-	return state == SDP_SOCK_CONNECTING || state == SDP_SOCK_PENDING;
-}
-
-/* Number of sockets that are CONNECTING or PENDING. */
+/* Number of sockets that are PENDING. */
 extern _Atomic int sdp_pending_cnt;
 
 void sdp_sock_become(struct sdp_sock *sock, enum sdp_sock_state state);

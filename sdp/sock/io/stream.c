@@ -146,9 +146,9 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		sdp_share_use(sock);
 		return 0;
 	}
-	while (sdp_state_is_pending(state)) {
+	while (state == SDP_SOCK_PENDING) {
 		state = sdp_start(sock, fd, why);
-		if (!sdp_state_is_pending(state))
+		if (state != SDP_SOCK_PENDING)
 			break;
 		if (!sdp_sock_has_fd(sock, fd))
 			return -EBADF;
@@ -158,8 +158,7 @@ int sdp_stream_begin(struct sdp_sock *sock, int fd, bool is_send, int flags)
 		if (!is_patient(sock, flags) || (flags & MSG_ERRQUEUE))
 			return -EAGAIN;
 		ret = pending_wait(sock, fd, state,
-				   state == SDP_SOCK_CONNECTING ? POLLOUT
-								: POLLIN,
+				   sock->is_accepting ? POLLIN : POLLOUT,
 				   is_send);
 		if (ret < 0)
 			return ret;
@@ -598,7 +597,7 @@ bool sdp_stream_is_begun(struct sdp_sock *sock, int fd)
 	enum sdp_sock_state state = sdp_sock_state(sock);
 
 	/* SDP must report the end. A FIN of TCP would break the start off. */
-	if (sdp_state_is_pending(state))
+	if (state == SDP_SOCK_PENDING)
 		state = sdp_start(sock, fd, SDP_START_WRITE);
 	sdp_share_use(sock);
 	return !sock->relay.is_on &&
@@ -623,7 +622,7 @@ void sdp_stream_look(int fd)
 
 	if (!sock)
 		return;
-	if (sdp_state_is_pending(sdp_sock_state(sock)))
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING)
 		sdp_start(sock, fd, SDP_START_WAIT);
 	sdp_share_use(sock);
 	sdp_sock_put(sock);

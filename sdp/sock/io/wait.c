@@ -50,7 +50,7 @@ static bool is_stream(const struct sdp_sock *sock)
 
 static bool is_pending(const struct sdp_sock *sock)
 {
-	return sock && sdp_state_is_pending(sdp_sock_state(sock));
+	return sock && sdp_sock_state(sock) == SDP_SOCK_PENDING;
 }
 
 static int set_alloc(struct poll_set *set)
@@ -91,7 +91,7 @@ static void set_sort(struct poll_set *set)
 		if (sock) /* as in sdp_epoll_ctl() */
 			set->kernel[i].events &= ~POLLWRBAND;
 		/* For the peer's Hello. */
-		if (sock && sdp_sock_state(sock) == SDP_SOCK_PENDING)
+		if (is_pending(sock))
 			set->kernel[i].events |= POLLIN;
 		if (is_stream(sock)) {
 			set->has_ours = true;
@@ -124,7 +124,7 @@ static bool set_start(struct poll_set *set)
 
 		if (state == SDP_SOCK_RELAY)
 			sdp_share_use(sock);
-		if (sdp_state_is_pending(state))
+		if (state == SDP_SOCK_PENDING)
 			is_news |= sdp_start(sock, set->pfd[i].fd,
 					     SDP_START_WAIT) != state;
 	}
@@ -568,7 +568,7 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 		ev = &plain;
 	}
 
-	if (op != EPOLL_CTL_DEL && sdp_state_is_pending(state))
+	if (op != EPOLL_CTL_DEL && state == SDP_SOCK_PENDING)
 		sdp_start(sock, fd, SDP_START_WAIT);
 	/* Those of a connection that is TCP are the kernel's. */
 	if (!sdp_enter_is_possible(sock) &&
@@ -595,19 +595,14 @@ int sdp_epoll_ctl(int set_fd, int op, int fd, struct epoll_event *ev,
 	return 0;
 }
 
-/*
- * Starts SDP if it is time. Return: whether the event of the TCP socket is
- * obsolete: the shadow reports events instead, now or later, or another attempt
- * follows the failed connect().
- */
+/* Starts SDP if it is time. Return: whether the event of the TCP socket is
+ * obsolete: the shadow reports events instead, now or later. */
 static bool is_replaced(const struct sdp_wait *wait)
 {
 	enum sdp_sock_state state =
 		sdp_start(wait->sock, wait->fd, SDP_START_WAIT);
 
-	if (state == SDP_SOCK_TCP)
-		return wait->state == SDP_SOCK_CONNECTING;
-	return state != wait->state;
+	return state != SDP_SOCK_PENDING && state != SDP_SOCK_TCP;
 }
 
 /* Removes events of TCP sockets that start SDP. Return: number of events

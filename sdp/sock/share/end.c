@@ -140,7 +140,6 @@ void sdp_sock_end(struct sdp_sock *sock)
 		sdp_listen_end(sock);
 		rest_end(sock);
 		break;
-	case SDP_SOCK_CONNECTING:
 	case SDP_SOCK_PENDING:
 		rest_end(sock);
 		sdp_sock_become(sock, SDP_SOCK_TCP);

@@ -14,7 +14,6 @@
 #include "util/thread.h"
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
-#include "sock/start/connect.h"
 #include "sock/start/start.h"
 #include "sock/show/epoll.h"
 #include "sock/base/limit.h"
@@ -207,7 +206,6 @@ void sdp_share_stdio(int fd)
 		return;
 	old = sdp_inside_enter();
 	sdp_enter_never(sock);
-	sdp_connect_settle(sock, fd);
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
 	(void)sdp_relay_enter(sock);
 	sdp_share_use(sock);
@@ -372,7 +370,6 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->lock, UTIL_RANK_SDP_SOCK);
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
-	sock->connect_cnt = 0;
 	sock->enter = (struct sdp_sock_enter){ .note_fd = -1 };
 	/* Calls of other threads belong to the parent. One reference belongs to
 	 * the walk. */

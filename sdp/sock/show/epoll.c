@@ -635,7 +635,6 @@ int sdp_watch_pending(int set_fd, const struct epoll_event *ev, int ev_cnt,
 {
 	struct util_file *file = util_fdtab_get(table(), set_fd, SDP_FD_EPOLL);
 	struct sdp_watch *watch;
-	enum sdp_sock_state state;
 	int cnt = 0;
 
 	if (!file)
@@ -643,14 +642,12 @@ int sdp_watch_pending(int set_fd, const struct epoll_event *ev, int ev_cnt,
 	util_lock(&watch_lock);
 	for (watch = set_of(file)->watches; watch && cnt < max;
 	     watch = watch->set_next) {
-		state = sdp_sock_state(watch->sock);
-		if (!sdp_state_is_pending(state) ||
+		if (sdp_sock_state(watch->sock) != SDP_SOCK_PENDING ||
 		    !is_reported(watch, ev, ev_cnt))
 			continue;
 		util_file_get(&watch->sock->file);
 		ret_waits[cnt++] =
 			(struct sdp_wait){ .sock = watch->sock,
-					   .state = state,
 					   .fd = watch->fd,
 					   .data = watch->ev.data.u64 };
 	}

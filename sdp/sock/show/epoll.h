@@ -134,12 +134,11 @@ void sdp_watch_forget(struct sdp_sock *sock, int fd);
 
 /*
  * The set @set_fd has reported @ev_cnt events. Returns those of sockets that
- * are PENDING or CONNECTING, with a reference each. Return: their number, at
+ * are PENDING, with a reference each. Return: their number, at
  * most @max.
  */
 struct sdp_wait {
 	struct sdp_sock *sock;
-	enum sdp_sock_state state;
 	int fd;
 	uint64_t data; /* of the event */
 };

@@ -302,7 +302,9 @@ int sdp_ask_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 
 void sdp_ask_cancel(struct sdp_sock *sock)
 {
-	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
+	/* With TCP this call never sleeps, and no handler could interrupt
+	 * it. */
+	UTIL_UNINTERRUPTED();
 	uint64_t one = 1;
 
 	util_lock(&sock->lock);
@@ -314,7 +316,7 @@ void sdp_ask_cancel(struct sdp_sock *sock)
 
 void sdp_ask_settle(struct sdp_sock *sock)
 {
-	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
+	UTIL_UNINTERRUPTED(); /* as in sdp_ask_cancel() */
 
 	if (!sdp_start_asked(sock, sdp_now_ns() + SETTLE_NS))
 		sdp_ask_cancel(sock);

@@ -14,7 +14,6 @@
 #include "util/defer.h"
 #include "util/log.h"
 #include "util/thread.h"
-#include "util/unwind.h"
 #include "util/user.h"
 #include "sock/base/count-tcp.h"
 #include "sock/base/limit.h"
@@ -26,10 +25,6 @@
 #include "stat/sdp-stat.h"
 #include "sock/base/tcp-state.h"
 #include "verbs/sdp-link.h"
-
-/* Time limit for a TCP connection that replaces a refused one, if the program
- * already considers the connection established. */
-#define FALLBACK_MS 5000
 
 /* A cancellation point, like connect(). */
 static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
@@ -64,82 +59,26 @@ static bool addr_copy(union sdp_addr *ret_addr, const struct sockaddr *addr,
 		len >= sizeof(struct sockaddr_in6));
 }
 
-/* The connection is established as soon as the peer's kernel has accepted
- * it. */
-static short poll_now(int fd)
+bool sdp_connect_look(struct sdp_sock *sock, int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
-	return util_sys_poll(&pfd, 1, 0) == 1 ? pfd.revents : 0;
-}
-
-/* As connect(2) on a non-blocking socket. */
-static int connect_at_once(int fd, const union sdp_addr *addr)
-{
-	long flags = syscall(SYS_fcntl, fd, F_GETFL);
-	int ret;
-
-	if (!(flags & O_NONBLOCK))
-		syscall(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK);
-	ret = (int)syscall(SYS_connect, fd, addr, sdp_addr_len(addr));
-	ret = ret < 0 ? -errno : 0;
-	if (!(flags & O_NONBLOCK))
-		syscall(SYS_fcntl, fd, F_SETFL, flags);
-	return ret;
-}
-
-void sdp_connect_look(struct sdp_sock *sock, int fd)
-{
-	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
-	short ready = poll_now(fd);
-	int err = 0, ret;
-	socklen_t len = sizeof(err);
-
-	if (!ready)
-		return;
-	if (!(ready & (POLLERR | POLLHUP))) {
-		sdp_sock_become(sock, SDP_SOCK_PENDING);
-		return;
+	if (util_sys_poll(&pfd, 1, 0) != 1)
+		return false;
+	if (pfd.revents & POLLERR) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
 	}
-	/* The error belongs to the connect() that another thread is inside. */
-	if (sock->connect_cnt > 0)
-		return;
-	/* The SDP port refused: the socket connects again. */
-	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &len);
-	sdp_mark_remove(fd);
-	sdp_policy_avoid(&sock->peer.sa);
-	util_info("sdp", "the SDP port refused the connection: %s: using TCP",
-		  strerror(err));
-	sdp_sock_become(sock, SDP_SOCK_TCP);
-	/* Otherwise the next connect() returns ECONNABORTED for the failed
-	 * attempt and does nothing else. */
-	syscall(SYS_connect, fd, &none, sizeof(none));
-	ret = connect_at_once(fd, &sock->peer);
-	if (ret == 0 || ret == -EINPROGRESS)
-		sdp_stat_fell_back(NULL, SDP_STAT_FALLBACK_refused);
-}
-
-/* Signals are blocked, because with TCP this call never sleeps and no handler
- * could interrupt it. */
-static void settle(struct sdp_sock *sock, int fd)
-{
-	UTIL_UNINTERRUPTED();
-	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-
-	util_lock(&sock->lock);
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		sdp_connect_look(sock, fd);
-	util_unlock(&sock->lock);
-	/* TCP replaces it: the program has seen POLLOUT, and checks SO_ERROR
-	 * once. */
-	if (sdp_sock_state(sock) == SDP_SOCK_TCP)
-		(void)util_sys_poll(&pfd, 1, FALLBACK_MS);
+	/* A thread may be about to connect it: HUP alone. */
+	return !(pfd.revents & (POLLERR | POLLHUP));
 }
 
 void sdp_connect_settle(struct sdp_sock *sock, int fd)
 {
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		settle(sock, fd);
+	util_lock(&sock->lock);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING && !sock->is_accepting)
+		(void)sdp_connect_look(sock, fd);
+	util_unlock(&sock->lock);
 }
 
 static bool is_for_tcp(int err)
@@ -197,57 +136,32 @@ static bool is_to_none(const struct sockaddr *addr, socklen_t len)
 	       family == AF_UNSPEC;
 }
 
-/* The thread leaves connect() without returning from it. */
-static void attempt_left(void *arg)
-{
-	struct sdp_sock *sock = arg;
-
-	util_lock(&sock->lock);
-	sock->connect_cnt--;
-	util_unlock(&sock->lock);
-}
-
 static bool is_under_way(int ret)
 {
 	return ret == -EINPROGRESS || ret == -EALREADY || ret == -EINTR ||
 	       ret == -EISCONN;
 }
 
-/* CONNECTING, with the lock held: connect() has returned @ret. Some errors, for
- * example EFAULT, do not end the attempt. */
-static void attempt_end(struct sdp_sock *sock, int fd, int ret, bool is_to_none)
-{
-	if ((ret == 0 && !is_to_none) ||
-	    (is_under_way(ret) && poll_now(fd) == POLLOUT)) {
-		sdp_sock_become(sock, SDP_SOCK_PENDING);
-	} else if (!is_under_way(ret) && sdp_tcp_state(fd) == TCP_CLOSE) {
-		sdp_mark_remove(fd);
-		sdp_sock_become(sock, SDP_SOCK_TCP);
-	}
-}
-
 /*
- * CONNECTING, and counted in connect_cnt. Other threads that use the socket
- * wait for the connection. One of them may find it established and start SDP,
- * or shut it down.
+ * PENDING. Other threads that use the socket wait for the connection. One of
+ * them may find it established and start SDP, or shut it down. Some errors, for
+ * example EFAULT, do not end it.
  * Return: as connect(2).
  */
 static int attempt(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		   socklen_t len)
 {
-	struct util_unwind unwind;
+	int ret = kernel_connect(fd, addr, len);
 	bool is_refused;
-	int ret;
 
-	util_unwind_push(&unwind, attempt_left, sock);
-	ret = kernel_connect(fd, addr, len);
-	util_unwind_pop(&unwind);
 	util_lock(&sock->lock);
-	sock->connect_cnt--;
-	is_refused = sdp_sock_state(sock) == SDP_SOCK_CONNECTING &&
+	is_refused = sdp_sock_state(sock) == SDP_SOCK_PENDING &&
 		     is_for_tcp(ret);
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		attempt_end(sock, fd, ret, is_to_none(addr, len));
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
+	    sdp_tcp_state(fd) == TCP_CLOSE) {
+		sdp_mark_remove(fd);
+		sdp_sock_become(sock, SDP_SOCK_TCP);
+	}
 	util_unlock(&sock->lock);
 	if (!is_refused ||
 	    sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
@@ -266,11 +180,10 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	if (is_first) {
 		sock->peer = *dst;
 		sock->is_request = to->is_request;
-		sock->connect_cnt++;
 		sdp_mark_put(
 			fd, &(struct sdp_mark){ .port = sdp_addr_port(dst),
 						.is_request = to->is_request });
-		sdp_sock_become(sock, SDP_SOCK_CONNECTING);
+		sdp_sock_become(sock, SDP_SOCK_PENDING);
 	}
 	util_unlock(&sock->lock);
 	if (!is_first)
@@ -286,7 +199,8 @@ static bool is_blocking(int fd)
 /*
  * Where rdma_cm makes the connection, a thread does so for all destinations
  * with a port, because the steps of rdma_cm can neither be cancelled nor waited
- * for in the kernel.
+ * for in the kernel. The same for a connect() that must not wait, to a port of
+ * another host, which may refuse. The listener of this host is there.
  * Return: 0, *ret_target; -EINPROGRESS: a thread must ask; other -errno: use
  *   TCP.
  */
@@ -305,9 +219,9 @@ static int target_find(int fd, const union sdp_addr *dst,
 		return -ENODEV;
 	if (way == SDP_WAY_CM)
 		return sdp_addr_is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
-	if (ret == -EINPROGRESS && is_blocking(fd))
-		ret = sdp_policy_ask(fd, dst, -1, ret_target);
-	return ret;
+	if (!is_blocking(fd))
+		return ret == 0 && ret_target->is_request ? -EINPROGRESS : ret;
+	return ret == 0 ? 0 : sdp_policy_ask(fd, dst, -1, ret_target);
 }
 
 /* Whether the connection begins as TCP, and SDP enters it later. */
@@ -366,10 +280,10 @@ int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
 	int ret;
 
 	/* With the lock held: otherwise the thread in connect() would take the
-	 * error for a refusal by the SDP port, and fall back to TCP. */
+	 * error for a refusal by the SDP port, and use TCP. */
 	util_lock(&sock->lock);
 	ret = syscall(SYS_shutdown, fd, how) < 0 ? -errno : 0;
-	if (ret == 0 && sdp_sock_state(sock) == SDP_SOCK_CONNECTING) {
+	if (ret == 0 && sdp_sock_state(sock) == SDP_SOCK_PENDING) {
 		sdp_mark_remove(fd);
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	}
@@ -389,30 +303,11 @@ int sdp_connect_finish(struct sdp_sock *sock, int fd)
 	return kernel_connect(fd, &sock->peer.sa, sdp_addr_len(&sock->peer));
 }
 
-static int connect_pending(struct sdp_sock *sock, int fd,
-			   const struct sockaddr *addr, socklen_t len)
-{
-	int ret = kernel_connect(fd, addr, len);
-
-	if (ret == 0 && is_to_none(addr, len)) {
-		sdp_mark_remove(fd);
-		sdp_sock_become(sock, SDP_SOCK_TCP);
-	}
-	return ret;
-}
-
 static int connect_again(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
-	bool is_attempt;
-
-	util_lock(&sock->lock);
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		sdp_connect_look(sock, fd);
-	is_attempt = sdp_sock_state(sock) == SDP_SOCK_CONNECTING;
-	sock->connect_cnt += is_attempt;
-	util_unlock(&sock->lock);
-	if (is_attempt)
+	sdp_connect_settle(sock, fd);
+	if (sdp_sock_state(sock) == SDP_SOCK_PENDING)
 		return attempt(sock, fd, addr, len);
 	return kernel_connect(sock->tcp_fd >= 0 ? sock->tcp_fd : fd, addr, len);
 }
@@ -429,10 +324,8 @@ int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 	switch (sdp_sock_state(sock)) {
 	case SDP_SOCK_TCP:
 		return connect_fresh(sock, fd, addr, len);
-	case SDP_SOCK_CONNECTING:
-		return connect_again(sock, fd, addr, len);
 	case SDP_SOCK_PENDING:
-		return connect_pending(sock, fd, addr, len);
+		return connect_again(sock, fd, addr, len);
 	case SDP_SOCK_LISTENING:
 		return kernel_connect(fd, addr, len);
 	case SDP_SOCK_STARTING:

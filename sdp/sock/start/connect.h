@@ -45,16 +45,17 @@ static inline int sdp_connect_none(void)
 	return -sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_START);
 }
 
-/* CONNECTING: checks the result. The socket's lock is held. */
-void sdp_connect_look(struct sdp_sock *sock, int fd);
+/* PENDING, the connecting side, with the socket's lock held: checks the result.
+ * Where there is none, the socket is TCP, and the kernel has the error. Return:
+ * whether it is connected. */
+bool sdp_connect_look(struct sdp_sock *sock, int fd);
 
 /* shutdown() of a socket that uses TCP. It ends an attempt of connect(), if
  * there is one.
  * Return: 0; -errno. */
 int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how);
 
-/* The program reads SO_ERROR: a refusal by the SDP port must not be
- * reported. */
+/* The same without the lock, before the program takes the error. */
 void sdp_connect_settle(struct sdp_sock *sock, int fd);
 
 /* Makes a new TCP connection to the program's destination, with the options of

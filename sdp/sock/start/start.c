@@ -651,21 +651,21 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 	 * done. */
 	UTIL_UNINTERRUPTED();
 	int err = errno;
-	bool old = sdp_inside_enter(), has_hello = false, is_soon;
+	bool old = sdp_inside_enter(), has_hello = false, is_due, is_soon;
 
 	util_lock(&sock->lock);
 	if (!sdp_sock_has_fd(sock, fd)) {
 		util_unlock(&sock->lock);
 		goto out;
 	}
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		sdp_connect_look(sock, fd);
 	if (sdp_sock_state(sock) == SDP_SOCK_PENDING) {
-		has_hello = sock->is_accepting && hello_has_come(sock, fd);
-		/* The peer may have closed without sending anything: TCP. */
+		if (sock->is_accepting)
+			is_due = has_hello = hello_has_come(sock, fd);
+		else
+			is_due = sdp_connect_look(sock, fd);
+		/* Either may find that it is TCP. */
 		if (sdp_sock_state(sock) == SDP_SOCK_PENDING &&
-		    (!sock->is_accepting || why == SDP_START_WRITE ||
-		     has_hello))
+		    (is_due || (sock->is_accepting && why == SDP_START_WRITE)))
 			start(sock, fd);
 	}
 	is_soon = sdp_sock_state(sock) == SDP_SOCK_STARTING && has_hello;
@@ -771,7 +771,7 @@ static void link_break(struct sdp_sock *sock)
 
 int sdp_start_undo(struct sdp_sock *sock)
 {
-	UTIL_UNINTERRUPTED(); /* as in sdp_connect_settle() */
+	UTIL_UNINTERRUPTED(); /* as in sdp_ask_cancel() */
 	int tcp_fd, ret = 0;
 
 	/* The thread of the start sees that the socket is closed, and does

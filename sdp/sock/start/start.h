@@ -25,7 +25,7 @@ enum sdp_start_why {
 };
 
 /*
- * CONNECTING, PENDING: starts SDP if it is time. Keeps errno.
+ * PENDING: starts SDP if it is time. Keeps errno.
  * Return: the state afterwards.
  */
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,

@@ -175,8 +175,10 @@ CASE(takes_an_error_once)
 CASE(leaves_other_states_to_the_kernel)
 {
 	static const enum sdp_sock_state states[] = {
-		SDP_SOCK_TCP,	  SDP_SOCK_LISTENING, SDP_SOCK_CONNECTING,
-		SDP_SOCK_PENDING, SDP_SOCK_RELAY,
+		SDP_SOCK_TCP,
+		SDP_SOCK_LISTENING,
+		SDP_SOCK_PENDING,
+		SDP_SOCK_RELAY,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(states); i++) {

@@ -263,11 +263,8 @@ FILE_CASE(counts_what_waits_for_its_start)
 		int cnt;
 		bool has_begun;
 	} steps[] = {
-		{ SDP_SOCK_CONNECTING, 1, false },
-		{ SDP_SOCK_PENDING, 1, false },
-		{ SDP_SOCK_TCP, 0, false },
-		{ SDP_SOCK_PENDING, 1, false },
-		{ SDP_SOCK_STARTING, 0, true },
+		{ SDP_SOCK_PENDING, 1, false }, { SDP_SOCK_TCP, 0, false },
+		{ SDP_SOCK_PENDING, 1, false }, { SDP_SOCK_STARTING, 0, true },
 		{ SDP_SOCK_STREAM, 0, true },
 	};
 

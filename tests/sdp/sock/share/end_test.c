@@ -214,8 +214,6 @@ CASE_WITH(releases_what_each_state_has, begin, NULL)
 		{ "TCP", SDP_SOCK_TCP, .past_closes = 1, .shadows = 1 },
 		{ "a listener", SDP_SOCK_LISTENING, .past_closes = 1,
 		  .shadows = 1, .listeners = 1 },
-		{ "connecting", SDP_SOCK_CONNECTING, .past_closes = 1,
-		  .shadows = 1 },
 		{ "pending", SDP_SOCK_PENDING, .past_closes = 1, .shadows = 1 },
 		/* The thread of the start does the rest. */
 		{ "starting", SDP_SOCK_STARTING, .is_abandoned = true,

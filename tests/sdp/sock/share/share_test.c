@@ -50,12 +50,6 @@ int sdp_relay_enter(struct sdp_sock *sock)
 
 static int begun_cnt;
 
-void sdp_connect_settle(struct sdp_sock *sock, int fd)
-{
-	if (sdp_sock_state(sock) == SDP_SOCK_CONNECTING)
-		sdp_sock_become(sock, SDP_SOCK_PENDING);
-}
-
 enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 			      enum sdp_start_why why)
 {
@@ -412,7 +406,6 @@ FILE_CASE(what_stdio_may_use_becomes_a_relay)
 		{ "a stream", SDP_SOCK_STREAM, false },
 		{ "starting", SDP_SOCK_STARTING, false },
 		{ "not begun", SDP_SOCK_PENDING, true },
-		{ "connected a moment ago", SDP_SOCK_CONNECTING, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

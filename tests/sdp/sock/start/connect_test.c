@@ -166,6 +166,7 @@ static const struct {
 	  0, 0 },
 	{ "SDP only, no device", SDP_POLICY_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
 	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
+	/* T90 */
 	{ "the SDP port refuses", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0,
 	  CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
 	{ "SDP only, the port refuses", SDP_POLICY_SDP, 0, SDP_WAY_FD, 0,
@@ -321,11 +322,13 @@ FILE_CASE(a_nonblocking_connect_is_checked_later)
 {
 	int ret;
 
+	assert_false(sdp_connect_look(&sock, fd)); /* not begun */
 	set_nonblocking();
 	ret = dial(TCP_PORT);
 	assert_true(ret == 0 || ret == -EINPROGRESS);
+	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
 	wait_for_out();
-	sdp_connect_settle(&sock, fd);
+	assert_true(sdp_connect_look(&sock, fd));
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_PENDING);
 	assert_int_equal(port_of(fd), SDP_PORT);
 	/* The kernel returns 0 once, and then EISCONN. */
@@ -352,35 +355,34 @@ FILE_CASE(a_fallback_is_counted_once)
 	assert_false(has_mark);
 }
 
-/* T90: the refusal is not an error; the same socket continues by TCP. */
-FILE_CASE(a_refused_port_is_followed_by_tcp)
+/* The registry has seen the listener a moment before. */
+FILE_CASE(a_listener_that_has_just_closed_refuses)
 {
 	int err = -1;
 	socklen_t len = sizeof(err);
 
 	set_nonblocking();
-	/* Refused while the connect is in progress, as if it took some time. */
-	sock.peer = addrs[TCP_PORT];
-	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
-	has_mark = true;
-	assert_int_equal(
-		connect(fd, &addrs[CLOSED_PORT].sa, sizeof(struct sockaddr_in)),
-		-1);
-	if (errno == ECONNREFUSED) {
-		/* connect() has reported it, so poll() shows no error. */
-		close(fd);
-		fd = test_tcp_socket();
-		set_nonblocking();
+	target.addr = addrs[CLOSED_PORT];
+	/* The kernel may report it at once: then TCP follows. */
+	assert_int_equal(dial(TCP_PORT), -EINPROGRESS);
+	if (sdp_sock_state(&sock) == SDP_SOCK_PENDING) {
+		wait_for_out();
+		sdp_connect_settle(&sock, fd);
+		assert_int_equal(
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
+		assert_int_equal(err, ECONNREFUSED);
 	}
-	wait_for_out();
-	sdp_connect_settle(&sock, fd);
 	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_TCP);
-	assert_int_equal(avoid_cnt, 1);
-	assert_int_equal(fake.fallback, FB(refused));
 	assert_false(has_mark);
-	assert_int_equal(port_of(fd), TCP_PORT);
-	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len), 0);
-	assert_int_equal(err, 0);
+}
+
+/* Nobody has seen that this port listens. */
+FILE_CASE(a_thread_looks_whether_the_port_of_another_host_listens)
+{
+	target.is_request = true;
+	set_nonblocking();
+	assert_int_equal(dial(TCP_PORT), SDP_CONNECT_ASK);
+	assert_int_equal(port_of(fd), PORT_CNT);
 }
 
 /* If the attempt fails and TCP does not follow, the socket is as it was. */
@@ -406,18 +408,6 @@ FILE_CASE(a_failed_attempt_leaves_a_fresh_socket)
 	assert_false(has_mark);
 	assert_int_equal(avoid_cnt, 0);
 	close(other);
-}
-
-/* Another thread's connect() has the error, and continues by TCP. */
-FILE_CASE(a_refusal_is_for_the_thread_inside_connect)
-{
-	/* Not connected, as if that thread had not come that far. */
-	sdp_sock_become(&sock, SDP_SOCK_CONNECTING);
-	sock.connect_cnt = 1;
-	sdp_connect_settle(&sock, fd);
-	assert_int_equal(sdp_sock_state(&sock), SDP_SOCK_CONNECTING);
-	assert_int_equal(avoid_cnt, 0);
-	assert_int_equal(port_of(fd), PORT_CNT);
 }
 
 FILE_CASE(bad_addresses_get_the_kernels_error)

@@ -178,10 +178,12 @@ void sdp_limit_end(bool is_raised)
 	raised_cnt -= is_raised;
 }
 
-void sdp_connect_look(struct sdp_sock *sock, int fd)
+static bool is_connected;
+
+bool sdp_connect_look(struct sdp_sock *sock, int fd)
 {
-	assert_true(fd >= 0);
-	sdp_sock_become(sock, SDP_SOCK_PENDING);
+	assert_true(fd >= 0 && !sock->is_accepting);
+	return is_connected;
 }
 
 /* If set, the fallback to TCP waits until the test continues it. */
@@ -253,6 +255,7 @@ static int begin(void **state)
 	link_got_len = link_urgent = 0;
 	link_is_full = can_raise = false;
 	is_way_slow = false;
+	is_connected = true;
 	assert_int_equal(sem_init(&on_way, 0, 0), 0);
 	assert_int_equal(sem_init(&way_end, 0, 0), 0);
 	other_tcp = -ECONNREFUSED;
@@ -388,9 +391,12 @@ FILE_CASE(a_number_that_was_closed_starts_nothing)
 	assert_int_equal(make_cnt, 0);
 }
 
-FILE_CASE(a_connecting_socket_is_settled_first)
+FILE_CASE(a_connecting_socket_starts_when_it_is_connected)
 {
-	sdp_sock_become(sock, SDP_SOCK_CONNECTING);
+	is_connected = false;
+	assert_int_equal(sdp_start(sock, fd, SDP_START_WRITE),
+			 SDP_SOCK_PENDING);
+	is_connected = true;
 	start_now();
 }
 
