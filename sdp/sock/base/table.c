@@ -240,12 +240,8 @@ int sdp_sock_any_fd(struct sdp_sock *sock)
 	return util_fdtab_find(table(), 0, &sock->file);
 }
 
-/* The function and its argument. The table's walk passes no argument. */
-static _Thread_local struct {
-	void (*of_sock)(struct sdp_sock *sock);
-	void (*of_fd)(int fd, void *arg);
-	void *arg;
-} each;
+/* The table's walk passes no argument. */
+static _Thread_local void (*each_fn)(struct sdp_sock *sock);
 
 static void each_sock(struct util_fdtab *tab, int fd, unsigned int kind,
 		      void *object)
@@ -257,30 +253,14 @@ static void each_sock(struct util_fdtab *tab, int fd, unsigned int kind,
 		file = util_fdtab_get(tab, fd, SDP_FD_SOCK);
 	if (!file)
 		return;
-	each.of_sock(sdp_sock_of(file));
+	each_fn(sdp_sock_of(file));
 	util_file_put(file);
 }
 
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
 {
-	each.of_sock = fn;
+	each_fn = fn;
 	util_fdtab_each(table(), each_sock);
-}
-
-static void each_fd(struct util_fdtab *tab, int fd, unsigned int kind,
-		    void *object)
-{
-	(void)tab;
-	(void)object;
-	if (kind == SDP_FD_SOCK)
-		each.of_fd(fd, each.arg);
-}
-
-void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg)
-{
-	each.of_fd = fn;
-	each.arg = arg;
-	util_fdtab_each(table(), each_fd);
 }
 
 /* ---- descriptors of the library's own ---- */

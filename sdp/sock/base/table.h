@@ -332,9 +332,6 @@ void sdp_sock_below_put(struct sdp_sock *sock, int from_fd);
 /* Returns one of its numbers. Return: -1: it has none. */
 int sdp_sock_any_fd(struct sdp_sock *sock);
 
-/* Calls fn(fd, arg) for each number of any socket. */
-void sdp_table_each_fd(void (*fn)(int fd, void *arg), void *arg);
-
 /*
  * Calls @fn for each socket with a number, once or more; @fn must tolerate a
  * repeated call. The walk holds a reference meanwhile, because other threads

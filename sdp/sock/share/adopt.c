@@ -16,16 +16,6 @@
 /* Programs expect inherited sockets among their first descriptors. */
 #define INHERITED_MAX 64
 
-static bool is_listener(int fd)
-{
-	int value = 0;
-	socklen_t len = sizeof(value);
-
-	return syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &value,
-		       &len) < 0 ||
-	       value;
-}
-
 static void peer_take(struct sdp_sock *sock, int fd, uint16_t port)
 {
 	if (sdp_addr_get(fd, true, &sock->peer) == 0)
@@ -91,7 +81,7 @@ void sdp_adopt_fd(int fd)
 	long flags;
 
 	if (sdp_fd_kind(fd) != SDP_FD_NONE || !sdp_mark_get(fd, &mark) ||
-	    is_listener(fd) || adopt_duplicate(fd))
+	    adopt_duplicate(fd))
 		goto out;
 	flags = syscall(SYS_fcntl, fd, F_GETFL);
 	sock = sdp_sock_add(fd, sdp_addr_family(fd), sdp_sock_close,

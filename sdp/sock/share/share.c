@@ -32,20 +32,19 @@ static _Atomic uint32_t unasked_cnt;
 
 /* ---- the parent ---- */
 
-struct wanted {
-	const struct sdp_sock *sock; /* an address in another process */
-	struct sdp_sock *found;	     /* with a reference */
-};
+/* What this thread looks for: an address in another process, and the socket
+ * that it is, with a reference. */
+static _Thread_local struct {
+	const struct sdp_sock *asked;
+	struct sdp_sock *found;
+} wanted;
 
-static void wanted_look(int fd, void *arg)
+static void wanted_look(struct sdp_sock *sock)
 {
-	struct wanted *wanted = arg;
-	struct sdp_sock *sock = wanted->found ? NULL : sdp_sock_get(fd);
-
-	if (sock && sock == wanted->sock)
-		wanted->found = sock;
-	else if (sock)
-		sdp_sock_put(sock);
+	if (sock != wanted.asked || wanted.found)
+		return;
+	util_file_get(&sock->file);
+	wanted.found = sock;
 }
 
 /* Handles a child's request for @asked. The address of the socket is the same
@@ -53,10 +52,11 @@ static void wanted_look(int fd, void *arg)
  * already. */
 static void answer(const struct sdp_sock *asked, int reply_fd)
 {
-	struct wanted wanted = { .sock = asked };
 	int ret = 0;
 
-	sdp_table_each_fd(wanted_look, &wanted);
+	wanted.asked = asked;
+	wanted.found = NULL;
+	sdp_table_each_sock(wanted_look);
 	if (wanted.found) {
 		ret = sdp_relay_enter(wanted.found);
 		sdp_sock_put(wanted.found);

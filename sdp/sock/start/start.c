@@ -232,7 +232,17 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		sdp_link_shutdown_read(link);
 }
 
-/* From now on the numbers refer to @tcp_fd. */
+/* The pair is no longer used. Closing it wakes threads that sleep on it. */
+static void uncover(struct sdp_sock *sock)
+{
+	util_lock(&sock->shadow.lock);
+	if (sock->shadow.lib_fd >= 0)
+		sdp_shadow_close(&sock->shadow);
+	util_unlock(&sock->shadow.lock);
+	sdp_early_drop(sock);
+}
+
+/* From now on the numbers refer to @tcp_fd, and the shadow is gone. */
 static void give_back(struct sdp_sock *sock, int tcp_fd)
 {
 	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
@@ -245,6 +255,7 @@ static void give_back(struct sdp_sock *sock, int tcp_fd)
 	sock->options.is_taken = false;
 	sdp_sock_become(sock, SDP_SOCK_TCP);
 	sdp_watch_return(sock);
+	uncover(sock);
 }
 
 static void close_by_reset(int fd)
@@ -291,16 +302,6 @@ static int fall_back(struct sdp_sock *sock)
 	return 0;
 }
 
-/* The pair is no longer used. Closing it wakes threads that sleep on it. */
-static void uncover(struct sdp_sock *sock)
-{
-	util_lock(&sock->shadow.lock);
-	if (sock->shadow.lib_fd >= 0)
-		sdp_shadow_close(&sock->shadow);
-	util_unlock(&sock->shadow.lock);
-	sdp_early_drop(sock);
-}
-
 void sdp_start_return(struct sdp_sock *sock)
 {
 	int ret = sock->start.is_undone ? 0
@@ -319,7 +320,6 @@ void sdp_start_return(struct sdp_sock *sock)
 	sdp_count_close(sock);
 	sdp_options_renew(sock, sock->tcp_fd);
 	give_back(sock, sock->tcp_fd);
-	uncover(sock);
 }
 
 static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
@@ -386,10 +386,8 @@ static void start_failed(struct sdp_sock *sock, int err,
 		is_wanted = !sock->start.is_closed ||
 			    sdp_sock_early_len(sock) > 0;
 		if (!sock->relay.is_on && is_wanted && fall_back(sock) == 0 &&
-		    !sock->start.is_closed) {
-			uncover(sock);
+		    !sock->start.is_closed)
 			return;
-		}
 	}
 	atomic_store_explicit(&sock->error, error_of(sock, err, has_reset),
 			      memory_order_relaxed);
@@ -605,7 +603,6 @@ int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
 void sdp_start_give_back(struct sdp_sock *sock)
 {
 	give_back(sock, sock->tcp_fd);
-	uncover(sock);
 }
 
 /* Without a shadow the connection ends for the program. The Hello is not data
@@ -797,7 +794,6 @@ int sdp_start_undo(struct sdp_sock *sock)
 	link_break(sock);
 	give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
-	uncover(sock);
 	sock->is_accepting = false;
 	sock->is_request = false;
 	sock->is_by_cm = false;

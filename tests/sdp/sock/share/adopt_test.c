@@ -78,9 +78,6 @@ CASE(leaves_the_others)
 	int listener = listen_new(), fd = dial(listener), pair[2];
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* A twin has the mark too, for the connections that it accepts. */
-	sdp_mark_put(listener,
-		     &(struct sdp_mark){ .is_accepting = true, .port = 80 });
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	for (int *other = (int[]){ listener, fd, pair[0], file, 999, -1, -2 };

@@ -480,7 +480,7 @@ FILE_CASE(the_end_of_tcp_is_what_it_was)
 
 FILE_CASE(nothing_is_kept_while_it_asks)
 {
-	assert_int_equal(sdp_start_cover(sock, fd), 0);
+	assert_int_equal(sdp_start_cover(sock, true), 0);
 	assert_true(sdp_sock_is_asking(sock));
 	assert_int_equal(send_text("x"), -EAGAIN);
 	sdp_start_give_back(sock);
