@@ -193,7 +193,15 @@ void sdp_share_use_all(void)
 		sdp_table_each_sock(sdp_share_use);
 }
 
-/* ---- stdio ---- */
+/* ---- whom this process passes sockets to ---- */
+
+/* Others will use @sock. A relay of another process is asked for. */
+static void others_use(struct sdp_sock *sock)
+{
+	sdp_enter_never(sock);
+	(void)sdp_relay_enter(sock);
+	sdp_share_use(sock);
+}
 
 void sdp_share_stdio(int fd)
 {
@@ -205,10 +213,9 @@ void sdp_share_stdio(int fd)
 	if (!sock)
 		return;
 	old = sdp_inside_enter();
-	sdp_enter_never(sock);
+	sdp_enter_never(sock); /* only a socket that stays what it is */
 	(void)sdp_start(sock, fd, SDP_START_WRITE);
-	(void)sdp_relay_enter(sock);
-	sdp_share_use(sock);
+	others_use(sock);
 	sdp_inside_leave(old);
 	sdp_sock_put(sock);
 	errno = err;
@@ -220,17 +227,13 @@ void sdp_share_inherited(void)
 		sdp_share_stdio(fd);
 }
 
-/* ---- messages, and programs that are run ---- */
-
 static void fd_pass(int fd)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
 	if (!sock)
 		return;
-	sdp_enter_never(sock);
-	(void)sdp_relay_enter(sock);
-	sdp_share_use(sock);
+	others_use(sock);
 	sdp_sock_put(sock);
 }
 
@@ -255,25 +258,19 @@ static bool is_inheritable(struct sdp_sock *sock)
 	return is_any;
 }
 
-static void program_share(struct sdp_sock *sock, bool is_spawned)
+/* A relay would end with this program. */
+static void exec_share(struct sdp_sock *sock)
 {
 	if (!is_inheritable(sock))
 		return;
 	sdp_enter_never(sock);
-	if (is_spawned)
-		(void)sdp_relay_enter(sock);
-	if (sock->relay.is_unasked)
-		sdp_share_ask(sock);
-}
-
-static void exec_share(struct sdp_sock *sock)
-{
-	program_share(sock, false);
+	sdp_share_use(sock);
 }
 
 static void spawn_share(struct sdp_sock *sock)
 {
-	program_share(sock, true);
+	if (is_inheritable(sock))
+		others_use(sock);
 }
 
 void sdp_share_spawn(void)

@@ -148,7 +148,7 @@ static void to_tcp(struct sdp_sock *sock, int why)
 	}
 	if (ret == 0) {
 		sdp_stat_fell_back(NULL, sdp_connect_fallback_of(why));
-		sdp_start_give_back(sock);
+		sdp_start_give_back(sock, sock->tcp_fd);
 		return;
 	}
 	atomic_store_explicit(&sock->error, -ret, memory_order_relaxed);
@@ -223,7 +223,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 	ret = sdp_sock_thread(sock, ask_thread);
 	if (ret < 0) {
 		stop_fd_close(sock);
-		sdp_start_give_back(sock);
+		sdp_start_give_back(sock, sock->tcp_fd);
 		sdp_sock_asking_put(sock, false);
 		goto out;
 	}

@@ -365,10 +365,3 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 	util_sys_close(fd);
 	return ret;
 }
-
-void sdp_connect_refused(struct sdp_sock *sock,
-			 const struct sdp_outcome *outcome)
-{
-	if (outcome->reason != SDP_REASON_RESOURCE)
-		sdp_policy_avoid(&sock->peer.sa);
-}

@@ -11,8 +11,6 @@
 #include "sock/base/table.h"
 #include "tcp-answer.h"
 
-struct sdp_outcome;
-
 /* The Port Mapper must be asked, and the call must not wait. sock->peer is
  * set. */
 #define SDP_CONNECT_ASK 1
@@ -64,9 +62,5 @@ int sdp_connect_tcp(const struct sdp_sock *sock);
 
 /* Why there is no SDP port, in the terms of policy.h. */
 enum sdp_stat_fallback sdp_connect_fallback_of(int err);
-
-/* The start failed. */
-void sdp_connect_refused(struct sdp_sock *sock,
-			 const struct sdp_outcome *outcome);
 
 #endif

@@ -28,6 +28,7 @@
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
 #include "sock/base/option.h"
+#include "sock/base/policy.h"
 #include "owed.h"
 #include "sock/show/ready.h"
 #include "sock/show/shadow.h"
@@ -120,11 +121,10 @@ static void owner_cover(const struct sdp_sock *sock, int fd)
 	syscall(SYS_fcntl, fd, F_SETFL, flags | O_ASYNC);
 }
 
-/* The TCP connection is established: reads its options, and counts it. */
-static void take(struct sdp_sock *sock, int fd)
+void sdp_start_connected(struct sdp_sock *sock)
 {
 	sdp_options_take(sock, sock->tcp_fd);
-	sdp_count_open(sock, fd);
+	sdp_count_open(sock, sdp_sock_any_fd(sock));
 }
 
 static void show_nothing(struct sdp_sock *sock, int program_end)
@@ -164,7 +164,7 @@ int sdp_start_cover(struct sdp_sock *sock, bool is_asking)
 	if (is_asking)
 		show_nothing(sock, program_end);
 	else
-		take(sock, sdp_sock_any_fd(sock));
+		sdp_start_connected(sock);
 	owner_cover(sock, program_end);
 	sdp_watch_leave(sock);
 	sdp_sock_cover(sock, program_end);
@@ -242,8 +242,7 @@ static void uncover(struct sdp_sock *sock)
 	sdp_early_drop(sock);
 }
 
-/* From now on the numbers refer to @tcp_fd, and the shadow is gone. */
-static void give_back(struct sdp_sock *sock, int tcp_fd)
+void sdp_start_give_back(struct sdp_sock *sock, int tcp_fd)
 {
 	int flags = (int)syscall(SYS_fcntl, tcp_fd, F_GETFL);
 
@@ -297,7 +296,7 @@ static int fall_back(struct sdp_sock *sock)
 		syscall(SYS_shutdown, tcp_fd, SHUT_WR);
 	/* The kernel sends what a closed socket has left. */
 	if (!sock->start.is_closed)
-		give_back(sock, tcp_fd);
+		sdp_start_give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	return 0;
 }
@@ -319,7 +318,7 @@ void sdp_start_return(struct sdp_sock *sock)
 		syscall(SYS_shutdown, sock->tcp_fd, SHUT_RD);
 	sdp_count_close(sock);
 	sdp_options_renew(sock, sock->tcp_fd);
-	give_back(sock, sock->tcp_fd);
+	sdp_start_give_back(sock, sock->tcp_fd);
 }
 
 static enum sdp_stat_fallback fallback_of(enum sdp_reason reason)
@@ -381,7 +380,8 @@ static void start_failed(struct sdp_sock *sock, int err,
 	util_info("sdp", "%s: %s", outcome->text,
 		  sdp_reason_str(outcome->reason));
 	if (may_fall_back(sock, err, has_reset)) {
-		sdp_connect_refused(sock, outcome);
+		if (outcome->reason != SDP_REASON_RESOURCE)
+			sdp_policy_avoid(&sock->peer.sa);
 		sdp_stat_fell_back(sock->stat, fallback_of(outcome->reason));
 		is_wanted = !sock->start.is_closed ||
 			    sdp_sock_early_len(sock) > 0;
@@ -488,7 +488,7 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 struct failure {
 	struct sdp_outcome outcome;
 	int err;
-	bool is_lost, has_reset;
+	bool has_reset;
 };
 
 static void run_failed(struct sdp_sock *sock, void *arg)
@@ -496,11 +496,6 @@ static void run_failed(struct sdp_sock *sock, void *arg)
 	const struct failure *failure = arg;
 
 	start_failed(sock, failure->err, &failure->outcome, failure->has_reset);
-	if (failure->is_lost)
-		atomic_store_explicit(
-			&sock->error,
-			sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_OPEN),
-			memory_order_relaxed);
 }
 
 void *sdp_start_run(void *arg)
@@ -511,9 +506,6 @@ void *sdp_start_run(void *arg)
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
-	/* The peer has not seen a Hello: its program had sent octets, or its
-	 * listener is closed. TCP reports both as an error. */
-	failure.is_lost = !sock->is_accepting && is_reset(sock);
 	failure.err = link_try(sock, &link, &failure.outcome);
 	failure.has_reset = is_reset(sock);
 	if (failure.err < 0)
@@ -533,11 +525,6 @@ void sdp_start_over(struct sdp_sock *sock)
 	if (is_closed)
 		sock->end(sock);
 	sdp_sock_drop(sock);
-}
-
-void sdp_start_connected(struct sdp_sock *sock)
-{
-	take(sock, sdp_sock_any_fd(sock));
 }
 
 /* An address of the link, in the family of the program's socket. */
@@ -598,11 +585,6 @@ int sdp_start_accepted(struct sdp_sock *sock, int fd, struct sdp_link *link)
 	util_unlock(&sock->lock);
 	sdp_inside_leave(old);
 	return ret;
-}
-
-void sdp_start_give_back(struct sdp_sock *sock)
-{
-	give_back(sock, sock->tcp_fd);
 }
 
 /* Without a shadow the connection ends for the program. The Hello is not data
@@ -792,7 +774,7 @@ int sdp_start_undo(struct sdp_sock *sock)
 	}
 	sdp_options_renew(sock, tcp_fd);
 	link_break(sock);
-	give_back(sock, tcp_fd);
+	sdp_start_give_back(sock, tcp_fd);
 	util_sys_close(tcp_fd);
 	sock->is_accepting = false;
 	sock->is_request = false;

@@ -75,7 +75,8 @@ int sdp_start_undo(struct sdp_sock *sock);
  *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP
  *    socket below is not connected.
  *  - sdp_start_over(): the end of such a thread without a start.
- *  - sdp_start_give_back(): the number gets its TCP socket back.
+ *  - sdp_start_give_back(): the numbers refer to @tcp_fd from now on, and the
+ *    shadow is gone.
  */
 int sdp_start_tcp_take(struct sdp_sock *sock);
 int sdp_start_cover(struct sdp_sock *sock, bool is_asking);
@@ -83,7 +84,7 @@ void sdp_start_connected(struct sdp_sock *sock);
 void *sdp_start_run(void *sock);
 void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
 void sdp_start_over(struct sdp_sock *sock);
-void sdp_start_give_back(struct sdp_sock *sock);
+void sdp_start_give_back(struct sdp_sock *sock, int tcp_fd);
 
 /*
  * More of them for enter.c, with the lock held but for _conclude.

@@ -209,8 +209,9 @@ int sdp_start_cover(struct sdp_sock *of, bool is_asking)
 	return 0;
 }
 
-void sdp_start_give_back(struct sdp_sock *of)
+void sdp_start_give_back(struct sdp_sock *of, int tcp_fd)
 {
+	assert_int_equal(tcp_fd, of->tcp_fd);
 	sdp_sock_become(of, SDP_SOCK_TCP);
 }
 

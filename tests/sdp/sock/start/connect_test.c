@@ -502,19 +502,6 @@ FILE_CASE(another_tcp_connection_has_the_options)
 	sock.tcp_fd = -1;
 }
 
-/* A start that failed for lack of memory is no reason to avoid the port. */
-FILE_CASE(avoids_a_port_whose_start_failed)
-{
-	struct sdp_outcome outcome = { .reason = SDP_REASON_RESOURCE };
-
-	sock.peer = addrs[TCP_PORT];
-	sdp_connect_refused(&sock, &outcome);
-	assert_int_equal(avoid_cnt, 0);
-	outcome.reason = SDP_REASON_DEVICE;
-	sdp_connect_refused(&sock, &outcome);
-	assert_int_equal(avoid_cnt, 1);
-}
-
 static void *dial_main(void *arg)
 {
 	*(int *)arg = dial(TCP_PORT);

@@ -148,7 +148,7 @@ void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 /* ---- the rest of the layer ---- */
 
 static _Atomic int end_cnt, raised_cnt;
-static _Atomic int counted_tx, refused_cnt;
+static _Atomic int counted_tx, avoided_cnt;
 static struct sdp_link *_Atomic updated_link; /* reported to the page */
 static bool can_raise;
 static int other_tcp; /* the fallback connects to this; -errno */
@@ -201,10 +201,10 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 	return other_tcp;
 }
 
-void sdp_connect_refused(struct sdp_sock *sock, const struct sdp_outcome *of)
+void sdp_policy_avoid(const struct sockaddr *dst)
 {
-	assert_true(sock && of->reason == outcome.reason);
-	refused_cnt++;
+	assert_non_null(dst);
+	avoided_cnt++;
 }
 
 int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
@@ -250,7 +250,7 @@ static int begin(void **state)
 	fake_reset();
 	fake.sdp_signals_restart.ret = true;
 	make_cnt = end_cnt = raised_cnt = 0;
-	counted_tx = refused_cnt = 0;
+	counted_tx = avoided_cnt = 0;
 	updated_link = NULL;
 	link_got_len = link_urgent = 0;
 	link_is_full = can_raise = false;
@@ -483,7 +483,7 @@ FILE_CASE(nothing_is_kept_while_it_asks)
 	assert_int_equal(sdp_start_cover(sock, true), 0);
 	assert_true(sdp_sock_is_asking(sock));
 	assert_int_equal(send_text("x"), -EAGAIN);
-	sdp_start_give_back(sock);
+	sdp_start_give_back(sock, sock->tcp_fd);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	/* The number belongs to TCP again. */
 	assert_int_equal(send(fd, "tcp", 3, 0), 3);
@@ -510,7 +510,7 @@ static const struct {
 	int ret;
 	enum sdp_reason reason;
 	enum sdp_sock_state state;
-	int fallback, refused_cnt, error;
+	int fallback, avoided_cnt, error;
 } failures[] = {
 	{ "no answer", false, true, true, false, -ETIMEDOUT, SDP_REASON_TIMEOUT,
 	  SDP_SOCK_TCP, SDP_STAT_FALLBACK_no_hello, 1, 0 },
@@ -519,7 +519,7 @@ static const struct {
 	{ "no device", false, true, true, false, -ENODEV, SDP_REASON_DEVICE,
 	  SDP_SOCK_TCP, SDP_STAT_FALLBACK_no_device, 1, 0 },
 	{ "no memory", false, true, true, false, -ENOMEM, SDP_REASON_RESOURCE,
-	  SDP_SOCK_TCP, SDP_STAT_FALLBACK_no_memory, 1, 0 },
+	  SDP_SOCK_TCP, SDP_STAT_FALLBACK_no_memory, 0, 0 },
 	{ "no way back", false, false, true, false, -EPROTO, SDP_REASON_NOT_SDP,
 	  SDP_SOCK_STREAM, SDP_STAT_FALLBACK_bad_hello, 1, ECONNRESET },
 	{ "no way back, in time", false, false, true, false, -ETIMEDOUT,
@@ -561,7 +561,7 @@ CASE(a_start_that_fails_goes_on_by_tcp_where_it_can)
 		assert_row(failures[i].name,
 			   fake.fallback == failures[i].fallback);
 		assert_row(failures[i].name,
-			   refused_cnt == failures[i].refused_cnt);
+			   avoided_cnt == failures[i].avoided_cnt);
 		assert_row(failures[i].name,
 			   atomic_load(&sock->error) == failures[i].error);
 		assert_row(failures[i].name, !sdp_sock_link(sock));
