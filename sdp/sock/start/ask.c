@@ -165,20 +165,21 @@ static void *ask_thread(void *arg)
 {
 	struct sdp_sock *sock = arg;
 	struct sdp_link *link = NULL;
-	bool is_sdp, is_start;
+	bool is_sdp, is_start, is_closed;
 	int ret;
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
 	ret = sdp_try(sock, &link);
 	util_lock(&sock->lock);
-	is_sdp = ret == 0 && !sock->start.is_closed;
+	is_closed = sock->start.is_closed;
+	is_sdp = ret == 0 && !is_closed;
 	stop_fd_close(sock);
 	if (is_sdp && link)
 		sdp_start_stand(sock, link);
 	else if (is_sdp)
 		sdp_start_connected(sock);
-	else if (!sock->start.is_closed)
+	else if (!is_closed)
 		to_tcp(sock, ret);
 	else
 		sdp_sock_become(sock, SDP_SOCK_STREAM);
@@ -191,7 +192,10 @@ static void *ask_thread(void *arg)
 		return sdp_start_run(sock);
 	if (!is_sdp && link)
 		sdp_link_close(link, 0);
-	sdp_start_over(sock);
+	/* close() left it to this thread. */
+	if (is_closed)
+		sock->end(sock);
+	sdp_sock_drop(sock);
 	return NULL;
 }
 

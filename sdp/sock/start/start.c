@@ -515,18 +515,6 @@ void *sdp_start_run(void *arg)
 	return NULL;
 }
 
-void sdp_start_over(struct sdp_sock *sock)
-{
-	bool is_closed;
-
-	util_lock(&sock->lock);
-	is_closed = sock->start.is_closed;
-	util_unlock(&sock->lock);
-	if (is_closed)
-		sock->end(sock);
-	sdp_sock_drop(sock);
-}
-
 /* An address of the link, in the family of the program's socket. */
 static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
 		      bool is_peer, union sdp_addr *ret_name)

@@ -64,7 +64,7 @@ int sdp_start_undo(struct sdp_sock *sock);
 
 /*
  * The parts of a start, for ask.c and enter.c. The socket's lock is held,
- * except for _run and _over.
+ * except for _run.
  *  - sdp_start_tcp_take(): makes tcp_fd, another number of the TCP socket that
  *    the program does not close.
  *  - sdp_start_cover(): the same, and the shadow takes the numbers and stores
@@ -74,7 +74,6 @@ int sdp_start_undo(struct sdp_sock *sock);
  *  - sdp_start_run(): the rest of the start, in a thread that holds the socket.
  *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP
  *    socket below is not connected.
- *  - sdp_start_over(): the end of such a thread without a start.
  *  - sdp_start_give_back(): the numbers refer to @tcp_fd from now on, and the
  *    shadow is gone.
  */
@@ -83,7 +82,6 @@ int sdp_start_cover(struct sdp_sock *sock, bool is_asking);
 void sdp_start_connected(struct sdp_sock *sock);
 void *sdp_start_run(void *sock);
 void sdp_start_stand(struct sdp_sock *sock, struct sdp_link *link);
-void sdp_start_over(struct sdp_sock *sock);
 void sdp_start_give_back(struct sdp_sock *sock, int tcp_fd);
 
 /*
