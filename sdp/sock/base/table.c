@@ -169,7 +169,6 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->enter.note_fd = -1;
 	sock->listening.twin_fd = -1;
 	sock->listening.note_fd = -1;
-	sock->listening.fd = -1;
 	sock->relay.share_fd = -1;
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
@@ -215,6 +214,22 @@ void sdp_sock_cover(struct sdp_sock *sock, int from_fd)
 	util_lock(&sock->shadow.lock);
 	sdp_sock_each_fd(sock, number_cover, &from_fd);
 	util_unlock(&sock->shadow.lock);
+}
+
+int sdp_sock_below_take(struct sdp_sock *sock)
+{
+	int ret = sock->tcp_fd;
+
+	if (ret >= 0)
+		return 0;
+	/* With this lock: who closes the last number closes this one too. */
+	util_lock(&sock->shadow.lock);
+	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
+					    F_DUPFD_CLOEXEC, 0));
+	if (ret >= 0)
+		sock->tcp_fd = ret;
+	util_unlock(&sock->shadow.lock);
+	return ret < 0 ? ret : 0;
 }
 
 void sdp_sock_below_put(struct sdp_sock *sock, int from_fd)

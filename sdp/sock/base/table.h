@@ -80,7 +80,6 @@ struct sdp_shadow {
  */
 /* LISTENING. */
 struct sdp_sock_listening {
-	int fd; /* the program's number, for accept() */
 	int twin_fd;
 	int note_fd;		       /* the announcement */
 	struct sdp_acceptor *acceptor; /* of rdma_cm; otherwise NULL */
@@ -145,9 +144,9 @@ struct sdp_sock {
 	_Atomic bool is_rd_shut; /* SHUT_RD; written with the lock */
 	_Atomic bool is_wr_shut; /* SHUT_WR; the same */
 	_Atomic int error;	 /* SO_ERROR */
-	/* STREAM: for names and options. Open from when SDP is about to begin,
-	 * also when the socket is TCP again: calls of other threads may be
-	 * using it. */
+	/* STREAM: for names and options; LISTENING: for accept(). Open from
+	 * when SDP is about to begin, also when the socket is TCP again: calls
+	 * of other threads may be using it. */
 	_Atomic int tcp_fd;
 	uint16_t port; /* LISTENING, accepted: the port that the program sees */
 	union sdp_addr peer;  /* connected: the address that the program sees */
@@ -324,6 +323,10 @@ void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 
 /* Replaces each number of @sock by the file of @from_fd. */
 void sdp_sock_cover(struct sdp_sock *sock, int from_fd);
+
+/* Makes tcp_fd, a number of the TCP socket that the program does not close: a
+ * call that sleeps goes on with it. Return: 0; -errno. */
+int sdp_sock_below_take(struct sdp_sock *sock);
 
 /* Replaces the file of tcp_fd, if there is one: its number stays, because calls
  * of other threads may be using it. */

@@ -274,7 +274,7 @@ static int want(struct sdp_sock *sock)
 	int ret;
 
 	util_lock(&sock->lock);
-	ret = sdp_enter_is_possible(sock) ? sdp_start_tcp_take(sock)
+	ret = sdp_enter_is_possible(sock) ? sdp_sock_below_take(sock)
 					  : -ECANCELED;
 	util_unlock(&sock->lock);
 	if (ret < 0)

@@ -102,30 +102,6 @@ static int acceptor_make(struct sdp_sock *sock, int fd,
 	return ret < 0 ? ret : twin;
 }
 
-static void twin_end(struct sdp_sock *sock, int twin)
-{
-	if (sock->listening.acceptor)
-		sdp_acceptor_free(sock->listening.acceptor);
-	else
-		sdp_private_close(twin);
-	sock->listening.acceptor = NULL;
-}
-
-/* A thread that sleeps in accept() continues when another thread closes the
- * number, so it gets a descriptor of its own. */
-static int own_listener(struct sdp_sock *sock, int fd)
-{
-	int ret = sdp_private_take(
-		(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
-
-	if (ret < 0) {
-		sdp_listen_end(sock);
-		return ret;
-	}
-	sock->listening.fd = ret;
-	return 0;
-}
-
 /* A program that names AF_INET_SDP gets SDP, whatever the rules say. */
 static enum sdp_policy policy_of(const struct sdp_sock *sock,
 				 const union sdp_addr *name)
@@ -159,15 +135,15 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 		       : twin_make(fd, &name, backlog, &sdp_port);
 	if (twin < 0)
 		return twin;
-	ret = sdp_announce(fd, sdp_port, way == SDP_WAY_CM);
-	if (ret < 0) {
-		twin_end(sock, twin);
-		return ret;
-	}
-	sock->listening.twin_fd = twin;
-	sock->listening.note_fd = ret;
 	sock->port = sdp_addr_port(&name);
-	return own_listener(sock, fd);
+	sock->listening.twin_fd = twin;
+	ret = sdp_announce(fd, sdp_port, way == SDP_WAY_CM);
+	sock->listening.note_fd = ret;
+	if (ret >= 0)
+		ret = sdp_sock_below_take(sock);
+	if (ret < 0)
+		sdp_listen_end(sock);
+	return ret;
 }
 
 static int kernel_listen(int fd, int backlog)
@@ -309,14 +285,14 @@ static int link_accept(struct sdp_sock *sock, int flags,
 	if (!link)
 		return -EAGAIN;
 	fd = (int)syscall(
-		SYS_socket, sdp_addr_family(sock->listening.fd),
+		SYS_socket, sdp_addr_family(sock->tcp_fd),
 		SOCK_STREAM | (flags & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
 	ret = fd < 0 ? -errno : fd;
 	if (ret < 0) {
 		sdp_acceptor_put_back(sock->listening.acceptor, link);
 		return ret;
 	}
-	sdp_options_copy(sock->listening.fd, fd);
+	sdp_options_copy(sock->tcp_fd, fd);
 	*ret_link = link;
 	return fd;
 }
@@ -335,7 +311,7 @@ static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
-	int fd = sock->listening.fd, ret;
+	int fd = sock->tcp_fd, ret;
 
 	for (;;) {
 		ret = twin_accept(sock, addr, len, flags, ret_came);
@@ -356,9 +332,11 @@ int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 void sdp_listen_end(struct sdp_sock *sock)
 {
 	sdp_private_close(sock->listening.note_fd);
-	twin_end(sock, sock->listening.twin_fd);
-	sdp_private_close(sock->listening.fd);
-	sock->listening.fd = -1;
+	if (sock->listening.acceptor)
+		sdp_acceptor_free(sock->listening.acceptor);
+	else
+		sdp_private_close(sock->listening.twin_fd);
+	sock->listening.acceptor = NULL;
 	sock->listening.note_fd = -1;
 	sock->listening.twin_fd = -1;
 }

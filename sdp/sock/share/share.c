@@ -381,8 +381,10 @@ static void fork_child(struct sdp_sock *sock)
 		atomic_fetch_add_explicit(&unasked_cnt, 1,
 					  memory_order_relaxed);
 	}
-	sdp_private_close(sock->tcp_fd);
-	sock->tcp_fd = -1;
+	if (sdp_sock_state(sock) != SDP_SOCK_LISTENING) {
+		sdp_private_close(sock->tcp_fd);
+		sock->tcp_fd = -1;
+	}
 	if (!sock->relay.is_on)
 		return;
 	sdp_sock_link_put(sock, NULL);

@@ -135,26 +135,10 @@ static void show_nothing(struct sdp_sock *sock, int program_end)
 	sdp_sock_asking_put(sock, true);
 }
 
-int sdp_start_tcp_take(struct sdp_sock *sock)
-{
-	int ret = sock->tcp_fd;
-
-	if (ret >= 0)
-		return 0;
-	/* With this lock: who closes the last number closes this one too. */
-	util_lock(&sock->shadow.lock);
-	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
-					    F_DUPFD_CLOEXEC, 0));
-	if (ret >= 0)
-		sock->tcp_fd = ret;
-	util_unlock(&sock->shadow.lock);
-	return ret < 0 ? ret : 0;
-}
-
 int sdp_start_cover(struct sdp_sock *sock, bool is_asking)
 {
 	int flags = sock->is_nonblock ? O_NONBLOCK : 0;
-	int program_end, ret = sdp_start_tcp_take(sock);
+	int program_end, ret = sdp_sock_below_take(sock);
 
 	if (ret < 0)
 		return ret;

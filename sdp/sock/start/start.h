@@ -65,11 +65,9 @@ int sdp_start_undo(struct sdp_sock *sock);
 /*
  * The parts of a start, for ask.c and enter.c. The socket's lock is held,
  * except for _run.
- *  - sdp_start_tcp_take(): makes tcp_fd, another number of the TCP socket that
- *    the program does not close.
- *  - sdp_start_cover(): the same, and the shadow takes the numbers and stores
- *    what is sent; @is_asking: it shows nothing yet, and sock->start.stop_fd
- *    exists. Return: 0; -errno, and nothing else has changed.
+ *  - sdp_start_cover(): the shadow takes the numbers and stores what is sent;
+ *    @is_asking: it shows nothing yet, and sock->start.stop_fd exists. Return:
+ *    0; -errno, and nothing has changed for the program.
  *  - sdp_start_connected(): the TCP connection is established.
  *  - sdp_start_run(): the rest of the start, in a thread that holds the socket.
  *  - sdp_start_stand(): replaces these two if rdma_cm has made @link. The TCP
@@ -77,7 +75,6 @@ int sdp_start_undo(struct sdp_sock *sock);
  *  - sdp_start_give_back(): the numbers refer to @tcp_fd from now on, and the
  *    shadow is gone.
  */
-int sdp_start_tcp_take(struct sdp_sock *sock);
 int sdp_start_cover(struct sdp_sock *sock, bool is_asking);
 void sdp_start_connected(struct sdp_sock *sock);
 void *sdp_start_run(void *sock);

@@ -122,13 +122,6 @@ void sdp_link_abort(struct sdp_link *link)
 	must(!"the rest of TCP came");
 }
 
-int sdp_start_tcp_take(struct sdp_sock *sock)
-{
-	if (sock->tcp_fd < 0)
-		sock->tcp_fd = fcntl(sdp_sock_any_fd(sock), F_DUPFD_CLOEXEC, 0);
-	return 0;
-}
-
 int sdp_start_cover(struct sdp_sock *sock, bool is_asking)
 {
 	must(!is_asking);

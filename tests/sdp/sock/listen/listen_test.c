@@ -165,8 +165,7 @@ static int begin_unbound(void **state)
 	free_cnt = put_back_cnt = 0;
 	fd = test_tcp_socket();
 	sock = sock_add(fd, end_nothing);
-	sock->listening.twin_fd = sock->listening.note_fd = sock->listening.fd =
-		-1;
+	sock->listening.twin_fd = sock->listening.note_fd = -1;
 	return 0;
 }
 
@@ -181,10 +180,18 @@ static int begin(void **state)
 	return getsockname(fd, &name.sa, &len);
 }
 
+/* As the end of the socket does. */
+static void below_close(void)
+{
+	sdp_private_close(sock->tcp_fd);
+	sock->tcp_fd = -1;
+}
+
 static int end(void **state)
 {
 	if (sdp_sock_state(sock) == SDP_SOCK_LISTENING)
 		sdp_listen_end(sock);
+	below_close();
 	program_close(fd);
 	sdp_sock_drop(sock);
 	return 0;
@@ -288,6 +295,7 @@ CASE(has_a_twin_where_sdp_is_possible)
 						    SDP_WAY_CM));
 		if (rows[i].has_twin)
 			sdp_listen_end(sock);
+		below_close();
 		assert_row(rows[i].name, test_fd_cnt() == before);
 		assert_row(rows[i].name,
 			   free_cnt == (fake.sdp_policy_way.ret == SDP_WAY_CM &&
@@ -329,6 +337,7 @@ FILE_CASE(the_twin_is_closed_if_listen_fails)
 	assert_int_equal(listen(other, 1), 0);
 	before = test_fd_cnt();
 	assert_int_equal(sdp_listen(sock, fd, 5), -EADDRINUSE);
+	below_close();
 	assert_int_equal(test_fd_cnt(), before);
 	assert_int_equal(sdp_sock_state(sock), SDP_SOCK_TCP);
 	assert_int_equal(listen_cnt, 0);
