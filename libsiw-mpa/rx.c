@@ -809,6 +809,30 @@ static bool iov_is_len(const struct iovec *iov, int iovcnt, size_t len)
 	return len == 0;
 }
 
+/* Payload octets of the pending segment that are in staging. */
+static size_t segment_staged(const struct conn_rx *rx)
+{
+	size_t have = rx->tail - rx->seg.off;
+
+	return have < rx->seg.len ? have : rx->seg.len;
+}
+
+/* What has not come yet is skipped with the trailer. */
+static void sink_nowhere(struct conn_rx *rx)
+{
+	struct rx_segment *s = &rx->seg;
+	size_t have = segment_staged(rx);
+
+	if (!s->is_direct) {
+		rx_consume(rx, s->end - rx->head);
+		rx->state = RX_PLACED;
+		return;
+	}
+	rx_consume(rx, s->off + have - rx->head);
+	s->trailer += s->len - (uint32_t)have;
+	rx->state = RX_TRAILER;
+}
+
 int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 {
 	struct conn_rx *rx = &conn->rx;
@@ -818,15 +842,17 @@ int smpa_conn_sink(struct smpa_conn *conn, const struct iovec *iov, int iovcnt)
 
 	if (rx->is_discarding || rx->state != RX_SEGMENT)
 		return -EINVAL;
+	if (!iov && !iovcnt) {
+		sink_nowhere(rx);
+		return 0;
+	}
 	if (!iov_is_len(iov, iovcnt, s->len))
 		return -EINVAL;
 	if (iovcnt > 0)
 		memcpy(rx->sink, iov, (size_t)iovcnt * sizeof(*iov));
 	rx->sink_cnt = iovcnt;
 	rx->sink_idx = 0;
-	have = rx->tail - s->off;
-	if (have > s->len)
-		have = s->len;
+	have = segment_staged(rx);
 	put.len = have;
 	if (have > 0 && conn_access(conn, sink_put, &put) < 0) {
 		rx->sink_cnt = 0;

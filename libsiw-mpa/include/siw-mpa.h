@@ -418,7 +418,8 @@ int smpa_conn_next_event(struct smpa_conn *conn, struct smpa_event *ret_ev);
  * @iov, @iovcnt: memory of exactly seg.len octets, in at most SMPA_IOV_MAX
  *   elements.  The array is copied.  The memory must stay valid until the
  *   segment is placed: at the latest until MESSAGE, or until smpa_conn_uses()
- *   returns false for it.
+ *   returns false for it.  NULL and 0: the payload is dropped; events follow as
+ *   if it were placed.
  * Staged octets are copied at once.  Octets that have not arrived yet go
  * straight to the sink with the next rx_prepare.
  * Return: 0; -EINVAL: no SEGMENT is pending, or the length differs; -EFAULT:

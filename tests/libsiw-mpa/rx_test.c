@@ -199,6 +199,44 @@ CASE(places_long_payload_directly)
 	}
 }
 
+/* Payload that is dropped, whole in staging or still to come, is not counted as
+ * placed, and the stream goes on behind it. */
+CASE(drops_payload_without_a_sink)
+{
+	static uint8_t fpdu[70000];
+	static const size_t lens[] = { 1, 64, 16384, 40001, 64000 };
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(lens); i++) {
+		size_t len = lens[i / 2];
+		size_t size =
+			plain_fpdu(fpdu, i & 1 ? WRITE_HDR : SEND_HDR, len);
+		size_t first = size < 100 ? size : 100;
+		struct iovec iov[33];
+		struct smpa_event ev;
+		struct end e;
+
+		responder(&e, false);
+		assert_int_equal(smpa_conn_rx_prepare(e.conn, iov, 33), 1);
+		memcpy(iov[0].iov_base, fpdu, first);
+		assert_int_equal(smpa_conn_rx_commit(e.conn, first), 0);
+		assert_int_equal(smpa_conn_next_event(e.conn, &ev), 1);
+		assert_int_equal(ev.type, SMPA_EV_SEGMENT);
+		assert_int_equal(smpa_conn_sink(e.conn, NULL, 0), 0);
+		assert_int_equal(smpa_conn_sink(e.conn, NULL, 0), -EINVAL);
+		assert_int_equal(smpa_conn_open_segment(e.conn, &ev), 0);
+		if (first < size)
+			end_feed(&e, fpdu + first, size - first);
+		else
+			end_feed_hex(&e, "00");
+		assert_int_equal(e.event_cnt, 1);
+		assert_int_equal(e.events[0].ev.type, SMPA_EV_MESSAGE);
+		assert_int_equal(e.events[0].ev.msg.len, len);
+		assert_int_equal(smpa_conn_counters(e.conn)->rx_staged, 0);
+		assert_int_equal(smpa_conn_counters(e.conn)->rx_direct, 0);
+		end_fini(&e);
+	}
+}
+
 /* Below direct_min, and with CRC always: whole FPDUs only (MPA-85). */
 /* Linux's siw, with an EMSS of 65483 and no markers, sends longer FPDUs than
  * RFC 5044 allows (C-12). One is received as a whole, one is placed as it
