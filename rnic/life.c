@@ -275,6 +275,7 @@ static void contexts_drain(void)
 static const struct rnic_transport *const transports[] = {
 	[RNIC_QPT_RC] = &rnic_stream_transport,
 	[RNIC_QPT_UD] = &rnic_ud_transport,
+	[RNIC_QPT_UC] = &rnic_stream_lossy_transport,
 };
 
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,

@@ -501,6 +501,10 @@ enum rnic_qp_state {
 
 enum rnic_qp_type {
 	RNIC_QPT_RC,
+	/* Messages may be lost: those that have no receive or no memory at the
+	 * responder, and those of a QP whose peer is not there. Neither end
+	 * hears of it. Only rnic_qp_oob() connects it. */
+	RNIC_QPT_UC,
 	RNIC_QPT_UD,
 };
 

@@ -33,6 +33,7 @@
 	X(local_wr) /* BIND_MW, LOCAL_INV */                                   \
 	X(recv_done)                                                           \
 	X(recv_held) /* messages that came before their receive */             \
+	X(send_lost) /* messages of QPs that may lose them, without a peer */  \
 	X(read_served)                                                         \
 	X(atomic_served)                                                       \
 	X(cqe)                                                                 \

@@ -10,6 +10,7 @@
 #include "rnr.h"
 #include "rq.h"
 #include "sq-done.h"
+#include "sq.h"
 #include "state.h"
 #include "transport.h"
 
@@ -41,7 +42,11 @@ void rnic_qp_end_due(struct rnic_qp *qp)
 
 void rnic_qp_unreached(struct rnic_qp *qp)
 {
-	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR, RNIC_QP_EV_CNT);
+	if (qp->transport->is_lossy)
+		rnic_sq_lose(qp);
+	else
+		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RETRY_EXC_ERR,
+			     RNIC_QP_EV_CNT);
 	rnic_qp_end(qp);
 }
 

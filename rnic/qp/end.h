@@ -17,7 +17,8 @@ static inline void rnic_qp_end(struct rnic_qp *qp)
 		rnic_qp_end_due(qp);
 }
 
-/* No peer was reached, or not any more: fail the QP, which has no link. */
+/* No peer was reached, or not any more: fail the QP, which has no link. One
+ * that may lose messages loses those that are posted, and stays. */
 void rnic_qp_unreached(struct rnic_qp *qp);
 
 /*

@@ -484,6 +484,8 @@ static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	terminate_log(qp, ev);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
+	if (qp->transport->is_lossy)
+		return 0; /* FIN follows; the QP does not hear of its peer */
 	rnic_ack_terminated(qp, ev);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
 		     RNIC_QP_EV_FATAL);

@@ -29,14 +29,13 @@ void rnic_qp_not_coming(struct rnic_qp *qp, uint32_t life)
 
 bool rnic_qp_give_up(struct rnic_qp *qp)
 {
-	bool has_left = true;
+	bool has_left;
 
 	rnic_engine_lead(qp->engine);
-	if (rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING) {
-		has_left = usiw_ring_used(&qp->sq.ring) > 0;
-		if (has_left)
-			rnic_qp_unreached(qp);
-	}
+	if (rnic_qp_state_now(qp) == RNIC_QPS_CONNECTING &&
+	    usiw_ring_used(&qp->sq.ring) > 0)
+		rnic_qp_unreached(qp);
+	has_left = rnic_qp_state_now(qp) != RNIC_QPS_CONNECTING;
 	rnic_engine_unlead(qp->engine);
 	return has_left;
 }

@@ -19,6 +19,7 @@
 #include "ring-mem.h"
 #include "serve.h"
 #include "state.h"
+#include "transport.h"
 
 /* ---- creation ----------------------------------------------------------- */
 
@@ -133,7 +134,9 @@ static void qp_users_add(struct rnic_qp *qp, uint32_t one)
 /* Until the peers have told each other. */
 static void qp_reset_rnr_time(struct rnic_qp *qp)
 {
-	qp->rnr_ns = util_settings()->rnr_ms * NS_PER_MS;
+	qp->rnr_ns = qp->transport->is_lossy
+			     ? 0
+			     : util_settings()->rnr_ms * NS_PER_MS;
 	qp->rnr_full_ns = UINT64_MAX;
 }
 
@@ -257,6 +260,10 @@ int rnic_qp_prepare(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 	if ((state != RNIC_QPS_IDLE && state != RNIC_QPS_CONNECTING) ||
 	    qp->link)
 		return -EINVAL;
+	if (qp->transport->is_lossy) {
+		ird = 0;
+		ord = 0;
+	}
 	/* ack.c needs a READ credit. */
 	qp->sq.ack = (struct rnic_ack){
 		.is_on = state == RNIC_QPS_CONNECTING && ord > 0,

@@ -195,7 +195,8 @@ void rnic_rnr_set_time(struct rnic_qp *qp, uint8_t min_rnr_timer,
 		       uint8_t rnr_retry)
 {
 	rnic_engine_lead(qp->engine);
-	qp->rnr_ns = rnr_time_ns(min_rnr_timer, rnr_retry);
+	if (!qp->transport->is_lossy)
+		qp->rnr_ns = rnr_time_ns(min_rnr_timer, rnr_retry);
 	rnic_engine_unlead(qp->engine);
 }
 

@@ -313,7 +313,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		is_bind ? rnic_mw_bind(&qp->owner, &bind)
 			: (int)rnic_mw_invalidate(&qp->owner, sqe->rkey, false);
 
-	if (rnic_qp_is_over(qp))
+	if (rnic_qp_has_ended(qp))
 		return 0; /* its peer was accessing that memory */
 	if (rc) {
 		sq_refuse(qp, is_bind ? USIW_WC_MW_BIND_ERR
@@ -321,7 +321,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		return 0;
 	}
 	sq_local_done(qp, sqe, rnic_sq_took(qp, sqe, op, 0));
-	return !rnic_qp_is_over(qp);
+	return !rnic_qp_has_ended(qp);
 }
 
 /* Return: 1: one more is submitted; 0: not now (or the QP has failed). */
@@ -371,6 +371,21 @@ static int sq_submit(struct rnic_qp *qp)
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);
 	return 1;
+}
+
+void rnic_sq_lose(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	uint32_t begin_idx = sq->done_idx;
+
+	sq->is_ended = false;
+	do {
+		sq->imm = (struct rnic_sq_imm){ 0 };
+		rnic_sq_done_before(qp, sq->next_idx);
+	} while (!rnic_qp_has_ended(qp) && rnic_sq_has_next(sq) &&
+		 sq_submit(qp));
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_send_lost,
+			sq->done_idx - begin_idx);
 }
 
 bool rnic_sq_is_local_next(const struct rnic_sq *sq)

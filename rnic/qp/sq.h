@@ -49,6 +49,13 @@ static inline bool rnic_sq_is_waiting(const struct rnic_qp *qp)
  * the QP fails.  All messages before it are sent. */
 void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie);
 
+/*
+ * The QP, which may lose messages, has no link: its WRs are checked and
+ * complete, but nothing is sent.  rnic_qp_end() has to follow: a WR may be
+ * wrong.
+ */
+void rnic_sq_lose(struct rnic_qp *qp);
+
 /* The oldest read or atomic is answered in full. */
 void rnic_sq_read_done(struct rnic_qp *qp);
 

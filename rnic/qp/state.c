@@ -30,6 +30,11 @@ const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN])
 	return buf;
 }
 
+bool rnic_qp_has_usiw_peer(const struct rnic_qp *qp)
+{
+	return qp->sq.ack.is_on || qp->transport->is_lossy;
+}
+
 static const enum usiw_async_type qp_event_types[] = {
 	[RNIC_QP_EV_FATAL] = USIW_EVENT_QP_FATAL,
 	[RNIC_QP_EV_REQ_ERR] = USIW_EVENT_QP_REQ_ERR,
@@ -70,7 +75,8 @@ void rnic_qp_fail_at(struct rnic_qp *qp, uint32_t idx,
 {
 	if (rnic_qp_has_ended(qp))
 		return;
-	qp->transport->terminate(qp, SMPA_F_RDMAP_STREAM_CATA);
+	if (qp->link) /* not while messages are lost */
+		qp->transport->terminate(qp, SMPA_F_RDMAP_STREAM_CATA);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, status, RNIC_QP_EV_REQ_ERR);
 	qp->cause.status = -EIO;
 	qp->cause.has_idx = true;

@@ -14,6 +14,9 @@ void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state);
 const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN]);
 #define RNIC_QP_NAME(qp) rnic_qp_name(qp, (char[RNIC_QP_NAME_LEN]){ 0 })
 
+/* It connected out of band, which only usiw does. */
+bool rnic_qp_has_usiw_peer(const struct rnic_qp *qp);
+
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);
 

@@ -14,6 +14,12 @@
 
 struct rnic_transport {
 	enum rnic_qp_type type;
+	/*
+	 * Messages may be lost.  A message of the peer that cannot be taken is
+	 * dropped, not refused; WRs complete when the link has them, or without
+	 * one.  There are no answers: neither READs nor atomics.
+	 */
+	bool is_lossy;
 
 	/* ---- messages; the QP has a link ---- */
 

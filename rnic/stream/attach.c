@@ -59,7 +59,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
 	rnic_stream_meet_begin(stream);
 	/* No siw connects out of band. */
-	if (!qp->sq.ack.is_on)
+	if (!rnic_qp_has_usiw_peer(qp))
 		rnic_stream_probe_start(stream);
 	/* The Reply, the RTR, and what was posted before. */
 	rnic_stream_tx(stream);

@@ -28,6 +28,7 @@
 #include "qp/sq-done.h"
 #include "qp/sq.h"
 #include "qp/state.h"
+#include "qp/transport.h"
 #include "retry.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
@@ -138,16 +139,20 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
  */
 static bool qp_stays(struct rnic_qp *qp, int status)
 {
+	if (qp->transport->is_lossy) {
+		rnic_qp_unreached(qp);
+		return true;
+	}
 	return rnic_sq_is_empty(qp) ||
 	       (status != -ETIMEDOUT && rnic_qp_waits_for_peer(qp));
 }
 
-/* Detach and fail, unless it is a QP with struct rnic_ack that stays. */
+/* Detach and fail, unless it is a QP like InfiniBand's that stays. */
 static void qp_part(struct rnic_qp *qp, int status)
 {
-	bool is_ack_on = qp->sq.ack.is_on &&
-			 rnic_qp_state_now(qp) == RNIC_QPS_RTS;
-	enum usiw_wc_status first = is_ack_on || status == -ETIMEDOUT
+	bool may_stay = (qp->sq.ack.is_on || qp->transport->is_lossy) &&
+			rnic_qp_state_now(qp) == RNIC_QPS_RTS;
+	enum usiw_wc_status first = may_stay || status == -ETIMEDOUT
 					    ? USIW_WC_RETRY_EXC_ERR
 					    : USIW_WC_WR_FLUSH_ERR;
 
@@ -156,7 +161,7 @@ static void qp_part(struct rnic_qp *qp, int status)
 	rnic_qp_end(qp); /* a completion may have overrun its CQ */
 	if (qp->link)
 		rnic_stream_detach(rnic_qp_stream(qp), status);
-	if (!is_ack_on || !qp_stays(qp, status))
+	if (!may_stay || !qp_stays(qp, status))
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, first, RNIC_QP_EV_CNT);
 	rnic_qp_end(qp);
 }

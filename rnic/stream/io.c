@@ -82,7 +82,7 @@ void rnic_stream_return_staging(struct rnic_stream *stream)
  * connected without rdma_cm is a usiw, which needs no alignment. */
 static int stream_send_flags(const struct rnic_stream *stream)
 {
-	if (stream->qp && stream->qp->sq.ack.is_on)
+	if (stream->qp && rnic_qp_has_usiw_peer(stream->qp))
 		return 0;
 	return smpa_conn_tx_ends_segment(stream->conn) ? MSG_EOR : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The transport of RC: iWARP, by a stream. */
+/* The transports of RC and UC: iWARP, by a stream. */
 #include "transport.h"
 
 #include "end.h"
@@ -108,20 +108,31 @@ static void stream_names(const struct rnic_qp *qp,
 	rnic_tcp_names(rnic_qp_stream(qp)->source.fd, ret_local, ret_peer);
 }
 
+/* ---- UC ------------------------------------------------------------------ */
+
+/* Without a stream the message is lost: rnic_sq_lose(). */
+static int lossy_submit(struct rnic_qp *qp, const struct smpa_msg *msg)
+{
+	return qp->link ? stream_submit(qp, msg) : 0;
+}
+
+#define STREAM_TRANSPORT                                                       \
+	.sink = stream_sink, .placed = stream_placed,                          \
+	.open_segment = stream_open_segment, .uses = stream_uses,              \
+	.refuse = stream_refuse, .terminate = stream_terminate,                \
+	.transmit = stream_transmit, .go_on = stream_go_on,                    \
+	.close = stream_close, .failed = stream_failed,                        \
+	.detach = stream_detach, .step = stream_step, .names = stream_names
+
 const struct rnic_transport rnic_stream_transport = {
 	.type = RNIC_QPT_RC,
 	.submit = stream_submit,
-	.sink = stream_sink,
-	.placed = stream_placed,
-	.open_segment = stream_open_segment,
-	.uses = stream_uses,
-	.refuse = stream_refuse,
-	.terminate = stream_terminate,
-	.transmit = stream_transmit,
-	.go_on = stream_go_on,
-	.close = stream_close,
-	.failed = stream_failed,
-	.detach = stream_detach,
-	.step = stream_step,
-	.names = stream_names,
+	STREAM_TRANSPORT,
+};
+
+const struct rnic_transport rnic_stream_lossy_transport = {
+	.type = RNIC_QPT_UC,
+	.is_lossy = true,
+	.submit = lossy_submit,
+	STREAM_TRANSPORT,
 };

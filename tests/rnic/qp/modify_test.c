@@ -28,11 +28,17 @@ static struct rnic_qp qp;
 /* clang-format off */
 STEP(rnic_engine_lead, struct rnic_engine, '(')
 STEP(rnic_engine_unlead, struct rnic_engine, ')')
-STEP(rnic_qp_unreached, struct rnic_qp, 'U')
 STEP(rnic_qp_table_remove, struct rnic_qp, 't')
 STEP(rnic_rnr_drop, struct rnic_qp, 'h')
 STEP(rnic_mw_owner_gone, struct rnic_mw_owner, 'w')
 /* clang-format on */
+
+WRAP(void, rnic_qp_unreached, (struct rnic_qp * q))
+{
+	step('U');
+	if (!q->transport->is_lossy)
+		atomic_store(&q->state, RNIC_QPS_ERROR);
+}
 
 WRAP(void, rnic_qp_set_state, (struct rnic_qp * q, enum rnic_qp_state state))
 {
@@ -225,15 +231,19 @@ CASE(only_the_life_that_waited_fails)
 
 static const struct {
 	enum rnic_qp_state state;
+	bool is_lossy;
 	uint32_t work;
 	bool has_left;
 	const char *log;
 } given_up[] = {
-	{ CONNECTING, 0, false, "()" },
-	{ CONNECTING, 1, true, "(U)" },
-	{ RTS, 1, true, "()" },
-	{ IDLE, 0, true, "()" },
+	{ CONNECTING, false, 0, false, "()" },
+	{ CONNECTING, false, 1, true, "(U)" },
+	{ CONNECTING, true, 1, false, "(U)" },
+	{ RTS, false, 1, true, "()" },
+	{ IDLE, false, 0, true, "()" },
 };
+
+static const struct rnic_transport lossy = { .is_lossy = true };
 
 CASE(only_posted_work_fails)
 {
@@ -241,6 +251,8 @@ CASE(only_posted_work_fails)
 		bool has_left;
 
 		qp_begin(given_up[i].state, false);
+		if (given_up[i].is_lossy)
+			qp.transport = &lossy;
 		sq_hdr.prod_idx = given_up[i].work;
 		has_left = rnic_qp_give_up(&qp);
 		assert_string_equal(steps_log, given_up[i].log);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "stats.h"
+#include "qp/transport.h"
 #include "stream/attach.h"
 #include "stream/object.h"
 #include "stream/serve.h"
@@ -82,19 +83,24 @@ WRAP(void, rnic_qp_set_state, (struct rnic_qp * q, enum rnic_qp_state state))
 	atomic_store(&q->state, state);
 }
 
+static const struct rnic_transport plain, lossy = { .is_lossy = true };
+
 static const struct {
 	const char *name;
+	const struct rnic_transport *transport;
 	bool is_ack_on;
 	int prepare, lend, thread, add;
 	const char *log;
 	bool has_start_rx; /* still */
 } rows[] = {
-	{ "with rdma_cm", false, 0, 0, 0, 0, "(plhascot)", false },
-	{ "out of band", true, 0, 0, 0, 0, "(plhasct)", false },
-	{ "another state", false, -EINVAL, 0, 0, 0, "(p)", true },
-	{ "a start frame is in", false, 0, -EBUSY, 0, 0, "(pl)", true },
-	{ "no thread", false, 0, 0, -EAGAIN, 0, "(plh)", false },
-	{ "no entry in epoll", false, 0, 0, 0, -ENOMEM, "(plha)", false },
+	{ "with rdma_cm", &plain, false, 0, 0, 0, 0, "(plhascot)", false },
+	{ "out of band", &plain, true, 0, 0, 0, 0, "(plhasct)", false },
+	{ "without answers", &lossy, false, 0, 0, 0, 0, "(plhasct)", false },
+	{ "another state", &plain, false, -EINVAL, 0, 0, 0, "(p)", true },
+	{ "a start frame is in", &plain, false, 0, -EBUSY, 0, 0, "(pl)", true },
+	{ "no thread", &plain, false, 0, 0, -EAGAIN, 0, "(plh)", false },
+	{ "no entry in epoll", &plain, false, 0, 0, 0, -ENOMEM, "(plha)",
+	  false },
 };
 
 CASE(a_queue_pair_takes_all_or_nothing)
@@ -116,6 +122,7 @@ CASE(a_queue_pair_takes_all_or_nothing)
 		fake.thread = rows[i].thread;
 		fake.add = rows[i].add;
 		qp.engine = &engine;
+		qp.transport = rows[i].transport;
 		qp.sq.ack.is_on = rows[i].is_ack_on;
 		stream.conn = (void *)&fake; /* not looked into */
 		stream.source.fd = -1;

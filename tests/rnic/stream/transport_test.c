@@ -67,3 +67,14 @@ CASE(a_refusal_names_the_message)
 	transport->terminate(&qp, FAULT);
 	assert_string_equal(steps_log, "t");
 }
+
+/* rnic_sq_lose() submits without a stream. */
+CASE(without_a_stream_a_message_of_uc_is_lost)
+{
+	const struct smpa_msg msg = { .opcode = SMPA_OP_SEND };
+
+	qp.link = NULL;
+	assert_int_equal(rnic_stream_lossy_transport.submit(&qp, &msg), 0);
+	assert_int_equal(rnic_stream_transport.type, RNIC_QPT_RC);
+	assert_int_equal(rnic_stream_lossy_transport.type, RNIC_QPT_UC);
+}
