@@ -32,8 +32,10 @@
 	X(atomic_wr)                                                           \
 	X(local_wr) /* BIND_MW, LOCAL_INV */                                   \
 	X(recv_done)                                                           \
-	X(recv_held) /* messages that came before their receive */             \
-	X(send_lost) /* messages of QPs that may lose them, without a peer */  \
+	X(recv_held)	/* messages that came before their receive */          \
+	X(recv_dropped) /* ... of QPs that may lose them, without receive or   \
+			   memory */                                           \
+	X(send_lost)	/* messages of such QPs whose peer was not there */    \
 	X(read_served)                                                         \
 	X(atomic_served)                                                       \
 	X(cqe)                                                                 \

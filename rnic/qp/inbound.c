@@ -56,6 +56,26 @@ static int refuse(struct rnic_qp *qp, uint16_t fault, enum rnic_qp_event event)
 	return -EPROTO;
 }
 
+/*
+ * The message whose segment is pending cannot be taken.  A QP that may lose
+ * messages drops all that is left of it, which its peer does not hear of
+ * (InfiniBand's class D faults of a responder, IBA 9.9.3); another one refuses
+ * it.  Return: 0; -EPROTO.
+ */
+static int turn_away(struct rnic_qp *qp, uint16_t fault,
+		     enum rnic_qp_event event)
+{
+	const struct smpa_fault value = { fault };
+
+	if (!qp->transport->is_lossy)
+		return refuse(qp, fault, event);
+	util_debug("rnic", "%s: peer's message dropped: %s", RNIC_QP_NAME(qp),
+		   smpa_fault_str(value));
+	rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_dropped, 1);
+	qp->arrival.is_dropped = true;
+	return qp->transport->sink(qp, NULL, 0);
+}
+
 /* The message's receive, if there is one yet, cannot take it: complete the
  * receive, then refuse. */
 static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
@@ -66,6 +86,17 @@ static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
 	if (qp->rq.current.is_open)
 		rnic_rq_complete(qp, &cqe);
 	return refuse(qp, fault, RNIC_QP_EV_REQ_ERR);
+}
+
+/* The message that took a receive is dropped.  The receive is for the next one;
+ * that of an SRQ cannot be given back (a fault of class E). */
+static void recv_spare(struct rnic_qp *qp, enum usiw_wc_status status)
+{
+	const struct usiw_cqe cqe = { .status = status,
+				      .opcode = USIW_WC_RECV };
+
+	if (qp->srq)
+		rnic_rq_complete(qp, &cqe);
 }
 
 /* ---- segments ----------------------------------------------------------- */
@@ -119,8 +150,8 @@ static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 					&iov.iov_base);
 	if (check) {
 		access_log(qp, "write", ev->seg.stag, check);
-		return refuse(qp, access_faults[check].tagged,
-			      RNIC_QP_EV_ACCESS_ERR);
+		return turn_away(qp, access_faults[check].tagged,
+				 RNIC_QP_EV_ACCESS_ERR);
 	}
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
@@ -166,6 +197,15 @@ static bool imm_is_ahead(const struct rnic_qp *qp, uint8_t opcode)
 	return qp->arrival.is_imm_marked && opcode == SMPA_OP_IMM;
 }
 
+static int recv_too_short(struct rnic_qp *qp)
+{
+	if (!qp->transport->is_lossy)
+		return refuse_recv(qp, SMPA_F_DDP_U_TOO_LONG,
+				   USIW_WC_LOC_LEN_ERR);
+	recv_spare(qp, USIW_WC_LOC_LEN_ERR);
+	return turn_away(qp, SMPA_F_DDP_U_TOO_LONG, RNIC_QP_EV_REQ_ERR);
+}
+
 static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_recv *recv = &qp->rq.current;
@@ -186,12 +226,12 @@ static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 		if (rnic_rnr_segment(qp, ev) == 0)
 			return 0;
 		/* D-11: the next MSN, but no receive. */
-		return refuse(qp, SMPA_F_DDP_U_NO_BUFFER, RNIC_QP_EV_REQ_ERR);
+		return turn_away(qp, SMPA_F_DDP_U_NO_BUFFER,
+				 RNIC_QP_EV_REQ_ERR);
 	}
 	/* DDP-50: MO and MO + length within the buffer. */
 	if (ev->seg.mo > recv->len || ev->seg.len > recv->len - ev->seg.mo)
-		return refuse_recv(qp, SMPA_F_DDP_U_TOO_LONG,
-				   USIW_WC_LOC_LEN_ERR);
+		return recv_too_short(qp);
 	cnt = rnic_sge_resolve(rnic_rq_pd(qp), recv->sge, recv->sge_cnt,
 			       ev->seg.mo, ev->seg.len, RNIC_ACCESS_LOCAL_WRITE,
 			       iov);
@@ -200,8 +240,22 @@ static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 	return segment_sink(qp, ev, iov, cnt);
 }
 
+/* Its message is dropped, or the Write that it belongs to was. */
+static bool segment_is_dropped(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	struct rnic_arrival *arrival = &qp->arrival;
+
+	if (arrival->is_write_dropped)
+		arrival->is_dropped = ev->seg.opcode == SMPA_OP_IMM ||
+				      ev->seg.opcode == SMPA_OP_IMM_SE;
+	arrival->is_write_dropped = false;
+	return arrival->is_dropped;
+}
+
 static int inbound_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 {
+	if (segment_is_dropped(qp, ev))
+		return qp->transport->sink(qp, NULL, 0);
 	if (!ev->seg.is_tagged)
 		return segment_send(qp, ev);
 	if (ev->seg.opcode == SMPA_OP_READ_RESPONSE)
@@ -279,10 +333,14 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 	}
 	if (rnic_rnr_message(qp, &cqe))
 		return 0;
-	if (rnic_rq_deliver(qp, &cqe) < 0)
-		return refuse_recv(qp, SMPA_F_RDMAP_INVALIDATE,
-				   USIW_WC_LOC_ACCESS_ERR);
-	return 0;
+	if (rnic_rq_deliver(qp, &cqe) == 0)
+		return 0;
+	if (qp->transport->is_lossy) {
+		recv_spare(qp, USIW_WC_LOC_ACCESS_ERR);
+		rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_dropped, 1);
+		return 0;
+	}
+	return refuse_recv(qp, SMPA_F_RDMAP_INVALIDATE, USIW_WC_LOC_ACCESS_ERR);
 }
 
 static int message_response(struct rnic_qp *qp)
@@ -304,6 +362,7 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 
 	arrival->write_stag = 0;
 	arrival->is_received = false;
+	arrival->is_write_dropped = false;
 	arrival->written_len = arrival->write_len;
 	arrival->write_len = 0;
 	/* RDMAP-10: placed; it makes no completion. */
@@ -315,8 +374,21 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	return 0;
 }
 
+static int message_dropped(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	bool is_write = ev->msg.opcode == SMPA_OP_WRITE;
+
+	qp->arrival = (struct rnic_arrival){
+		.is_received = !is_write,
+		.is_write_dropped = is_write,
+	};
+	return 0;
+}
+
 static int inbound_message(struct rnic_qp *qp, const struct smpa_event *ev)
 {
+	if (qp->arrival.is_dropped)
+		return message_dropped(qp, ev);
 	switch (ev->msg.opcode) {
 	case SMPA_OP_WRITE:
 		return message_write(qp, ev);

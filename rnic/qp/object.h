@@ -231,12 +231,14 @@ struct rnic_rq {
 
 /* What has arrived of messages that belong together, or are not whole. */
 struct rnic_arrival {
-	uint32_t write_stag;  /* of the Write under way; 0: none */
-	uint32_t write_len;   /* octets of it so far */
-	uint32_t written_len; /* of the last Write, until something follows */
-	bool is_received;     /* the last message took, or needs, a receive */
-	bool is_imm_marked;   /* the mark was the last message */
-	bool has_imm;	      /* the next Send's */
+	uint32_t write_stag;   /* of the Write under way; 0: none */
+	uint32_t write_len;    /* octets of it so far */
+	uint32_t written_len;  /* of the last Write, until something follows */
+	bool is_received;      /* the last message took, or needs, a receive */
+	bool is_imm_marked;    /* the mark was the last message */
+	bool is_dropped;       /* the message under way */
+	bool is_write_dropped; /* the last one, a Write: so is its imm. data */
+	bool has_imm;	       /* the next Send's */
 	uint32_t imm_be;
 };
 
