@@ -9,8 +9,9 @@
 
 /*
  * Octets, network order:
- *  0 magic  4 version  5 min_rnr_timer  6 rnr_retry  7 zero
+ *  0 magic  4 version  5 min_rnr_timer  6 rnr_retry  7 type of the QP
  *  8 source number  12 destination number  16 nonce
+ * A peer without types sends zero, which is RC, and refuses other values.
  */
 #define FRAME_MAGIC 0x75735256u /* "usRV" */
 #define FRAME_VERSION 1
@@ -35,7 +36,7 @@ void oob_frame_encode(const struct oob_frame *frame, uint8_t buf[OOB_FRAME_LEN])
 	buf[4] = FRAME_VERSION;
 	buf[5] = frame->min_rnr_timer;
 	buf[6] = frame->rnr_retry;
-	buf[7] = 0;
+	buf[7] = frame->type;
 	put_be32(buf + 8, frame->src_num);
 	put_be32(buf + 12, frame->dst_num);
 	put_be32(buf + 16, (uint32_t)(frame->nonce >> 32));
@@ -48,10 +49,11 @@ int oob_frame_decode(const void *buf, size_t len, struct oob_frame *ret_frame)
 	struct oob_frame frame;
 
 	if (len != OOB_FRAME_LEN || get_be32(octet) != FRAME_MAGIC ||
-	    octet[4] != FRAME_VERSION || octet[7] != 0)
+	    octet[4] != FRAME_VERSION)
 		return -EPROTO;
 	frame.min_rnr_timer = octet[5];
 	frame.rnr_retry = octet[6];
+	frame.type = octet[7];
 	frame.src_num = get_be32(octet + 8);
 	frame.dst_num = get_be32(octet + 12);
 	frame.nonce = (uint64_t)get_be32(octet + 16) << 32 |

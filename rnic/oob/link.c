@@ -18,6 +18,7 @@
 #include "qp/qp-num.h"
 #include "qp/qp-table.h"
 #include "qp/rnr.h"
+#include "qp/transport.h"
 #include "start/accept.h"
 #include "start/dial.h"
 #include "wait.h"
@@ -110,6 +111,37 @@ static int link_open(struct oob_link *link, enum smpa_role role, uint16_t ird,
 	return rnic_start_open(&link->start, &opt, pd, pd_len);
 }
 
+/* ---- types of QPs -------------------------------------------------------- */
+
+static const char *const type_names[] = {
+	[RNIC_QPT_RC] = "RC",
+	[RNIC_QPT_UC] = "UC",
+};
+
+static const char *type_name(unsigned int type)
+{
+	return type < sizeof(type_names) / sizeof(type_names[0])
+		       ? type_names[type]
+		       : "of a type that this usiw does not know";
+}
+
+/* Of the link's peer and of the QP. */
+static bool types_agree(const struct oob_link *link, const struct oob *oob)
+{
+	return link->frame.type == oob->qp->transport->type;
+}
+
+static void mismatch_log(const struct oob_link *link, const struct oob *oob)
+{
+	util_warn("rnic",
+		  "qp 0x%06x, which is %s, cannot be connected with qp 0x%06x "
+		  "of %s, which is %s",
+		  oob->num, type_name(oob->qp->transport->type), oob->dest_num,
+		  RNIC_ADDR_TEXT(&oob->peer), type_name(link->frame.type));
+}
+
+/* ---- attaching ----------------------------------------------------------- */
+
 /* The QP takes the stream; link and oob are gone. */
 static void link_attach(struct oob_link *link)
 {
@@ -175,6 +207,7 @@ static void frame_fill(const struct oob *oob, uint64_t nonce,
 	struct oob_frame frame = {
 		.min_rnr_timer = oob->opt.min_rnr_timer,
 		.rnr_retry = oob->rnr_retry,
+		.type = (uint8_t)oob->qp->transport->type,
 		.src_num = oob->num,
 		.dst_num = oob->dest_num,
 		.nonce = nonce,
@@ -194,15 +227,22 @@ static int dial_start(struct oob_link *link)
 			 sizeof(pd));
 }
 
-/* The Reply: from the QP that was dialled, to this try? */
+/* Is it the Reply of the QP that was dialled, to this try? */
+static bool reply_take(struct oob_link *link, const struct smpa_event *ev)
+{
+	const struct oob *oob = link->oob;
+	struct oob_frame *frame = &link->frame;
+
+	return oob_frame_decode(ev->start.pd, ev->start.pd_len, frame) == 0 &&
+	       frame->src_num == oob->dest_num && frame->dst_num == oob->num &&
+	       frame->nonce == oob->nonce;
+}
+
 static void link_established(struct oob_link *link, const struct smpa_event *ev)
 {
 	struct oob *oob = link->oob;
-	struct oob_frame frame;
 
-	if (oob_frame_decode(ev->start.pd, ev->start.pd_len, &frame) < 0 ||
-	    frame.src_num != oob->dest_num || frame.dst_num != oob->num ||
-	    frame.nonce != oob->nonce) {
+	if (!reply_take(link, ev) || !types_agree(link, oob)) {
 		util_warn(
 			"rnic",
 			"qp 0x%06x: an unexpected peer answers in place of qp "
@@ -211,8 +251,20 @@ static void link_established(struct oob_link *link, const struct smpa_event *ev)
 		link_fail(link);
 		return;
 	}
-	link->frame = frame;
 	link_attach(link);
+}
+
+/* Types stay as they are: there is no other try. */
+static void link_rejected(struct oob_link *link, const struct smpa_event *ev)
+{
+	struct oob *oob = link->oob;
+
+	if (!oob || !reply_take(link, ev) || types_agree(link, oob)) {
+		link_fail(link);
+		return;
+	}
+	mismatch_log(link, oob);
+	oob_link_free(link);
 }
 
 /* ---- accepting ---------------------------------------------------------- */
@@ -226,19 +278,34 @@ static bool link_is_for(const struct oob_link *link, const struct oob *oob)
 }
 
 /* Reply with R=1.  All input was read, so that close() sends FIN, not RST. */
-static void link_refuse(struct oob_link *link)
+static void link_reject(struct oob_link *link, const void *pd, size_t pd_len)
 {
 	struct smpa_event ev;
 
+	rnic_stat_add(RNIC_STAT_rejects, 1);
+	if (smpa_conn_reject(rnic_stream_conn(link->start.stream), pd,
+			     pd_len) == 0)
+		(void)rnic_start_step(&link->start, &ev);
+	link_fail(link);
+}
+
+static void link_refuse(struct oob_link *link)
+{
 	util_warn("rnic",
 		  "qp 0x%06x: an unexpected peer, qp 0x%06x of %s, is refused",
 		  link->frame.dst_num, link->frame.src_num,
 		  RNIC_ADDR_TEXT(&link->start.peer));
-	rnic_stat_add(RNIC_STAT_rejects, 1);
-	if (smpa_conn_reject(rnic_stream_conn(link->start.stream), NULL, 0) ==
-	    0)
-		(void)rnic_start_step(&link->start, &ev);
-	link_fail(link);
+	link_reject(link, NULL, 0);
+}
+
+/* The Reply says which type this side has. */
+static void link_refuse_type(struct oob_link *link, const struct oob *oob)
+{
+	uint8_t pd[OOB_FRAME_LEN];
+
+	mismatch_log(link, oob);
+	frame_fill(oob, link->frame.nonce, pd);
+	link_reject(link, pd, sizeof(pd));
 }
 
 /*
@@ -252,6 +319,10 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 	struct smpa_event ev;
 	int rc;
 
+	if (!types_agree(link, oob)) {
+		link_refuse_type(link, oob);
+		return;
+	}
 	if (oob->link)
 		oob_link_free(oob->link);
 	rnic_half_open_remove(&link->start);
@@ -434,6 +505,8 @@ static void link_step(struct oob_link *link)
 		link_request(link, &ev);
 	else if (rc == 1 && ev.type == SMPA_EV_ESTABLISHED)
 		link_established(link, &ev);
+	else if (rc == 1 && ev.type == SMPA_EV_REJECTED)
+		link_rejected(link, &ev);
 	else if (rc != 0 || rnic_start_watch(&link->start,
 					     rnic_stream_start_wants(
 						     link->start.stream)) < 0)

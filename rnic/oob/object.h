@@ -22,6 +22,7 @@
 struct oob_frame {
 	uint8_t min_rnr_timer; /* as in ibv_qp_attr */
 	uint8_t rnr_retry;     /* or OOB_RNR_RETRY_UNKNOWN: not RTS yet */
+	uint8_t type;	       /* enum rnic_qp_type; 0, as before types: RC */
 	uint32_t src_num, dst_num;
 	uint64_t nonce; /* the dialling side's, in both */
 };

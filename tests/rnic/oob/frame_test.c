@@ -32,7 +32,23 @@ CASE(octets_are_as_documented)
 	assert_int_equal(frame.rnr_retry, 7);
 	assert_int_equal(frame.src_num, 0xabcdef);
 	assert_int_equal(frame.dst_num, 0x123456);
+	assert_int_equal(frame.type, RNIC_QPT_RC);
 	assert_true(frame.nonce == sample.nonce);
+}
+
+/* In the octet that was zero before there were types. */
+CASE(a_type_is_in_the_last_octet_of_the_head)
+{
+	struct oob_frame uc = sample, frame;
+	uint8_t buf[OOB_FRAME_LEN];
+
+	uc.type = RNIC_QPT_UC;
+	oob_frame_encode(&uc, buf);
+	assert_int_equal(buf[7], 1);
+	assert_int_equal(oob_frame_decode(buf, sizeof(buf), &frame), 0);
+	assert_int_equal(frame.type, RNIC_QPT_UC);
+	buf[7] = 0;
+	assert_memory_equal(buf, octets, sizeof(octets));
 }
 
 CASE(others_are_refused)
@@ -46,7 +62,7 @@ CASE(others_are_refused)
 		{ 4, 0, -EPROTO },     { 4, 2, -EPROTO },
 		{ 5, 31, 0 },	       { 5, 32, -EPROTO },
 		{ 6, 8, -EPROTO },     { 6, OOB_RNR_RETRY_UNKNOWN, 0 },
-		{ 7, 1, -EPROTO },     { 8, 1, -EPROTO },
+		{ 7, 0xff, 0 },	       { 8, 1, -EPROTO },
 		{ 12, 0xff, -EPROTO },
 	};
 	struct oob_frame frame;

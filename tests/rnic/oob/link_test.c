@@ -12,7 +12,10 @@
 #include "../../harness/test.h"
 #include "qp/qp-num.h"
 #include "oob/frame.h"
+#include "qp/transport.h"
 #include "rnicpair.h"
+#include "stats.h"
+#include "util/clock.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 
@@ -120,6 +123,111 @@ IDLE_PAIR_CASE(unexpected_peers_are_refused)
 	/* The expected peer still connects. */
 	rnicpair_rtr_to(rnicpair_dialler(p), rnicpair_acceptor(p));
 	rnicpair_wait_rts(p);
+}
+
+/* ---- types ---- */
+
+static struct rnic_qp *qp_of_type(struct rnicpair *p, int side,
+				  enum rnic_qp_type type)
+{
+	p->opt.type = type;
+	return rnicpair_qp_new(p, side);
+}
+
+static void send_100(struct rnicpair_side *s, struct rnic_qp *qp)
+{
+	struct usiw_sge sge = rnicpair_sge(s, 0, 100);
+	const struct rnicpair_wr wr = { .opcode = USIW_WR_SEND,
+					.flags = USIW_SQE_SIGNALED,
+					.sge = &sge,
+					.sge_cnt = 1 };
+
+	must(!rnicpair_post_qp(s, qp, &wr));
+}
+
+/* Once, not with every try: the dialler hears why.  What is posted ends as it
+ * does without a peer. */
+static void expect_mismatch(struct rnicpair *p, struct rnic_qp *const qp[2],
+			    uint64_t rejected)
+{
+	static const uint8_t status[] = {
+		[RNIC_QPT_RC] = USIW_WC_RETRY_EXC_ERR,
+		[RNIC_QPT_UC] = USIW_WC_SUCCESS,
+	};
+	const struct rnic_oob_send_options opt = { .retry_ns = 50 * NS_PER_MS };
+
+	wait_until(test_stat(RNIC_STAT_rejects) == rejected + 1);
+	for (int i = 0; i < 2; i++) {
+		struct rnicpair_side *s = &p->side[i];
+
+		rnic_qp_oob_send(qp[i], &opt);
+		send_100(s, qp[i]);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 status[qp[i]->transport->type]);
+	}
+	poll(NULL, 0, 300); /* three times the longest interval */
+	assert_int_equal(test_stat(RNIC_STAT_rejects), rejected + 1);
+}
+
+CASE(types_must_agree)
+{
+	for (int i = 0; i < 8; i++) {
+		uint64_t rejected = test_stat(RNIC_STAT_rejects);
+		struct rnic_qp *qp[2];
+		struct rnicpair p;
+		uint32_t events;
+
+		rnicpair_open_idle(&p, &defaults);
+		for (int side = 0; side < 2; side++)
+			qp[side] = qp_of_type(&p, side,
+					      side == (i & 1) ? RNIC_QPT_UC
+							      : RNIC_QPT_RC);
+		/* The acceptor waits, or the Request does. */
+		rnicpair_rtr_to(qp[i >> 1 & 1], qp[!(i >> 1 & 1)]);
+		rnicpair_rtr_to(qp[!(i >> 1 & 1)], qp[i >> 1 & 1]);
+		expect_mismatch(&p, qp, rejected);
+		for (int side = 0; side < 2; side++)
+			must(!rnic_qp_destroy(qp[side], &events));
+		rnicpair_close(&p);
+	}
+}
+
+/* Two of a type that is not RC connect beside that. */
+CASE(equal_types_connect)
+{
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+
+	opt.type = RNIC_QPT_UC;
+	rnicpair_open_idle(&p, &opt);
+	meet(&p);
+	rnicpair_close(&p);
+}
+
+/* A usiw without types says RC; one with types that this one does not know is
+ * refused. */
+IDLE_PAIR_CASE(the_type_of_a_request_counts)
+{
+	struct rnicpair *p = *state;
+	struct rnic_qp *qp = rnicpair_acceptor(p);
+	uint32_t peer = rnic_qp_num(rnicpair_dialler(p));
+
+	assert_int_equal(rnicpair_rtr(qp, peer), 0);
+	for (int type = 255; type >= 0; type -= 51) {
+		struct oob_frame frame = {
+			.rnr_retry = 7,
+			.type = (uint8_t)type,
+			.src_num = peer,
+			.dst_num = rnic_qp_num(qp),
+		};
+		int fd = tcp_dial("127.0.0.1", rnic_qp_num(qp));
+		uint8_t pd[OOB_FRAME_LEN];
+
+		oob_frame_encode(&frame, pd);
+		assert_int_equal(probe_port(fd, pd, sizeof(pd), 5000),
+				 type ? SMPA_EV_REJECTED : SMPA_EV_ESTABLISHED);
+		close(fd);
+	}
 }
 
 /* A Request that arrives before the QP waits is kept. It is dropped if its peer
