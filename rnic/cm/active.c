@@ -16,6 +16,7 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "qp/qp-table.h"
+#include "qp/state.h"
 #include "start/dial.h"
 
 #include <errno.h>
@@ -272,17 +273,17 @@ bool cm_active_connected(struct cm_conn *conn)
 /* ---- connect --------------------------- */
 
 /* Or no QP at all. */
-static bool qp_is_idle(uint32_t qp_num, bool *ret_is_bare)
+static bool qp_is_fit(uint32_t qp_num, bool *ret_is_bare)
 {
 	struct rnic_qp *qp = rnic_qp_get(qp_num);
-	bool is_idle;
+	bool is_fit;
 
 	*ret_is_bare = !qp;
 	if (!qp)
 		return qp_num != 0;
-	is_idle = rnic_qp_state(qp) == RNIC_QPS_IDLE;
+	is_fit = rnic_qp_state(qp) == RNIC_QPS_IDLE && rnic_qp_may_meet_any(qp);
 	rnic_qp_put(qp);
-	return is_idle;
+	return is_fit;
 }
 
 int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
@@ -293,8 +294,7 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	bool is_bare;
 
 	*ret_conn = NULL;
-	if (id->state != RNIC_CM_S_ROUTE ||
-	    !qp_is_idle(param->qp_num, &is_bare))
+	if (id->state != RNIC_CM_S_ROUTE || !qp_is_fit(param->qp_num, &is_bare))
 		return -EINVAL;
 	ret = rnic_loop_start();
 	if (ret < 0)

@@ -16,6 +16,7 @@
 #include "port.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
+#include "qp/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -298,7 +299,8 @@ int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	if (!qp && !param->qp_num)
 		return -EINVAL;
 	id->conn->is_bare = !qp;
-	if (qp && rnic_qp_state(qp) != RNIC_QPS_IDLE) {
+	if (qp &&
+	    (rnic_qp_state(qp) != RNIC_QPS_IDLE || !rnic_qp_may_meet_any(qp))) {
 		ret = -EINVAL;
 		goto put_qp;
 	}

@@ -22,6 +22,7 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/tcp.h"
+#include "qp/state.h"
 #include "rnic.h"
 #include "start/start.h"
 
@@ -145,7 +146,8 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	if (rc < 0)
 		return rc;
 	if (rnic_qp_state(qp) != RNIC_QPS_IDLE || opt->rev > 2 ||
-	    (!opt->is_responder && opt->last_len > 0))
+	    (!opt->is_responder && opt->last_len > 0) ||
+	    !rnic_qp_may_meet_any(qp))
 		return -EINVAL;
 	a = calloc(1, sizeof(*a));
 	if (!a)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "util/log.h"
 #include "mem/context.h"
 #include "os/stat.h"
 
@@ -33,6 +34,17 @@ const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN])
 bool rnic_qp_has_usiw_peer(const struct rnic_qp *qp)
 {
 	return qp->sq.ack.is_on || qp->transport->is_lossy;
+}
+
+bool rnic_qp_may_meet_any(const struct rnic_qp *qp)
+{
+	if (qp->transport->type == RNIC_QPT_RC)
+		return true;
+	util_warn("rnic",
+		  "qp 0x%06x: iWARP has RC only: a QP of another type connects "
+		  "to usiw, and by ibv_modify_qp()",
+		  qp->num);
+	return false;
 }
 
 static const enum usiw_async_type qp_event_types[] = {

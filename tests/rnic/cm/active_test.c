@@ -381,6 +381,11 @@ static void connect_checks_the_qp(void **state)
 	cm_param(&param, &q, "");
 	assert_int_equal(rnic_cm_connect(active.chan, active.id, &param),
 			 -EINVAL);
+	cm_qp_close(&q);
+	cm_qp_open_type(&q, RNIC_QPT_UC);
+	cm_param(&param, &q, "");
+	assert_int_equal(rnic_cm_connect(active.chan, active.id, &param),
+			 -EINVAL);
 	assert_int_equal(poll(&pfd, 1, 50), 0);
 	cm_side_close(&active);
 	cm_qp_close(&q);

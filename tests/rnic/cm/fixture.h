@@ -36,9 +36,10 @@ struct cm_qp {
 	struct rnic_qp *qp;
 };
 
-static inline void cm_qp_open(struct cm_qp *q)
+static inline void cm_qp_open_type(struct cm_qp *q, enum rnic_qp_type type)
 {
-	struct rnic_qp_options opt = { .max_send_wr = 4,
+	struct rnic_qp_options opt = { .type = type,
+				       .max_send_wr = 4,
 				       .max_recv_wr = 4,
 				       .max_send_sge = 1,
 				       .max_recv_sge = 1 };
@@ -50,6 +51,11 @@ static inline void cm_qp_open(struct cm_qp *q)
 	assert_int_equal(rnic_cq_create(q->ctx, 16, NULL, 0, NULL, &q->cq), 0);
 	opt.send_cq = opt.recv_cq = q->cq;
 	assert_int_equal(rnic_qp_create(q->pd, &opt, &q->qp), 0);
+}
+
+static inline void cm_qp_open(struct cm_qp *q)
+{
+	cm_qp_open_type(q, RNIC_QPT_RC);
 }
 
 static inline void cm_qp_close(struct cm_qp *q)

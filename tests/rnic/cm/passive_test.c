@@ -105,11 +105,17 @@ CM_PAIR_CASE(accept_checks_the_qp)
 {
 	struct rnic_cm_conn_param param;
 	struct cm_pair *p = *state;
+	struct cm_qp uc;
 
 	cm_param(&param, &p->passive_qp, "");
 	param.qp_num = 0;
 	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param),
 			 -EINVAL);
+	cm_qp_open_type(&uc, RNIC_QPT_UC);
+	cm_param(&param, &uc, "");
+	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param),
+			 -EINVAL);
+	cm_qp_close(&uc);
 	cm_pair_accept(p); /* nothing had changed */
 	assert_int_equal(rnic_cm_accept(p->listener.chan, p->child, &param),
 			 -EINVAL);

@@ -581,6 +581,24 @@ FILE_CASE(refuses_what_is_no_connected_tcp_socket)
 	tcp_close(pipes);
 }
 
+/* The peer may be another stack, and those have RC only. */
+FILE_CASE(refuses_another_type_before_it_sends)
+{
+	struct rnicpair *p = *state;
+	uint32_t events;
+	struct end e;
+	int fd[2];
+
+	tcp_pair(fd);
+	e = end_of(p, 0, fd[0]);
+	p->opt.type = RNIC_QPT_UC;
+	e.qp = rnicpair_qp_new(p, 0);
+	assert_int_equal(end_attach(&e), -EINVAL);
+	tcp_expect_nothing(fd[1]);
+	assert_int_equal(rnic_qp_destroy(e.qp, &events), 0);
+	tcp_close(fd);
+}
+
 /* A failed connection reports its error, also before the first octet. */
 FILE_CASE(a_connection_that_was_reset_says_so)
 {
