@@ -8,14 +8,6 @@
 #include "objects.h"
 #include "result.h"
 
-/* ibv_modify_qp(3), RC: what a transition must bring. */
-#define RTR_MASK                                                               \
-	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |        \
-	 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define RTS_MASK                                                               \
-	(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |    \
-	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
-
 #define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
 /* The peer is a process, not an adapter, and may not run for some time. */
 #define RETRY_MIN_NS UINT64_C(4000000000)
@@ -69,15 +61,16 @@ static int addr_from_attr(const struct usiw_qp *qp,
 int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		    int mask)
 {
-	struct rnic_oob_options opt = {
-		.dest_num = attr->dest_qp_num,
-		.ird = attr->max_dest_rd_atomic,
-		.min_rnr_timer = attr->min_rnr_timer,
-	};
+	const int known = qp->type->rtr_mask;
+	struct rnic_oob_options opt = { .dest_num = attr->dest_qp_num };
 	int err;
 
-	if ((mask & RTR_MASK) != RTR_MASK || attr->min_rnr_timer > 31)
+	if ((mask & known) != known)
 		return -EINVAL;
+	if (known & IBV_QP_MAX_DEST_RD_ATOMIC)
+		opt.ird = attr->max_dest_rd_atomic;
+	if (known & IBV_QP_MIN_RNR_TIMER)
+		opt.min_rnr_timer = attr->min_rnr_timer;
 	err = addr_from_attr(qp, &attr->ah_attr, &opt);
 	if (err)
 		return err;
@@ -87,18 +80,21 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 			 int mask)
 {
-	uint64_t ns = usiw_retry_ns(attr->timeout, attr->retry_cnt);
-	struct rnic_oob_send_options opt = {
-		.ord = attr->max_rd_atomic,
-		.rnr_retry = attr->rnr_retry,
-		.retry_ns = silent_retry_ns(ns),
-		/* A process that has ended need not be waited for longer. */
-		.gone_ns = ns,
-	};
+	const int known = qp->type->rts_mask;
+	/* Without retries: how long messages wait before they are lost. */
+	struct rnic_oob_send_options opt = { .retry_ns = RETRY_MIN_NS };
 
-	if ((mask & RTS_MASK) != RTS_MASK || attr->timeout > 31 ||
-	    attr->retry_cnt > 7 || attr->rnr_retry > 7)
+	if ((mask & known) != known)
 		return -EINVAL;
+	if (known & IBV_QP_RNR_RETRY)
+		opt.rnr_retry = attr->rnr_retry;
+	if (known & IBV_QP_MAX_QP_RD_ATOMIC)
+		opt.ord = attr->max_rd_atomic;
+	if (known & IBV_QP_TIMEOUT) {
+		/* A process that has ended need not be waited for longer. */
+		opt.gone_ns = usiw_retry_ns(attr->timeout, attr->retry_cnt);
+		opt.retry_ns = silent_retry_ns(opt.gone_ns);
+	}
 	rnic_qp_oob_send(qp->rnic, &opt);
 	return 0;
 }

@@ -154,8 +154,19 @@ struct usiw_srq {
 	struct util_lock lock; /* producer side of the ring */
 };
 
+/* A row of the table of QP types (qp.c). */
+struct usiw_qp_type {
+	enum rnic_qp_type rnic;
+	uint32_t opcodes;	/* 1u << enum ibv_wr_opcode: ibv_post_send(3) */
+	int rtr_mask, rts_mask; /* a transition must bring: ibv_modify_qp(3) */
+	/* An iWARP device does not have it, and programs rely on it: perftest
+	 * posts RDMA Writes on every QP of one. */
+	bool needs_ca;
+};
+
 /* Limits of a WR; a slot of the ring has room for them. */
 struct usiw_sq_limits {
+	uint32_t opcodes; /* of the QP's type */
 	uint32_t max_sge, max_sge_rd, max_inline, max_msg_size;
 	bool is_sig_all;
 };
@@ -173,6 +184,7 @@ struct usiw_qp {
 	struct verbs_qp vqp;
 	struct usiw_handle handle;
 	struct rnic_qp *rnic;
+	const struct usiw_qp_type *type;
 	uint32_t fork_gen;
 	bool is_single; /* of a thread domain: no locks */
 	struct usiw_pd *pd;

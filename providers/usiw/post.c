@@ -31,8 +31,6 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	int err;
 
 	err = usiw_wr_kind_find(wr->opcode, &kind);
-	if (!err && qp->is_ud && !usiw_ud_has(wr->opcode))
-		err = -EINVAL;
 	if (err)
 		return err;
 	slot = usiw_ring_reserve(qp->sq, ahead);

@@ -40,6 +40,60 @@
 	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                        \
 	 IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT)
 
+/* ---- types --------------------------------------------------------------- */
+
+#define OPCODES_UC                                                             \
+	(1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM |                      \
+	 1u << IBV_WR_SEND_WITH_INV | 1u << IBV_WR_RDMA_WRITE |                \
+	 1u << IBV_WR_RDMA_WRITE_WITH_IMM | 1u << IBV_WR_LOCAL_INV |           \
+	 1u << IBV_WR_BIND_MW)
+#define RTR_MASK_UC                                                            \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |        \
+	 IBV_QP_RQ_PSN)
+#define RTS_MASK_UC (IBV_QP_STATE | IBV_QP_SQ_PSN)
+
+/* By enum ibv_qp_type.  A row without opcodes is not supported. */
+static const struct usiw_qp_type qp_types[] = {
+	[IBV_QPT_RC] = {
+		.rnic = RNIC_QPT_RC,
+		.opcodes = OPCODES_UC | 1u << IBV_WR_RDMA_READ |
+			   1u << IBV_WR_ATOMIC_CMP_AND_SWP |
+			   1u << IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.rtr_mask = RTR_MASK_UC | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER,
+		.rts_mask = RTS_MASK_UC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
+	},
+	[IBV_QPT_UC] = {
+		.rnic = RNIC_QPT_UC,
+		.opcodes = OPCODES_UC,
+		.rtr_mask = RTR_MASK_UC,
+		.rts_mask = RTS_MASK_UC,
+	},
+	[IBV_QPT_UD] = {
+		.rnic = RNIC_QPT_UD,
+		.opcodes = 1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM,
+		.needs_ca = true,
+	},
+};
+
+/* NULL: the device has no such type. */
+static const struct usiw_qp_type *qp_type_find(struct ibv_context *context,
+					       enum ibv_qp_type type)
+{
+	if ((unsigned int)type >= sizeof(qp_types) / sizeof(qp_types[0]) ||
+	    !qp_types[type].opcodes)
+		return NULL;
+	if (qp_types[type].needs_ca && !usiw_context(context)->is_ca) {
+		util_warn("verbs", "create_qp: UD needs a channel adapter: "
+				   "USIW_PERSONA=ca");
+		return NULL;
+	}
+	return &qp_types[type];
+}
+
+/* ---- creation ------------------------------------------------------------ */
+
 static int qp_caps_check(const struct ibv_qp_init_attr *attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
@@ -56,27 +110,11 @@ static int qp_caps_check(const struct ibv_qp_init_attr *attr)
 	return 0;
 }
 
-/* An iWARP device has no datagrams, and programs rely on it: perftest posts
- * RDMA Writes on every QP of one. */
-static int qp_type_check(struct ibv_context *context, enum ibv_qp_type type)
-{
-	bool is_ca = usiw_context(context)->is_ca;
-
-	if (type == IBV_QPT_RC || (type == IBV_QPT_UD && is_ca))
-		return 0;
-	if (type == IBV_QPT_UD)
-		util_warn("verbs", "create_qp: UD needs a channel adapter: "
-				   "USIW_PERSONA=ca");
-	return -EOPNOTSUPP;
-}
-
 static int qp_init_attr_check(const struct ibv_pd *pd,
 			      const struct ibv_qp_init_attr *attr)
 {
-	int err = qp_type_check(pd->context, attr->qp_type);
-
-	if (err)
-		return err;
+	if (!qp_type_find(pd->context, attr->qp_type))
+		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
 	if (attr->send_cq->context != pd->context ||
@@ -134,7 +172,7 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_qp_options opt = {
-		.type = attr->qp_type == IBV_QPT_UD ? RNIC_QPT_UD : RNIC_QPT_RC,
+		.type = qp->type->rnic,
 		.send_cq = usiw_cq(attr->send_cq)->rnic,
 		.recv_cq = usiw_cq(attr->recv_cq)->rnic,
 		.srq = attr->srq ? usiw_srq(attr->srq)->rnic : NULL,
@@ -163,6 +201,7 @@ static int qp_open(struct usiw_pd *pd, const struct ibv_qp_init_attr *attr,
 		.max_inline_data = opt.max_inline,
 	};
 	qp->sq_limits = (struct usiw_sq_limits){
+		.opcodes = qp->type->opcodes,
 		.max_sge = opt.max_send_sge,
 		.max_sge_rd = limits->max_sge_rd < opt.max_send_sge
 				      ? limits->max_sge_rd
@@ -229,6 +268,7 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 	/* The application keeps this lock after ibv_wr_start(). */
 	util_lock_init(&qp->sq_lock, UTIL_RANK_APP);
 	util_lock_init(&qp->rq_lock, UTIL_RANK_QP_RQ);
+	qp->type = qp_type_find(ibpd->context, attr->qp_type);
 	err = qp_open(pd, attr, qp);
 	if (err) {
 		free(qp);
@@ -267,17 +307,17 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
 	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
-#define UD_SEND_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
-
 /* *ret_opcodes: the opcodes for ibv_wr_*(). */
 static int qp_ex_check(struct ibv_context *context,
 		       const struct ibv_qp_init_attr_ex *attr,
 		       uint32_t *ret_opcodes)
 {
+	const struct usiw_qp_type *type = qp_type_find(context, attr->qp_type);
+	int err;
+
 	/* Unsupported types and attributes are checked first, because they may
 	 * come without a PD, or with a structure that usiw cannot make. */
-	if (qp_type_check(context, attr->qp_type) ||
-	    (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
+	if (!type || (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
 		return -EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    attr->create_flags)
@@ -287,10 +327,8 @@ static int qp_ex_check(struct ibv_context *context,
 		return -EINVAL;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return 0;
-	if (attr->qp_type == IBV_QPT_UD &&
-	    attr->send_ops_flags & ~(uint64_t)UD_SEND_OPS)
-		return -EOPNOTSUPP;
-	return usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
+	err = usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
+	return !err && (*ret_opcodes & ~type->opcodes) ? -EOPNOTSUPP : err;
 }
 
 struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,

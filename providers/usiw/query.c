@@ -107,6 +107,8 @@ static void odp_caps_fill(struct ibv_device_attr_ex *ex)
 		rc |= IBV_ODP_SUPPORT_ATOMIC;
 	ex->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 	ex->odp_caps.per_transport_caps.rc_odp_caps = rc;
+	ex->odp_caps.per_transport_caps.uc_odp_caps =
+		rc & ~(uint32_t)(IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC);
 }
 
 /* It works in a forked child, too, because it uses nothing of the parent. */

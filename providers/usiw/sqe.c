@@ -124,7 +124,8 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 		    const struct usiw_wr_kind *kind,
 		    const struct ibv_send_wr *wr, struct usiw_sqe *slot)
 {
-	if (wr->send_flags & ~(unsigned int)SEND_FLAGS_KNOWN)
+	if (wr->send_flags & ~(unsigned int)SEND_FLAGS_KNOWN ||
+	    !(limits->opcodes & 1u << wr->opcode))
 		return -EINVAL;
 	*slot = (struct usiw_sqe){
 		.wr_id = wr->wr_id,

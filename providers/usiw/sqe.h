@@ -44,11 +44,6 @@ static inline int usiw_wr_kind_find(enum ibv_wr_opcode opcode,
 	return 0;
 }
 
-static inline bool usiw_ud_has(enum ibv_wr_opcode opcode)
-{
-	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
-}
-
 _Static_assert((int)IBV_SEND_SIGNALED == USIW_SQE_SIGNALED << 1, "send flags");
 _Static_assert((int)IBV_SEND_SOLICITED == USIW_SQE_SOLICITED << 1,
 	       "send flags");

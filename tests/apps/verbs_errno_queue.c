@@ -160,7 +160,6 @@ static void srq_in_use(void)
 static void qp_creation(void)
 {
 	static const int types[] = { 0,
-				     IBV_QPT_UC,
 				     IBV_QPT_UD,
 				     IBV_QPT_RAW_PACKET,
 				     IBV_QPT_XRC_SEND,

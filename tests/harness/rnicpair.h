@@ -35,7 +35,6 @@ struct rnicpair_options {
 	size_t buf_len;
 	int sockbuf;	 /* SO_SNDBUF and SO_RCVBUF; 0: default */
 	uint64_t cm_ref; /* side i has cm_ref + i; 0: none */
-	enum rnic_qp_type type;
 };
 
 /* clang-format off */

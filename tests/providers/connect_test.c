@@ -165,6 +165,37 @@ FILE_CASE(a_bad_way_to_rts_is_einval)
 	assert_int_equal(fake.oob.send_cnt, 0);
 }
 
+/* What UC does not have is not read, whatever it is. */
+FILE_CASE(uc_needs_what_the_man_page_lists_for_it)
+{
+	const int uc_rtr = RTR &
+			   ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	const int uc_rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	struct fake_world *w = *state;
+	struct ibv_qp_attr rtr = rtr_attr(), rts = rts_attr();
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp *rc = w->qp;
+
+	attr.qp_type = IBV_QPT_UC;
+	w->qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(w->qp);
+	rtr.min_rnr_timer = 99;
+	rts.timeout = 99;
+	rts.max_rd_atomic = 99;
+	assert_each_bit_is_needed(w, rtr, uc_rtr);
+	assert_int_equal(ibv_modify_qp(w->qp, &rtr, uc_rtr), 0);
+	assert_int_equal(fake.oob.opt.dest_num, 0x123456);
+	assert_int_equal(fake.oob.opt.ird, 0);
+	assert_int_equal(fake.oob.opt.min_rnr_timer, 0);
+	assert_each_bit_is_needed(w, rts, uc_rts);
+	assert_int_equal(ibv_modify_qp(w->qp, &rts, uc_rts), 0);
+	assert_int_equal(fake.oob.send.ord, 0);
+	assert_true(fake.oob.send.retry_ns == UINT64_C(4000000000));
+	assert_true(fake.oob.send.gone_ns == 0);
+	assert_int_equal(ibv_destroy_qp(w->qp), 0);
+	w->qp = rc;
+}
+
 /* What programs exchange that do not use GIDs. */
 FILE_CASE(a_lid_is_the_end_of_an_address)
 {

@@ -627,6 +627,7 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		ring_new(&(*ret_qp)->rq, opt->max_recv_wr, rq_stride(opt),
 			 opt->rq_slots);
 	fake.handle = opt->handle;
+	fake.qp_type = opt->type;
 	return 0;
 }
 

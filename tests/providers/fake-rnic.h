@@ -58,6 +58,7 @@ struct fake_rnic {
 		struct rnic_oob_options opt;
 		struct rnic_oob_send_options send;
 	} oob;
+	enum rnic_qp_type qp_type; /* of the last one made */
 
 	struct { /* datagrams */
 		uint32_t start_cnt, set_cnt;

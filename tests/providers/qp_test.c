@@ -43,7 +43,6 @@ FAKE_CASE(new_qp_tells_what_it_got)
 FAKE_CASE(other_types_are_refused)
 {
 	static const int types[] = { 0,
-				     IBV_QPT_UC,
 				     IBV_QPT_UD,
 				     IBV_QPT_RAW_PACKET,
 				     IBV_QPT_XRC_SEND,
@@ -60,6 +59,68 @@ FAKE_CASE(other_types_are_refused)
 		assert_null(ibv_create_qp(w->pd, &attr));
 		assert_int_equal(errno, EOPNOTSUPP);
 	}
+}
+
+/* What ibv_post_send(3) says of UC, by both ways to post. */
+FAKE_CASE(uc_has_no_reads_and_no_atomics)
+{
+	static const struct {
+		enum ibv_wr_opcode opcode;
+		uint64_t op;
+		bool is_known;
+	} rows[] = {
+		{ IBV_WR_SEND, IBV_QP_EX_WITH_SEND, true },
+		{ IBV_WR_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, true },
+		{ IBV_WR_SEND_WITH_INV, IBV_QP_EX_WITH_SEND_WITH_INV, true },
+		{ IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE, true },
+		{ IBV_WR_RDMA_WRITE_WITH_IMM,
+		  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, true },
+		{ IBV_WR_LOCAL_INV, IBV_QP_EX_WITH_LOCAL_INV, true },
+		{ IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ, false },
+		{ IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+		  false },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD,
+		  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, false },
+	};
+	struct fake_world *w = *state;
+	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp_init_attr is;
+	struct ibv_qp_attr now;
+	struct ibv_qp *qp;
+	size_t i;
+
+	attr.qp_type = IBV_QPT_UC;
+	attr.cap.max_send_wr = ARRAY_LEN(rows);
+	qp = ibv_create_qp(w->pd, &attr);
+	assert_non_null(qp);
+	assert_int_equal(fake.qp_type, RNIC_QPT_UC);
+	assert_int_equal(ibv_query_qp(qp, &now, IBV_QP_STATE, &is), 0);
+	assert_int_equal(is.qp_type, IBV_QPT_UC);
+	fake.qp_state = RNIC_QPS_RTS;
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		struct ibv_send_wr wr = { .opcode = rows[i].opcode }, *bad;
+		struct ibv_qp_init_attr_ex ex = {
+			.send_cq = w->cq,
+			.recv_cq = w->cq,
+			.cap = { 1, 1, 1, 1, 0 },
+			.qp_type = IBV_QPT_UC,
+			.pd = w->pd,
+			.comp_mask = IBV_QP_INIT_ATTR_PD |
+				     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+			.send_ops_flags = rows[i].op,
+		};
+		struct ibv_qp *other;
+
+		assert_int_equal(ibv_post_send(qp, &wr, &bad),
+				 rows[i].is_known ? 0 : EINVAL);
+		other = ibv_create_qp_ex(w->context, &ex);
+		assert_int_equal(other != NULL, rows[i].is_known);
+		if (!other)
+			assert_int_equal(errno, EOPNOTSUPP);
+		else
+			assert_int_equal(ibv_destroy_qp(other), 0);
+	}
+	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
 FAKE_CASE(bad_creation_is_einval)
@@ -161,8 +222,6 @@ FAKE_CASE(extended_creation_is_checked)
 		{ IBV_QP_INIT_ATTR_XRCD, IBV_QPT_XRC_RECV, EOPNOTSUPP },
 		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		  IBV_QPT_UD, EOPNOTSUPP },
-		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		  IBV_QPT_UC, EOPNOTSUPP },
 		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		  IBV_QPT_RAW_PACKET, EOPNOTSUPP },
 		{ IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,

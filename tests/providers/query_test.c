@@ -96,6 +96,10 @@ FAKE_CASE(structure_size_is_respected)
 			 IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 				 IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
 				 IBV_ODP_SUPPORT_SRQ_RECV);
+	assert_int_equal(a.ex.odp_caps.per_transport_caps.uc_odp_caps,
+			 IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+				 IBV_ODP_SUPPORT_WRITE |
+				 IBV_ODP_SUPPORT_SRQ_RECV);
 	/* atomics on demand wherever atomics are supported */
 	assert_int_equal(!(a.ex.odp_caps.per_transport_caps.rc_odp_caps &
 			   IBV_ODP_SUPPORT_ATOMIC),

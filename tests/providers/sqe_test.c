@@ -11,7 +11,8 @@
 /* Rows that the table does not have yet are encoded too. */
 CASE(encoder_knows_later_rows)
 {
-	const struct usiw_sq_limits limits = { .max_sge = 3,
+	const struct usiw_sq_limits limits = { .opcodes = UINT32_MAX,
+					       .max_sge = 3,
 					       .max_msg_size = 1024 };
 	const struct usiw_wr_kind imm = { USIW_WR_WRITE_IMM,
 					  USIW_WR_REMOTE | USIW_WR_IMM };
@@ -38,6 +39,30 @@ CASE(encoder_knows_later_rows)
 	assert_int_equal(slot.sqe.compare_add, 5);
 	assert_int_equal(slot.sqe.swap, 6);
 	assert_int_equal(slot.sqe.rkey, 7);
+}
+
+/* Of those that the table has, too. */
+CASE(opcodes_that_the_type_lacks_are_einval)
+{
+	struct {
+		struct usiw_sqe sqe;
+		struct usiw_sge sge[3];
+	} slot;
+
+	for (int opcode = 0; opcode < USIW_WR_KIND_CNT; opcode++) {
+		struct ibv_send_wr wr = { .opcode =
+						  (enum ibv_wr_opcode)opcode };
+		struct usiw_sq_limits limits = { .opcodes = 1u << opcode };
+		const struct usiw_wr_kind *kind;
+
+		if (usiw_wr_kind_find(wr.opcode, &kind))
+			continue;
+		assert_int_equal(usiw_sqe_encode(&limits, kind, &wr, &slot.sqe),
+				 0);
+		limits.opcodes = ~limits.opcodes;
+		assert_int_equal(usiw_sqe_encode(&limits, kind, &wr, &slot.sqe),
+				 -EINVAL);
+	}
 }
 
 CASE(every_row_is_consistent)
