@@ -313,6 +313,21 @@ def send_bw_by_hand(*options):
     return "".join(["ib_send_bw"] + words), run
 
 
+# A message without a receive is lost, and perftest waits for it for ever: all
+# receives of ib_send_bw are posted beforehand.
+UC = [
+    hand_row(f"ib_{name}", "-c", "UC", *options)
+    for name, options in (("write_bw", ()), ("write_bw", ("-b", "-q", 4)),
+                          ("write_lat", ()), ("write_lat", ("-I", 64)),
+                          ("send_lat", ()), ("send_lat", ("-e",)))
+] + [
+    send_bw_by_hand("-c", "UC", "-n", 500, "-r", 500),
+    send_bw_by_hand("-c", "UC", "-s", 1 << 20, "-n", 100, "-r", 100),
+    pingpong("ibv_uc_pingpong"), pingpong("ibv_uc_pingpong", "-e", gid=1),
+    pingpong("ibv_uc_pingpong", gid=None),
+]
+
+
 def atomic_row(program, *options):
     words = [str(o) for o in options]
 
@@ -573,6 +588,7 @@ GROUPS = {
                  demand=perftest.demand_atomics)
         for kind in ("FETCH_AND_ADD", "CMP_AND_SWAP") for what in ("bw", "lat")
     ],
+    "uc": UC,
     "events": [perf_row(f"ib_{verb}_{what}", "-e")
                for verb in ("read", "send") for what in ("bw", "lat")],
     "queues": [
