@@ -198,3 +198,23 @@ CASE(completions_wait_for_no_answer)
 	talk(&p);
 	rnicpair_close(&p);
 }
+
+/* By a socket that is connected to itself. */
+CASE(a_queue_pair_may_be_its_own_peer)
+{
+	struct rnicpair p;
+	struct rnicpair_side *s = &p.side[0];
+
+	rnicpair_open_idle(&p, &lossy);
+	rnicpair_rtr_to(s->qp, s->qp);
+	rts(s->qp, 0);
+	post_recv(s);
+	for (size_t i = 0; i < ARRAY_LEN(sends); i++) {
+		post(s, i, sends[i], s->stag);
+		assert_int_equal(rnicpair_take(s, s->scq).status,
+				 USIW_WC_SUCCESS);
+	}
+	assert_int_equal(rnicpair_take(s, s->rcq).status, USIW_WC_SUCCESS);
+	assert_int_equal(rnic_qp_state(s->qp), RNIC_QPS_RTS);
+	rnicpair_close(&p);
+}
