@@ -472,7 +472,7 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 struct failure {
 	struct sdp_outcome outcome;
 	int err;
-	bool has_reset;
+	bool is_lost, has_reset;
 };
 
 static void run_failed(struct sdp_sock *sock, void *arg)
@@ -480,6 +480,11 @@ static void run_failed(struct sdp_sock *sock, void *arg)
 	const struct failure *failure = arg;
 
 	start_failed(sock, failure->err, &failure->outcome, failure->has_reset);
+	if (failure->is_lost)
+		atomic_store_explicit(
+			&sock->error,
+			sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_OPEN),
+			memory_order_relaxed);
 }
 
 void *sdp_start_run(void *arg)
@@ -490,6 +495,9 @@ void *sdp_start_run(void *arg)
 
 	sdp_inside_enter();
 	sdp_verbs_own_thread();
+	/* Since the call that has begun the start looked: TCP reports it as an
+	 * error, whatever the peer was to be told. */
+	failure.is_lost = !sock->is_accepting && is_reset(sock);
 	failure.err = link_try(sock, &link, &failure.outcome);
 	failure.has_reset = is_reset(sock);
 	if (failure.err < 0)
