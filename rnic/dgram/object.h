@@ -8,6 +8,7 @@
 #include "qp/object.h"
 
 struct rnic_peer;
+struct rnic_udp_batch;
 
 /* What happens to a datagram of this host. */
 enum rnic_ud_recv {
@@ -27,10 +28,11 @@ struct rnic_ud {
 	uint64_t wait_end_ns; /* RNIC_UD_WAIT */
 	uint64_t full_ns;     /* a receiver is full: waits until then; 0: no */
 	uint32_t full_num;    /* it has not taken any since; 0: none */
-	struct rnic_peer *peers; /* those of this host; NULL: none */
-	struct rnic_inbox inbox; /* made when somebody asks for it */
-	int inbox_fd;		 /* to be given; -1 */
-	bool is_socket_due;	 /* it may have something, beside the inbox */
+	struct rnic_udp_batch *batch; /* of packets; made with the first */
+	struct rnic_peer *peers;      /* those of this host; NULL: none */
+	struct rnic_inbox inbox;      /* made when somebody asks for it */
+	int inbox_fd;		      /* to be given; -1 */
+	bool is_socket_due; /* it may have something, beside the inbox */
 };
 
 /* Of a UD QP; NULL: it is IDLE, or has ended. */

@@ -23,81 +23,73 @@
 
 /* A WR that is to become a datagram. */
 struct ud_wr {
-	struct usiw_ud_sqe sqe;
-	struct sib_hdr hdr;
-	struct sib_path path;
-	struct iovec iov[2 + RNIC_SGE_MAX]; /* head, payload, tail */
-	int cnt;			    /* of the payload */
-	uint32_t len;
+	struct usiw_sqe sqe;
+	struct usiw_ud_sqe to; /* the same octets */
+	const struct rnic_sq_op *op;
+	struct rnic_udp_datagram datagram;
+	struct iovec iov[1 + RNIC_SGE_MAX]; /* a place for a head, payload */
 };
 
-static void wr_set_headers(const struct rnic_ud *ud, struct ud_wr *wr)
+static void wr_set_headers(const struct rnic_ud *ud, struct ud_wr *wr,
+			   uint32_t psn)
 {
-	const struct usiw_ud_sqe *sqe = &wr->sqe;
-	bool has_imm = sqe->opcode == USIW_WR_SEND_IMM;
+	const struct usiw_ud_sqe *to = &wr->to;
+	bool has_imm = to->opcode == USIW_WR_SEND_IMM;
+	struct sib_path *path = &wr->datagram.path;
 
-	wr->hdr = (struct sib_hdr){
+	wr->datagram.hdr = (struct sib_hdr){
 		.opcode = has_imm ? SIB_OPCODE(SIB_UD, SIB_SEND_ONLY_IMM)
 				  : SIB_OPCODE(SIB_UD, SIB_SEND_ONLY),
-		.is_solicited = sqe->flags & USIW_SQE_SOLICITED,
+		.is_solicited = to->flags & USIW_SQE_SOLICITED,
 		.pkey = SIB_PKEY_DEFAULT,
-		.dest_qpn = sqe->dest & NUM_MASK,
-		.psn = ud->psn,
-		.qkey = sib_qkey_to_send(sqe->qkey, ud->qkey),
+		.dest_qpn = to->dest & NUM_MASK,
+		.psn = psn & PSN_MASK,
+		.qkey = sib_qkey_to_send(to->qkey, ud->qkey),
 		.src_qpn = ud->qp->num,
-		.imm_be = has_imm ? sqe->imm_be : 0,
+		.imm_be = has_imm ? to->imm_be : 0,
 	};
-	memcpy(wr->path.src.raw, sqe->sgid, sizeof(sqe->sgid));
-	memcpy(wr->path.dst.raw, sqe->dgid, sizeof(sqe->dgid));
-	wr->path.src_port = SIB_UDP_PORT;
-	wr->path.dst_port = SIB_UDP_PORT;
-	wr->path.ip_id = 0;
-	wr->path.tclass = (uint8_t)(sqe->dest >> 24);
-	wr->path.hop_limit = (uint8_t)(sqe->label >> USIW_AV_HOP_SHIFT);
-	wr->path.flow_label = 0;
-}
-
-/* Return: 0; -EAGAIN: the receiver is full; -EFAULT; other -errno: lost. */
-static int wr_send_host(struct rnic_ud *ud, struct ud_wr *wr)
-{
-	struct rnic_host_head head = {
-		.magic = RNIC_HOST_MAGIC,
-		.dest_num = wr->hdr.dest_qpn,
-		.src_num = wr->hdr.src_qpn,
-		.qkey = wr->hdr.qkey,
-		.imm_be = wr->hdr.imm_be,
-		.flags = (wr->sqe.opcode == USIW_WR_SEND_IMM ? RNIC_HOST_IMM
-							     : 0) |
-			 (wr->hdr.is_solicited ? RNIC_HOST_SOLICITED : 0),
+	*path = (struct sib_path){
+		.src_port = SIB_UDP_PORT,
+		.dst_port = SIB_UDP_PORT,
+		.tclass = (uint8_t)(to->dest >> 24),
+		.hop_limit = (uint8_t)(to->label >> USIW_AV_HOP_SHIFT),
 	};
-	const struct sib_op *op = sib_op(wr->hdr.opcode);
-	uint32_t pad = -wr->len & 3;
-
-	if (sib_grh_encode(&wr->path,
-			   op->hdr_size + wr->len + pad + SIB_ICRC_SIZE,
-			   head.grh, sizeof(head.grh)) < 0)
-		return -EINVAL;
-	wr->iov[0] = (struct iovec){ &head, sizeof(head) };
-	return rnic_peer_send(ud, head.dest_num, wr->iov, 1 + wr->cnt);
+	memcpy(path->src.raw, to->sgid, sizeof(to->sgid));
+	memcpy(path->dst.raw, to->dgid, sizeof(to->dgid));
 }
 
-static int wr_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
+/* The WR at @idx.  Return: USIW_WC_SUCCESS; or what it completes with. */
+static enum usiw_wc_status wr_begin(struct rnic_ud *ud, uint32_t idx,
+				    uint32_t psn, struct ud_wr *wr)
 {
-	uint8_t head[SIB_HDR_MAX];
-	int len = sib_hdr_encode(&wr->hdr, wr->len, head, sizeof(head));
+	struct rnic_sq *sq = &ud->qp->sq;
+	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, idx);
+	struct rnic_udp_datagram *datagram = &wr->datagram;
 
-	if (len < 0)
-		return len;
-	wr->iov[0] = (struct iovec){ head, (size_t)len };
-	return rnic_udp_send(&wr->path, ud->qp->ctx->dev->ifindex, wr->iov,
-			     1 + wr->cnt);
+	wr->sqe = *slot;
+	memcpy(&wr->to, &wr->sqe, sizeof(wr->to));
+	wr->op = rnic_sq_op_find(wr->sqe.opcode);
+	if (wr->sqe.opcode != USIW_WR_SEND &&
+	    wr->sqe.opcode != USIW_WR_SEND_IMM)
+		return USIW_WC_LOC_QP_OP_ERR;
+	datagram->iov = wr->iov + 1;
+	datagram->dev_ifindex = ud->qp->ctx->dev->ifindex;
+	datagram->cnt = rnic_sq_payload(ud->qp, &wr->sqe, slot, wr->op->access,
+					wr->iov + 1, &datagram->len);
+	if (datagram->cnt == -EFAULT)
+		return USIW_WC_LOC_PROT_ERR;
+	if (datagram->cnt < 0 || datagram->len > ud->mtu)
+		return USIW_WC_LOC_LEN_ERR;
+	wr_set_headers(ud, wr, psn);
+	return USIW_WC_SUCCESS;
 }
 
-static int wr_send(struct rnic_ud *ud, struct ud_wr *wr)
+/* The WR, at next_idx, is sent or lost: it is done. */
+static void wr_done(struct rnic_ud *ud, const struct usiw_sqe *sqe)
 {
-	if (wr->sqe.label & USIW_AV_OWN)
-		return wr_send_host(ud, wr);
-	return wr_send_udp(ud, wr);
+	ud->psn++;
+	rnic_sq_done(ud->qp, rnic_sq_took(ud->qp, sqe,
+					  rnic_sq_op_find(sqe->opcode), 0));
 }
 
 /* ---- a receiver that is full --------------------------------------------- */
@@ -127,53 +119,137 @@ static void ud_taken(struct rnic_ud *ud, uint32_t num)
 		ud->full_num = 0;
 }
 
-/* ---- work requests ------------------------------------------------------- */
+/* The WR at next_idx was not sent.  Return: whether the next one may follow. */
+static bool wr_failed(struct rnic_ud *ud, const struct usiw_sqe *sqe,
+		      uint32_t num, int err)
+{
+	if (err == -EAGAIN && ud_waits(ud, num))
+		return false;
+	if (err == -EFAULT) {
+		rnic_sq_unreadable(ud->qp, ud->qp->sq.next_idx);
+		return false;
+	}
+	ud->full_ns = 0;
+	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
+	wr_done(ud, sqe);
+	return true;
+}
+
+/* ---- to this host -------------------------------------------------------- */
+
+/* Return: 0; -EAGAIN: the receiver is full; -EFAULT; other -errno: lost. */
+static int host_send(struct rnic_ud *ud, struct ud_wr *wr)
+{
+	const struct rnic_udp_datagram *datagram = &wr->datagram;
+	const struct sib_hdr *hdr = &datagram->hdr;
+	struct rnic_host_head head = {
+		.magic = RNIC_HOST_MAGIC,
+		.dest_num = hdr->dest_qpn,
+		.src_num = hdr->src_qpn,
+		.qkey = hdr->qkey,
+		.imm_be = hdr->imm_be,
+		.flags = (wr->to.opcode == USIW_WR_SEND_IMM ? RNIC_HOST_IMM
+							    : 0) |
+			 (hdr->is_solicited ? RNIC_HOST_SOLICITED : 0),
+	};
+	uint32_t pad = -datagram->len & 3;
+
+	if (sib_grh_encode(&datagram->path,
+			   sib_op(hdr->opcode)->hdr_size + datagram->len + pad +
+				   SIB_ICRC_SIZE,
+			   head.grh, sizeof(head.grh)) < 0)
+		return -EINVAL;
+	wr->iov[0] = (struct iovec){ &head, sizeof(head) };
+	return rnic_peer_send(ud, head.dest_num, wr->iov, 1 + datagram->cnt);
+}
 
 /* Return: whether the next one may follow. */
-static bool sq_send_one(struct rnic_ud *ud)
+static bool sq_send_host(struct rnic_ud *ud, struct ud_wr *wr)
 {
-	struct rnic_qp *qp = ud->qp;
-	struct rnic_sq *sq = &qp->sq;
-	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, sq->next_idx);
-	const struct usiw_sqe sqe = *slot;
-	const struct rnic_sq_op *op = rnic_sq_op_find(sqe.opcode);
-	struct ud_wr wr;
-	int rc;
+	uint32_t num = wr->datagram.hdr.dest_qpn;
+	int rc = host_send(ud, wr);
 
-	memcpy(&wr.sqe, &sqe, sizeof(wr.sqe));
-	if (sqe.opcode != USIW_WR_SEND && sqe.opcode != USIW_WR_SEND_IMM) {
-		rnic_qp_fail_at(qp, sq->next_idx, USIW_WC_LOC_QP_OP_ERR);
+	if (rc < 0)
+		return wr_failed(ud, &wr->sqe, num, rc);
+	ud_taken(ud, num);
+	wr_done(ud, &wr->sqe);
+	return true;
+}
+
+/* ---- to other hosts ------------------------------------------------------ */
+
+static bool slot_is_own(const struct usiw_sqe *slot)
+{
+	return ((const struct usiw_ud_sqe *)slot)->label & USIW_AV_OWN;
+}
+
+/* Adds what follows the first one.  Return: how many there are. */
+static uint32_t batch_fill(struct rnic_ud *ud, struct ud_wr *wr,
+			   struct usiw_sqe *sqe)
+{
+	const struct rnic_sq *sq = &ud->qp->sq;
+	uint32_t cnt = 1;
+
+	for (; cnt < RNIC_UDP_BATCH; cnt++) {
+		uint32_t idx = sq->next_idx + cnt;
+
+		if (!usiw_ring_slot_pending(&sq->ring, idx) ||
+		    slot_is_own(usiw_ring_slot(&sq->ring, idx)) ||
+		    wr_begin(ud, idx, ud->psn + cnt, wr) != USIW_WC_SUCCESS ||
+		    rnic_udp_batch_add(ud->batch, &wr->datagram) < 0)
+			break;
+		sqe[cnt] = wr->sqe;
+	}
+	return cnt;
+}
+
+/* As many as one system call takes.  Return: whether the next one may
+ * follow. */
+static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
+{
+	uint32_t num = wr->datagram.hdr.dest_qpn, cnt, sent;
+	struct usiw_sqe sqe[RNIC_UDP_BATCH];
+	int err;
+
+	if (!ud->batch)
+		ud->batch = rnic_udp_batch_new();
+	err = ud->batch ? rnic_udp_batch_add(ud->batch, &wr->datagram)
+			: -ENOMEM;
+	if (err < 0)
+		return wr_failed(ud, &wr->sqe, num, err);
+	sqe[0] = wr->sqe;
+	cnt = batch_fill(ud, wr, sqe);
+	sent = rnic_udp_batch_send(ud->batch, &err);
+	for (uint32_t i = 0; i < sent && !rnic_qp_is_over(ud->qp); i++)
+		wr_done(ud, &sqe[i]);
+	if (sent)
+		ud->full_ns = 0;
+	if (sent == cnt || rnic_qp_is_over(ud->qp))
+		return true;
+	num = ((const struct usiw_ud_sqe *)&sqe[sent])->dest & NUM_MASK;
+	return wr_failed(ud, &sqe[sent], num, err);
+}
+
+/* ---- both ---------------------------------------------------------------- */
+
+/* Return: whether the next one may follow. */
+static bool sq_send(struct rnic_ud *ud)
+{
+	uint32_t idx = ud->qp->sq.next_idx;
+	struct ud_wr wr;
+	enum usiw_wc_status status = wr_begin(ud, idx, ud->psn, &wr);
+
+	if (status != USIW_WC_SUCCESS) {
+		rnic_qp_fail_at(ud->qp, idx, status);
 		return false;
 	}
-	wr.cnt = rnic_sq_payload(qp, &sqe, slot, op->access, wr.iov + 1,
-				 &wr.len);
-	if (wr.cnt < 0 || wr.len > ud->mtu) {
-		rnic_qp_fail_at(qp, sq->next_idx,
-				wr.cnt == -EFAULT ? USIW_WC_LOC_PROT_ERR
-						  : USIW_WC_LOC_LEN_ERR);
-		return false;
-	}
-	wr_set_headers(ud, &wr);
-	rc = wr_send(ud, &wr);
-	if (rc == -EAGAIN && ud_waits(ud, wr.hdr.dest_qpn))
-		return false;
-	if (rc == -EFAULT) {
-		rnic_sq_unreadable(qp, sq->next_idx);
-		return false;
-	}
-	if (rc == 0)
-		ud_taken(ud, wr.hdr.dest_qpn);
-	else
-		rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
-	ud->full_ns = 0;
-	ud->psn = (ud->psn + 1) & PSN_MASK;
-	rnic_sq_done(qp, rnic_sq_took(qp, &sqe, op, 0));
-	return !rnic_qp_is_over(qp);
+	return wr.to.label & USIW_AV_OWN ? sq_send_host(ud, &wr)
+					 : sq_send_udp(ud, &wr);
 }
 
 void rnic_ud_send(struct rnic_ud *ud)
 {
 	while (!rnic_qp_is_over(ud->qp) && rnic_sq_has_next(&ud->qp->sq) &&
-	       sq_send_one(ud))
+	       sq_send(ud))
 		;
 }

@@ -41,6 +41,7 @@ static void ud_free(struct rnic_ud *ud)
 	rnic_engine_remove(ud->engine, &ud->source);
 	rnic_stranger_close(ud->source.fd);
 	rnic_peers_free(ud);
+	free(ud->batch);
 	rnic_fd_close(ud->inbox_fd);
 	/* Else a thread still looks at the inbox. */
 	if (had_wake && ud->source.wake_fd >= 0) {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Packets out, by the UDP sockets. */
-#define _GNU_SOURCE /* struct in6_pktinfo */
+#define _GNU_SOURCE /* struct in6_pktinfo, struct mmsghdr */
 #include "udp-send.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "host.h"
+#include "os/guard.h"
 #include "os/tcp.h"
 #include "udp.h"
 
@@ -97,52 +100,150 @@ static uint32_t udp_ifindex(const struct sib_gid *dst, uint32_t ifindex)
 	return sib_gid_is_multicast(dst) || is_link_local ? ifindex : 0;
 }
 
-int rnic_udp_send(const struct sib_path *path, uint32_t dev_ifindex,
-		  struct iovec *iov, int cnt)
-{
-	bool is_ipv4 = sib_gid_is_ipv4(&path->dst);
-	uint32_t ifindex = udp_ifindex(&path->dst, dev_ifindex);
-	uint8_t tail[SIB_TAIL_MAX];
+/* ---- packets ------------------------------------------------------------- */
+
+/* One packet, with all that the kernel is told. */
+struct udp_packet {
+	struct msghdr msg;
 	struct sockaddr_storage name;
-	union udp_control control = { .room = { 0 } };
-	struct msghdr msg = {
-		.msg_name = &name,
-		.msg_namelen = udp_name(&name, &path->dst, ifindex),
-		.msg_iov = iov,
-		.msg_iovlen = (size_t)cnt + 1,
-		.msg_control = &control,
-	};
-	int len = sib_tail_encode(path, iov, (size_t)cnt, tail, sizeof(tail));
+	union udp_control control;
+	uint8_t head[SIB_HDR_MAX], tail[SIB_TAIL_MAX];
+	struct iovec iov[RNIC_UDP_PIECES + 2]; /* head, payload, tail */
+};
+
+struct udp_icrc {
+	const struct sib_path *path;
+	struct udp_packet *packet;
+	int cnt, ret;
+};
+
+/* Guarded: it reads the payload. */
+static void udp_icrc(void *arg)
+{
+	struct udp_icrc *icrc = arg;
+
+	icrc->ret = sib_tail_encode(icrc->path, icrc->packet->iov,
+				    (size_t)icrc->cnt, icrc->packet->tail,
+				    sizeof(icrc->packet->tail));
+}
+
+/* Return: 0; -EFAULT: the payload cannot be read; -EINVAL. */
+static int packet_fill(struct udp_packet *packet,
+		       const struct rnic_udp_datagram *datagram)
+{
+	const struct sib_path *path = &datagram->path;
+	uint32_t ifindex = udp_ifindex(&path->dst, datagram->dev_ifindex);
+	struct udp_icrc icrc = { path, packet, 1 + datagram->cnt, 0 };
+	int len = sib_hdr_encode(&datagram->hdr, datagram->len, packet->head,
+				 sizeof(packet->head));
 
 	if (len < 0)
 		return len;
-	iov[cnt] = (struct iovec){ tail, (size_t)len };
-	if (is_ipv4)
-		control_ipv4(&msg, path, ifindex);
+	packet->iov[0] = (struct iovec){ packet->head, (size_t)len };
+	memcpy(packet->iov + 1, datagram->iov,
+	       (size_t)datagram->cnt * sizeof(packet->iov[0]));
+	if (rnic_guard(udp_icrc, &icrc) < 0)
+		return -EFAULT;
+	if (icrc.ret < 0)
+		return icrc.ret;
+	packet->iov[icrc.cnt] =
+		(struct iovec){ packet->tail, (size_t)icrc.ret };
+	packet->msg = (struct msghdr){
+		.msg_name = &packet->name,
+		.msg_namelen = udp_name(&packet->name, &path->dst, ifindex),
+		.msg_iov = packet->iov,
+		.msg_iovlen = (size_t)icrc.cnt + 1,
+		.msg_control = &packet->control,
+	};
+	if (sib_gid_is_ipv4(&path->dst))
+		control_ipv4(&packet->msg, path, ifindex);
 	else
-		control_ipv6(&msg, path, ifindex);
-	if (rnic_tcp()->sendmsg(rnic_udp_fd(is_ipv4), &msg,
-				MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-		return 0;
+		control_ipv6(&packet->msg, path, ifindex);
+	return 0;
+}
+
+static int send_error(void)
+{
 	return errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;
 }
+
+/* ---- batches ------------------------------------------------------------- */
+
+struct rnic_udp_batch {
+	bool is_ipv4;
+	uint32_t cnt;
+	struct udp_packet packet[RNIC_UDP_BATCH];
+	struct mmsghdr mmsg[RNIC_UDP_BATCH];
+};
+
+struct rnic_udp_batch *rnic_udp_batch_new(void)
+{
+	return calloc(1, sizeof(struct rnic_udp_batch));
+}
+
+int rnic_udp_batch_add(struct rnic_udp_batch *batch,
+		       const struct rnic_udp_datagram *datagram)
+{
+	bool is_ipv4 = sib_gid_is_ipv4(&datagram->path.dst);
+	int rc;
+
+	if (batch->cnt == RNIC_UDP_BATCH ||
+	    (batch->cnt && batch->is_ipv4 != is_ipv4))
+		return -ENOSPC;
+	rc = packet_fill(&batch->packet[batch->cnt], datagram);
+	if (rc < 0)
+		return rc;
+	batch->is_ipv4 = is_ipv4;
+	batch->mmsg[batch->cnt].msg_hdr = batch->packet[batch->cnt].msg;
+	batch->cnt++;
+	return 0;
+}
+
+uint32_t rnic_udp_batch_send(struct rnic_udp_batch *batch, int *ret_err)
+{
+	uint32_t sent = 0;
+	long cnt;
+
+	*ret_err = 0;
+	while (sent < batch->cnt) {
+		cnt = syscall(SYS_sendmmsg, rnic_udp_fd(batch->is_ipv4),
+			      batch->mmsg + sent, batch->cnt - sent,
+			      MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (cnt <= 0) {
+			*ret_err = send_error();
+			break;
+		}
+		sent += (uint32_t)cnt;
+	}
+	batch->cnt = 0;
+	return sent;
+}
+
+/* ---- management datagrams ------------------------------------------------ */
 
 int rnic_udp_send_mad(const struct sib_path *path, uint32_t dev_ifindex,
 		      void *mad)
 {
-	const struct sib_hdr hdr = {
-		.opcode = SIB_OPCODE(SIB_UD, SIB_SEND_ONLY),
-		.pkey = SIB_PKEY_DEFAULT,
-		.dest_qpn = SIB_QPN_GSI,
-		.qkey = SIB_QKEY_GSI,
-		.src_qpn = SIB_QPN_GSI,
+	struct iovec iov = { mad, SIB_MAD_SIZE };
+	const struct rnic_udp_datagram datagram = {
+		.hdr = { .opcode = SIB_OPCODE(SIB_UD, SIB_SEND_ONLY),
+			 .pkey = SIB_PKEY_DEFAULT,
+			 .dest_qpn = SIB_QPN_GSI,
+			 .qkey = SIB_QKEY_GSI,
+			 .src_qpn = SIB_QPN_GSI },
+		.path = *path,
+		.dev_ifindex = dev_ifindex,
+		.iov = &iov,
+		.cnt = 1,
+		.len = SIB_MAD_SIZE,
 	};
-	uint8_t head[SIB_HDR_MAX];
-	int len = sib_hdr_encode(&hdr, SIB_MAD_SIZE, head, sizeof(head));
-	struct iovec iov[3] = { { head, 0 }, { mad, SIB_MAD_SIZE } };
+	struct udp_packet packet;
+	int rc = packet_fill(&packet, &datagram);
 
-	if (len < 0)
-		return len;
-	iov[0].iov_len = (size_t)len;
-	return rnic_udp_send(path, dev_ifindex, iov, 2);
+	if (rc < 0)
+		return rc;
+	return rnic_tcp()->sendmsg(rnic_udp_fd(sib_gid_is_ipv4(&path->dst)),
+				   &packet.msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0
+		       ? send_error()
+		       : 0;
 }

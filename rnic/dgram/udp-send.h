@@ -8,19 +8,40 @@
 
 #include "libsiw-ib/include/siw-ib.h"
 
-/*
- * @path: source and destination address, traffic class, and hop limit (0: the
- *   kernel's); ports are SIB_UDP_PORT.
- * @dev_ifindex: of the device: for groups and link-local addresses.
- * @iov: header, then payload, with a place for one more behind its @cnt.
- * Return: 0; -EAGAIN: the socket is full; -EFAULT: the payload cannot be read;
- *   other -errno: it is lost.
- */
-int rnic_udp_send(const struct sib_path *path, uint32_t dev_ifindex,
-		  struct iovec *iov, int cnt);
+#define RNIC_UDP_BATCH 16u /* packets of one system call */
+#define RNIC_UDP_PIECES 32 /* of a payload */
 
-/* The same for a management datagram of SIB_MAD_SIZE octets, from QP 1 to
- * QP 1. */
+struct rnic_udp_datagram {
+	struct sib_hdr hdr;
+	/* Both addresses, traffic class, and hop limit (0: the kernel's); ports
+	 * are SIB_UDP_PORT. */
+	struct sib_path path;
+	uint32_t dev_ifindex;	 /* for groups and link-local addresses */
+	const struct iovec *iov; /* @cnt pieces of the payload, of @len */
+	int cnt;
+	uint32_t len;
+};
+
+/* Packets that leave together.  NULL: out of memory; free() ends it. */
+struct rnic_udp_batch;
+struct rnic_udp_batch *rnic_udp_batch_new(void);
+
+/* Return: 0; -ENOSPC: it is full, or of the other IP version; -EFAULT: the
+ * payload cannot be read; -EINVAL. */
+int rnic_udp_batch_add(struct rnic_udp_batch *batch,
+		       const struct rnic_udp_datagram *datagram);
+
+/*
+ * Sends them, and empties the batch.
+ * Return: how many have left, the first ones.  *ret_err: 0; or why not the next
+ * one: -EAGAIN: the socket is full; -EFAULT; other -errno: it is lost.
+ */
+uint32_t rnic_udp_batch_send(struct rnic_udp_batch *batch, int *ret_err);
+
+/*
+ * A management datagram of SIB_MAD_SIZE octets, from QP 1 to QP 1.  @path and
+ * @dev_ifindex as above.  Return: 0; errors as above.
+ */
 int rnic_udp_send_mad(const struct sib_path *path, uint32_t dev_ifindex,
 		      void *mad);
 

@@ -4,6 +4,7 @@
 #include "ud-fixture.h"
 
 #include "../netns-fixture.h"
+#include "engine/engine.h"
 #include "util/env.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -355,6 +356,44 @@ CASE(a_wr_that_is_wrong_ends_the_qp)
 						 USIW_WC_WR_FLUSH_ERR);
 		rnicpair_close(&p);
 	}
+}
+
+/* Those before it have left, by as few system calls as there may be. */
+CASE(a_wr_that_is_wrong_ends_a_list)
+{
+	struct rnicpair_side *a, *b;
+	struct usiw_ud_sqe to;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	a = &p.side[0];
+	b = &p.side[1];
+	to = ud_to(b->qp);
+	to.label = 0;
+	for (uint64_t i = 0; i < 40; i++)
+		ud_recv(b, i, i * 100, 100);
+	rnic_engine_lead(a->ctx->engine); /* nothing is served */
+	for (uint64_t i = 0; i < 40; i++) {
+		struct usiw_sge sge = rnicpair_sge(a, 0, 20);
+
+		sge.lkey += i == 30;
+		rnicpair_post_wr(a, .wr_id = i, .opcode = USIW_WR_SEND,
+				 .flags = USIW_SQE_SIGNALED, .sge = &sge,
+				 .sge_cnt = 1, .to = &to);
+	}
+	rnic_engine_unlead(a->ctx->engine);
+	for (uint64_t i = 0; i < 40; i++) {
+		struct usiw_cqe cqe = rnicpair_take(a, a->scq);
+
+		assert_int_equal(cqe.wr_id, i);
+		assert_int_equal(cqe.status, i < 30   ? USIW_WC_SUCCESS
+					     : i > 30 ? USIW_WC_WR_FLUSH_ERR
+						      : USIW_WC_LOC_PROT_ERR);
+	}
+	for (uint64_t i = 0; i < 30; i++)
+		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, i);
+	assert_true(rnicpair_is_quiet(&p, b->rcq));
+	rnicpair_close(&p);
 }
 
 CASE(a_receive_that_is_wrong_ends_its_qp)
