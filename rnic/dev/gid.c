@@ -134,6 +134,18 @@ static bool gid_is_up(const struct rnic_netif_table *table,
 	return false;
 }
 
+bool rnic_gid_is_there(struct rnic_gid_table *gids, const uint8_t gid[16])
+{
+	bool is_there = false;
+
+	util_lock(&gids->lock);
+	for (size_t i = 0; i < RNIC_GID_MAX && !is_there; i++)
+		is_there = gids->slot[i].is_there &&
+			   memcmp(gids->slot[i].gid, gid, 16) == 0;
+	util_unlock(&gids->lock);
+	return is_there;
+}
+
 bool rnic_gid_is_lost(struct rnic_gid_table *gids,
 		      const struct rnic_netif_table *table,
 		      const uint8_t gid[16])

@@ -39,6 +39,9 @@ uint32_t rnic_gid_table_update(struct rnic_gid_table *gids,
 			       uint32_t ifindex, uint64_t guid_be,
 			       uint8_t ret_gid[RNIC_GID_MAX][16]);
 
+/* Is it there?  As of the last update. */
+bool rnic_gid_is_there(struct rnic_gid_table *gids, const uint8_t gid[16]);
+
 /* It has been in @gids, and is no address of an interface that is up. */
 bool rnic_gid_is_lost(struct rnic_gid_table *gids,
 		      const struct rnic_netif_table *table,

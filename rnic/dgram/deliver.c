@@ -3,8 +3,11 @@
 #include "deliver.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
+#include "dev/device.h"
+#include "mem/context.h"
 #include "mem/sge.h"
 #include "os/guard.h"
 #include "os/stat.h"
@@ -69,6 +72,31 @@ static int deliver_place(struct rnic_qp *qp, const struct rnic_host_head *head,
 	return -EFAULT;
 }
 
+/*
+ * Is the destination an address of the QP's device?  What comes from other
+ * hosts never has one of the loopback device, unless that has others than
+ * loopback addresses; apart from these, a host is one as for its sockets.
+ */
+static bool deliver_is_here(const struct rnic_ud *ud, const uint8_t *grh)
+{
+	const struct rnic_device *dev = ud->qp->ctx->dev;
+	const bool is_ipv4 = grh[0] >> 4 != 6;
+	const uint8_t *ipv4 = grh + SIB_GRH_SIZE - 4;
+	struct sib_gid dst;
+	bool is_loopback;
+
+	if (is_ipv4)
+		(void)sib_gid_from_ip(ipv4, 4, &dst);
+	else
+		memcpy(dst.raw, grh + SIB_GRH_SIZE - 16, 16);
+	is_loopback = is_ipv4 ? ipv4[0] == 127
+			      : IN6_IS_ADDR_LOOPBACK(
+					(const struct in6_addr *)dst.raw);
+	if (!dev->is_loopback || is_loopback || sib_gid_is_multicast(&dst))
+		return dev->is_loopback || !is_loopback;
+	return rnic_gid_is_there(dev->gids, dst.raw);
+}
+
 void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		     const void *payload, uint32_t len)
 {
@@ -82,6 +110,10 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		.src_qp = head->src_num,
 	};
 
+	if (!deliver_is_here(ud, head->grh)) {
+		rnic_stat_count(part, RNIC_STAT_ud_lost, 1);
+		return;
+	}
 	if (head->qkey != ud->qkey) {
 		rnic_stat_count(part, RNIC_STAT_ud_bad_qkey, 1);
 		return;
