@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The UDP sockets of the process. */
-#define _GNU_SOURCE /* struct in6_pktinfo */
+#define _GNU_SOURCE /* struct in6_pktinfo, struct mmsghdr */
 #include "udp.h"
 
 #include <errno.h>
@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "util/log.h"
 #include "engine/engine.h"
@@ -36,6 +38,24 @@
  * another head where it is. */
 #define UDP_PACKET_MAX (SIB_HDR_MAX + SIB_PAYLOAD_MAX + SIB_TAIL_MAX + 1)
 #define UDP_HEADROOM sizeof(struct rnic_host_head)
+/* Packets of one system call. */
+#define UDP_BATCH 16
+
+struct udp_packet {
+	struct sockaddr_storage from;
+	union {
+		struct cmsghdr align;
+		uint8_t room[256];
+	} control;
+	struct iovec iov;
+	_Alignas(struct rnic_host_head)
+		uint8_t buf[UDP_HEADROOM + UDP_PACKET_MAX];
+};
+
+struct udp_batch {
+	struct mmsghdr mmsg[UDP_BATCH];
+	struct udp_packet packet[UDP_BATCH];
+};
 
 enum { UDP_IPV4, UDP_IPV6, UDP_CNT };
 
@@ -52,15 +72,14 @@ static struct {
 	LIST_HEAD(, udp_server) servers;
 	struct rnic_engine *engine; /* that reads; NULL: the loop */
 	struct udp_sock sock[UDP_CNT];
-	int host_fd; /* to hand packets on */
-	uint8_t *buf;
+	int host_fd;		 /* to hand packets on */
+	struct udp_batch *batch; /* to read by */
 } udp;
 
 /* ---- receive ------------------------------------------------------------- */
 
 /* What the kernel says beside the octets. */
 struct udp_seen {
-	struct sockaddr_storage from;
 	struct sib_path path;
 	bool has_dst;
 	uint32_t lost;
@@ -106,13 +125,13 @@ static void seen_cmsg(struct udp_seen *seen, const struct cmsghdr *cmsg)
 		seen->path.tclass = (uint8_t)value;
 }
 
-static void seen_from(struct udp_seen *seen)
+static void seen_from(struct udp_seen *seen,
+		      const struct sockaddr_storage *from)
 {
-	const struct sockaddr_in6 *sin6 =
-		(const struct sockaddr_in6 *)&seen->from;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)&seen->from;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)from;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)from;
 
-	if (seen->from.ss_family == AF_INET) {
+	if (from->ss_family == AF_INET) {
 		rnic_gid_from_ip(seen->path.src.raw, AF_INET, &sin->sin_addr);
 		seen->path.src_port = ntohs(sin->sin_port);
 	} else {
@@ -122,34 +141,38 @@ static void seen_from(struct udp_seen *seen)
 	seen->path.dst_port = SIB_UDP_PORT;
 }
 
-/* Return: octets; -errno. */
-static ssize_t udp_recv(int fd, uint8_t *buf, struct udp_seen *ret_seen)
+static void udp_seen(struct msghdr *msg, struct udp_seen *ret_seen)
 {
-	union {
-		struct cmsghdr align;
-		uint8_t room[256];
-	} control;
-	struct iovec iov = { buf, UDP_PACKET_MAX };
-	struct msghdr msg = {
-		.msg_name = &ret_seen->from,
-		.msg_namelen = sizeof(ret_seen->from),
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t len = rnic_tcp()->recvmsg(fd, &msg, MSG_DONTWAIT);
+	struct cmsghdr *cmsg;
 
-	memset(&ret_seen->path, 0, sizeof(ret_seen->path));
-	ret_seen->has_dst = false;
-	ret_seen->has_lost = false;
-	if (len < 0)
-		return errno == EINTR ? -EAGAIN : -errno;
-	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg); cmsg;
-	     cmsg = CMSG_NXTHDR(&msg, cmsg))
+	memset(ret_seen, 0, sizeof(*ret_seen));
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg))
 		seen_cmsg(ret_seen, cmsg);
-	seen_from(ret_seen);
-	return len;
+	seen_from(ret_seen, msg->msg_name);
+}
+
+/* Return: how many packets are in the batch. */
+static int udp_recv(int fd, struct udp_batch *batch)
+{
+	int cnt;
+
+	for (int i = 0; i < UDP_BATCH; i++) {
+		struct udp_packet *packet = &batch->packet[i];
+
+		packet->iov = (struct iovec){ packet->buf + UDP_HEADROOM,
+					      UDP_PACKET_MAX };
+		batch->mmsg[i].msg_hdr = (struct msghdr){
+			.msg_name = &packet->from,
+			.msg_namelen = sizeof(packet->from),
+			.msg_iov = &packet->iov,
+			.msg_iovlen = 1,
+			.msg_control = &packet->control,
+			.msg_controllen = sizeof(packet->control),
+		};
+	}
+	cnt = (int)syscall(SYS_recvmmsg, fd, batch->mmsg, UDP_BATCH,
+			   MSG_DONTWAIT, NULL);
+	return cnt > 0 ? cnt : 0;
 }
 
 /* Is it a datagram for a QP, and whole?  Return: 0; -EBADMSG. */
@@ -206,19 +229,26 @@ static void udp_note_lost(struct udp_sock *sock, const struct udp_seen *seen)
 
 static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 {
-	uint8_t *buf = udp.buf + UDP_HEADROOM;
 	struct udp_seen seen;
+	int cnt;
 
-	for (int i = 0; i < UDP_PASS_MAX; i++) {
-		ssize_t len = udp_recv(sock->source.fd, buf, &seen);
+	/* An error that a router has reported looks like an empty socket, and
+	 * the next call finds what is behind it. */
+	for (int left = UDP_PASS_MAX; left > 0; left -= cnt) {
+		cnt = udp_recv(sock->source.fd, udp.batch);
+		for (int i = 0; i < cnt; i++) {
+			struct mmsghdr *mmsg = &udp.batch->mmsg[i];
 
-		if (len == -EAGAIN)
+			udp_seen(&mmsg->msg_hdr, &seen);
+			udp_note_lost(sock, &seen);
+			udp_take(engine, &seen,
+				 udp.batch->packet[i].buf + UDP_HEADROOM,
+				 mmsg->msg_len);
+		}
+		if (cnt)
+			sock->source.quiet_cnt = 0;
+		if (cnt < UDP_BATCH)
 			return;
-		sock->source.quiet_cnt = 0;
-		if (len < 0)
-			continue; /* an error that a router has reported */
-		udp_note_lost(sock, &seen);
-		udp_take(engine, &seen, buf, (size_t)len);
 	}
 }
 
@@ -358,8 +388,8 @@ static void socks_close(void)
 	}
 	rnic_fd_close(udp.host_fd);
 	udp.host_fd = -1;
-	free(udp.buf);
-	udp.buf = NULL;
+	free(udp.batch);
+	udp.batch = NULL;
 }
 
 static int socks_open(void)
@@ -369,7 +399,7 @@ static int socks_open(void)
 	};
 	int rc = 0;
 
-	udp.buf = malloc(UDP_HEADROOM + UDP_PACKET_MAX);
+	udp.batch = malloc(sizeof(*udp.batch));
 	udp.host_fd = rnic_host_open_sender();
 	/* A kernel may be without one of the two. */
 	for (int i = 0; i < UDP_CNT; i++)
@@ -377,7 +407,7 @@ static int socks_open(void)
 			.source = { .ops = &udp_source_ops,
 				    .fd = sock_open(families[i]) },
 		};
-	if (!udp.buf)
+	if (!udp.batch)
 		rc = -ENOMEM;
 	else if (udp.host_fd < 0)
 		rc = udp.host_fd;

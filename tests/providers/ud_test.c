@@ -54,8 +54,10 @@ static int move(struct ud *u, enum ibv_qp_state to, int mask)
 	struct ibv_qp_attr attr = {
 		.qp_state = to, .port_num = 1, .qkey = 0x11, .sq_psn = 0x5000007
 	};
-	int err = ibv_modify_qp(u->qp, &attr, mask | IBV_QP_STATE);
+	int err;
 
+	fake.move_cnt = 0;
+	err = ibv_modify_qp(u->qp, &attr, mask | IBV_QP_STATE);
 	if (!err && (to == IBV_QPS_RESET || to == IBV_QPS_INIT))
 		fake.qp_state = RNIC_QPS_IDLE;
 	if (!err && to == IBV_QPS_ERR)
