@@ -337,6 +337,19 @@ def programs():
                   blocking_peers(8), TIMES)
 
 
+def datagrams():
+    yield Row("ud-lat-8", "datagrams",
+              "`ib_send_lat -c UD -s 8`, half a round trip", "us", LESS,
+              usiw("perftest_ud_lat", ("local",), size=8) +
+              peer("UDP spinning", "raw_udp", mode="pingpong", size=8) +
+              peer("RC, local", "perftest_lat", "local", op="send", size=8,
+                   is_event=False), TIMES)
+    yield Row("ud-rate-64", "datagrams", "`ib_send_bw -c UD -s 64`", "M/s",
+              MORE, usiw("perftest_ud_rate", ("local",), size=64) +
+              peer("UDP, lists of 32", "raw_udp", mode="rate", size=64),
+              ("M/s",))
+
+
 IDLE = 1000
 
 
@@ -451,7 +464,7 @@ def sdp_loaded():
 
 
 def table():
-    return [*bandwidth(), *passive(), *touched(), *markers(), *busy(), *rates(), *threads(), *latency(), *programs(),
+    return [*bandwidth(), *passive(), *touched(), *markers(), *busy(), *rates(), *threads(), *latency(), *programs(), *datagrams(),
             *costs(), *sdp()]
 
 

@@ -40,6 +40,8 @@ def local_targets():
         yield least(f"{op}-rate-64-list32-qp1", "local", 10)
         yield least(f"{op}-bw-4096", "local", round(8e9 / MIB))
     yield most("*send-lat-8-events", "local", 0.9, peer="TCP blocking")
+    yield most("ud-lat-8", "local", 1.2, peer="RC, local")
+    yield least("ud-rate-64", "local", 1, peer="UDP, lists of 32")
     for op in rows.OPS:
         for size in (64 * KIB, 256 * KIB, MIB):
             yield least(f"{op}-64-buffers-{size}", "local", 1.8, peer="TCP")

@@ -222,6 +222,49 @@ def perftest_lat(sample, op, size, is_event):
         perftest_pair(sample, f"ib_{op}_lat", options))
 
 
+def demand_datagrams(test, before, _program, _options, table):
+    arrived = (test.counters.sum().get("ud_received", 0) -
+               before.get("ud_received", 0))
+    wanted = sum(count for _, count, _ in table)
+    if arrived < wanted:
+        raise harness.Failure(f"{arrived} datagrams by usiw's counters, the "
+                              f"programs sent {wanted}")
+
+
+def perftest_ud(sample, program, options):
+    harness.need(program)
+    sample.env["USIW_PERSONA"] = "ca"
+    return perftest.pair(sample, program,
+                         ["-F", "-c", "UD", *map(str, options)],
+                         demand=demand_datagrams, connect=perftest.BY_HAND,
+                         timeout=LIMIT)
+
+
+def perftest_ud_lat(sample, size):
+    return outputs.perftest_latency(perftest_ud(
+        sample, "ib_send_lat",
+        ["-s", size, "-n", sample.bench.count(POLLED_PER_S)]))
+
+
+def perftest_ud_rate(sample, size):
+    return outputs.perftest_bandwidth(perftest_ud(
+        sample, "ib_send_bw",
+        ["-s", size, "-n", sample.bench.count(MESSAGES_PER_S)]))
+
+
+def raw_udp(sample, mode, size):
+    """It spins when it serves."""
+    port = harness.free_port()
+    command = [sample.bin("bench-raw-udp"), "-w", sample.bench.window_ms, mode,
+               port, size]
+    server = sample.start("server", command)
+    server.wait_waiting()
+    client = sample.start("client", command + ["127.0.0.1"])
+    client.wait(LIMIT)
+    server.wait(LIMIT)
+    return outputs.own(client.text())
+
+
 def verbs_command(sample, port, mode, options):
     return [sample.bin("bench-verbs"), "-w", sample.bench.window_ms,
             *options, mode, port]
@@ -508,4 +551,4 @@ TOOLS = {tool.__name__: tool for tool in (
     perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_loops,
     verbs_pingpong, connect, memory, tcp_stream, tcp_pingpong, fi_pingpong,
     fabric_stream, ucx, rstream, qperf, iperf3, redis, sockets_pingpong,
-    sockets_idle)}
+    sockets_idle, perftest_ud_lat, perftest_ud_rate, raw_udp)}
