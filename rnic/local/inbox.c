@@ -16,6 +16,8 @@
 #define LINE 64
 #define WORD_BITS 64u
 #define WORDS (RNIC_INBOX_CNT / WORD_BITS)
+/* Buffers that the reader has done with, and frees together. */
+#define DONE_MAX (RNIC_INBOX_CNT / 4)
 
 enum inbox_reader { READER_AWAKE, READER_ASLEEP, READER_GONE };
 
@@ -28,16 +30,16 @@ struct rnic_inbox_shared {
 	_Alignas(LINE) _Atomic uint64_t top;
 	_Alignas(LINE) _Atomic uint32_t reader;
 	_Alignas(LINE) _Atomic uint64_t free[WORDS]; /* a bit for each */
-	_Alignas(LINE) struct {
-		uint32_t next; /* below it on the stack */
+	/* A short datagram takes two lines, with what the stack needs. */
+	struct inbox_buffer {
+		_Alignas(LINE) uint32_t next; /* below it on the stack */
 		uint32_t len;
-	} at[RNIC_INBOX_CNT];
-	_Alignas(LINE) uint8_t buf[RNIC_INBOX_CNT][RNIC_INBOX_LEN];
+		uint8_t octets[RNIC_INBOX_LEN];
+	} buf[RNIC_INBOX_CNT];
 };
 
 _Static_assert(RNIC_INBOX_CNT % WORD_BITS == 0, "whole words of bits");
 _Static_assert(RNIC_INBOX_CNT <= UINT8_MAX, "a number fits an octet");
-_Static_assert(RNIC_INBOX_LEN % LINE == 0, "buffers begin with a line");
 
 #define TOP_COUNT (UINT64_C(1) << 32)
 
@@ -110,12 +112,18 @@ static uint32_t buffer_claim(struct rnic_inbox_shared *shared)
 	return RNIC_INBOX_CNT;
 }
 
-static void buffer_free(struct rnic_inbox_shared *shared, uint32_t num)
+static void buffers_free(struct rnic_inbox_shared *shared, uint32_t word,
+			 uint64_t bits)
 {
 	/* release: pairs with buffer_claim() */
-	atomic_fetch_or_explicit(&shared->free[num / WORD_BITS],
-				 UINT64_C(1) << num % WORD_BITS,
-				 memory_order_release);
+	if (bits)
+		atomic_fetch_or_explicit(&shared->free[word], bits,
+					 memory_order_release);
+}
+
+static uint64_t buffer_bit(uint32_t num)
+{
+	return UINT64_C(1) << num % WORD_BITS;
 }
 
 struct inbox_copy {
@@ -141,7 +149,7 @@ static void stack_push(struct rnic_inbox_shared *shared, uint32_t num)
 	uint64_t top = atomic_load_explicit(&shared->top, memory_order_relaxed);
 
 	do {
-		shared->at[num].next = (uint32_t)top;
+		shared->buf[num].next = (uint32_t)top;
 		/* release: the datagram; pairs with stack_take() */
 	} while (!atomic_compare_exchange_weak_explicit(
 		&shared->top, &top,
@@ -185,12 +193,12 @@ int rnic_inbox_put(struct rnic_inbox *inbox, const struct iovec *iov, int cnt)
 	num = buffer_claim(shared);
 	if (num == RNIC_INBOX_CNT)
 		return -EAGAIN;
-	copy.to = shared->buf[num];
+	copy.to = shared->buf[num].octets;
 	if (rnic_guard(inbox_copy, &copy) < 0) {
-		buffer_free(shared, num);
+		buffers_free(shared, num / WORD_BITS, buffer_bit(num));
 		return -EFAULT;
 	}
-	shared->at[num].len = (uint32_t)len;
+	shared->buf[num].len = (uint32_t)len;
 	stack_push(shared, num);
 	return reader_sleeps(shared);
 }
@@ -225,7 +233,7 @@ static void stack_take(struct rnic_inbox *inbox)
 		;
 	for (num = (uint32_t)top;
 	     num && num <= RNIC_INBOX_CNT && cnt < RNIC_INBOX_CNT;
-	     num = shared->at[num - 1].next)
+	     num = shared->buf[num - 1].next)
 		inbox->taken[RNIC_INBOX_CNT - ++cnt] = (uint8_t)(num - 1);
 	inbox->first = RNIC_INBOX_CNT - cnt;
 	inbox->cnt = cnt;
@@ -240,23 +248,38 @@ const void *rnic_inbox_peek(struct rnic_inbox *inbox, uint32_t *ret_len)
 	if (!inbox->cnt)
 		return NULL;
 	num = inbox->taken[inbox->first];
-	*ret_len = inbox->shared->at[num].len;
+	*ret_len = inbox->shared->buf[num].len;
 	if (*ret_len > RNIC_INBOX_LEN)
 		*ret_len = RNIC_INBOX_LEN;
-	return inbox->shared->buf[num];
+	return inbox->shared->buf[num].octets;
 }
 
+static void done_free(struct rnic_inbox *inbox)
+{
+	for (uint32_t i = 0; i < WORDS; i++) {
+		buffers_free(inbox->shared, i, inbox->done[i]);
+		inbox->done[i] = 0;
+	}
+	inbox->done_cnt = 0;
+}
+
+/* Writers look for a free one in a line that the reader writes seldom. */
 void rnic_inbox_drop(struct rnic_inbox *inbox)
 {
-	buffer_free(inbox->shared, inbox->taken[inbox->first]);
+	uint32_t num = inbox->taken[inbox->first];
+
+	inbox->done[num / WORD_BITS] |= buffer_bit(num);
 	inbox->first++;
 	inbox->cnt--;
+	if (++inbox->done_cnt >= DONE_MAX)
+		done_free(inbox);
 }
 
 bool rnic_inbox_sleep(struct rnic_inbox *inbox)
 {
 	struct rnic_inbox_shared *shared = inbox->shared;
 
+	done_free(inbox);
 	atomic_store_explicit(&shared->reader, READER_ASLEEP,
 			      memory_order_relaxed);
 	/* Pairs with the fence in reader_sleeps(). */

@@ -31,6 +31,9 @@ struct rnic_inbox {
 	/* The reader: what it has taken off the stack, the oldest first. */
 	uint32_t first, cnt;
 	uint8_t taken[RNIC_INBOX_CNT];
+	/* ... and done with, but not freed. */
+	uint64_t done[RNIC_INBOX_CNT / 64];
+	uint32_t done_cnt;
 };
 
 /* The reader's.  *ret_fd: to be given to writers; the caller's.  Return: 0;
