@@ -6,12 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/log.h"
 #include "util/v4-mapped.h"
 #include "result.h"
 #include "sqe.h"
 
 #define FLOW_MASK 0xfffffu
 #define NUM_MASK 0xffffffu
+
+int usiw_say_no_datagrams(void)
+{
+	static _Atomic bool is_said;
+
+	/* relaxed: once is enough, and once more is no harm */
+	if (!atomic_exchange_explicit(&is_said, true, memory_order_relaxed))
+		util_err("verbs",
+			 "the program wants datagrams, which an iWARP device "
+			 "does not have: run it by \"usiw run --persona ca\"");
+	return -EOPNOTSUPP;
+}
 
 static bool gid_is_zero(const uint8_t gid[16])
 {
@@ -78,7 +91,7 @@ struct ibv_ah *usiw_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 	struct usiw_ah *ah;
 
 	if (!err && !usiw_context(ibpd->context)->is_ca)
-		err = -EOPNOTSUPP; /* an iWARP device has no datagrams */
+		err = usiw_say_no_datagrams();
 	if (err)
 		return usiw_result_null(err);
 	ah = calloc(1, sizeof(*ah));

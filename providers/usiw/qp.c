@@ -85,8 +85,7 @@ static const struct usiw_qp_type *qp_type_find(struct ibv_context *context,
 	    !qp_types[type].opcodes)
 		return NULL;
 	if (qp_types[type].needs_ca && !usiw_context(context)->is_ca) {
-		util_warn("verbs", "create_qp: UD needs a channel adapter: "
-				   "USIW_PERSONA=ca");
+		usiw_say_no_datagrams();
 		return NULL;
 	}
 	return &qp_types[type];
