@@ -40,3 +40,33 @@ int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
 	}
 	return (int)SIB_GRH_SIZE;
 }
+
+/* Offsets of addresses in the headers of IP. */
+#define AT_IPV4_SRC 12u
+#define AT_IPV4_DST 16u
+#define AT_IPV6_SRC 8u
+#define AT_IPV6_DST 24u
+
+static bool is_zero(const uint8_t *octets, size_t len)
+{
+	while (len && !octets[len - 1])
+		len--;
+	return !len;
+}
+
+bool sib_grh_gids(const uint8_t grh[SIB_GRH_SIZE], struct sib_gid *ret_src,
+		  struct sib_gid *ret_dst)
+{
+	const uint8_t *ipv4 = grh + SIB_GRH_SIZE - SIB_IPV4_SIZE;
+
+	if (grh[0] >> 4 == 6) {
+		sib_gid_from_ip(grh + AT_IPV6_SRC, 16, ret_src);
+		sib_gid_from_ip(grh + AT_IPV6_DST, 16, ret_dst);
+		return true;
+	}
+	if (!is_zero(grh, SIB_GRH_SIZE - SIB_IPV4_SIZE) || ipv4[0] != 0x45)
+		return false;
+	sib_gid_from_ip(ipv4 + AT_IPV4_SRC, 4, ret_src);
+	sib_gid_from_ip(ipv4 + AT_IPV4_DST, 4, ret_dst);
+	return true;
+}

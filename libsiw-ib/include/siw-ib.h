@@ -427,6 +427,15 @@ enum sib_fault sib_icrc_check(const struct sib_path *path, const uint8_t *buf,
 int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
 		   size_t size);
 
+/**
+ * sib_grh_gids - who sent a received UD message, and to whom
+ * @grh: as sib_grh_encode() writes it.
+ *
+ * Return: false: it is neither; nothing is set then.
+ */
+bool sib_grh_gids(const uint8_t grh[SIB_GRH_SIZE], struct sib_gid *ret_src,
+		  struct sib_gid *ret_dst);
+
 /*
  * Management datagrams of connection management: the payload of a UD SEND from
  * QP 1 to QP 1 with SIB_QKEY_GSI.

@@ -64,3 +64,35 @@ CASE(refuses_what_does_not_fit)
 	path.flow_label++;
 	assert_int_equal(sib_grh_encode(&path, 16, out, 40), -EINVAL);
 }
+
+CASE(names_both_ends)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
+		const struct roce_vector *v = &roce_vectors[i];
+		struct sib_gid src, dst;
+		struct sib_path path;
+		uint8_t buf[512], out[40];
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
+
+		sib_grh_encode(&path, len, out, sizeof(out));
+		assert_row(v->name, sib_grh_gids(out, &src, &dst));
+		assert_row(v->name, !memcmp(&src, &path.src, sizeof(src)));
+		assert_row(v->name, !memcmp(&dst, &path.dst, sizeof(dst)));
+	}
+}
+
+/* Octets before the header of IPv4, and its first one. */
+CASE(refuses_what_is_no_header)
+{
+	uint8_t grh[SIB_GRH_SIZE] = { [20] = 0x45 };
+	struct sib_gid src, dst;
+
+	assert_true(sib_grh_gids(grh, &src, &dst));
+	for (size_t i = 0; i <= 20; i++) {
+		uint8_t octet = grh[i];
+
+		grh[i] = i ? 0x46 : 0x75;
+		assert_false(sib_grh_gids(grh, &src, &dst));
+		grh[i] = octet;
+	}
+}
