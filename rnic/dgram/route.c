@@ -2,12 +2,15 @@
 /* Who on this host a packet of UDP is for. */
 #include "route.h"
 
+#include <errno.h>
+
 #include "deliver.h"
 #include "engine/engine.h"
 #include "os/stat.h"
 #include "qp/end.h"
 #include "qp/qp-table.h"
 #include "qp/transport.h"
+#include "udp-send.h"
 
 /* A QP of the engine that this thread leads. */
 static void route_here(struct rnic_qp *qp, struct rnic_host_head *head,
@@ -21,13 +24,13 @@ static void route_here(struct rnic_qp *qp, struct rnic_host_head *head,
 		qp->transport->step(link);
 }
 
-/* @name: who has it.  Return: whether it has taken the datagram. */
-static bool route_away(int host_fd, const struct rnic_host_name *name,
-		       struct rnic_host_head *head, uint32_t len)
+/* @name: who has it.  Return: 0: it has taken the datagram; -errno. */
+static int route_away(int host_fd, const struct rnic_host_name *name,
+		      struct rnic_host_head *head, uint32_t len)
 {
 	struct iovec iov = { head, sizeof(*head) + len };
 
-	return rnic_host_send(host_fd, name, &iov, 1) == 0;
+	return rnic_host_send(host_fd, name, &iov, 1);
 }
 
 /* Connection management.  Return: false: nobody is to have this MAD. */
@@ -57,12 +60,38 @@ static bool mad_name(const struct rnic_host_head *head, uint32_t len,
 	}
 }
 
-static bool route_mad(int host_fd, struct rnic_host_head *head, uint32_t len)
+/* Nobody listens: the peer is told so, as InfiniBand's manager does it. */
+static void mad_refuse(const struct rnic_host_head *head, uint32_t ifindex)
+{
+	const uint8_t *mad = (const uint8_t *)(head + 1);
+	struct sib_path path = { .src_port = SIB_UDP_PORT,
+				 .dst_port = SIB_UDP_PORT };
+	struct sib_sidr_rep rep = { .status = SIB_SIDR_NO_SERVICE };
+	uint8_t answer[SIB_MAD_SIZE];
+	struct sib_sidr_req req;
+
+	if (sib_sidr_req_decode(mad, SIB_MAD_SIZE, &req) != SIB_OK ||
+	    !sib_grh_gids(head->grh, &path.dst, &path.src))
+		return;
+	rep.tid = req.tid;
+	rep.request_id = req.request_id;
+	rep.service_id = req.service_id;
+	if (sib_sidr_rep_encode(&rep, answer, sizeof(answer)) > 0)
+		(void)rnic_udp_send_mad(&path, ifindex, answer);
+}
+
+static bool route_mad(int host_fd, uint32_t ifindex,
+		      struct rnic_host_head *head, uint32_t len)
 {
 	struct rnic_host_name name;
+	int rc;
 
-	return mad_name(head, len, &name) &&
-	       route_away(host_fd, &name, head, len);
+	if (!mad_name(head, len, &name))
+		return false;
+	rc = route_away(host_fd, &name, head, len);
+	if (rc == -ECONNREFUSED)
+		mad_refuse(head, ifindex);
+	return rc == 0;
 }
 
 /* Return: whether a QP gets it. */
@@ -75,7 +104,7 @@ static bool route_qp(struct rnic_engine *engine, int host_fd,
 	bool is_routed = false;
 
 	if (!is_here) {
-		is_routed = route_away(host_fd, &name, head, len);
+		is_routed = route_away(host_fd, &name, head, len) == 0;
 	} else if (qp->transport->type == RNIC_QPT_UD && !rnic_qp_is_over(qp)) {
 		route_here(qp, head, len);
 		is_routed = true;
@@ -84,11 +113,11 @@ static bool route_qp(struct rnic_engine *engine, int host_fd,
 	return is_routed;
 }
 
-void rnic_ud_route(struct rnic_engine *engine, int host_fd,
+void rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
 		   struct rnic_host_head *head, uint32_t len)
 {
 	bool is_routed = head->dest_num == SIB_QPN_GSI
-				 ? route_mad(host_fd, head, len)
+				 ? route_mad(host_fd, ifindex, head, len)
 				 : route_qp(engine, host_fd, head, len);
 
 	if (!is_routed)

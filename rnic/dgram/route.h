@@ -7,12 +7,12 @@
 #include "host.h"
 
 /*
- * @head: with @len octets of payload behind it.  A QP of @engine, which the
- * caller leads, gets it at once.  Another QP, and who listens or asks at QP 1,
- * gets it by @host_fd, a socket of rnic_host_open_sender().  @engine: NULL:
- * none is led.
+ * @head: with @len octets of payload behind it, came by interface @ifindex.  A
+ * QP of @engine, which the caller leads, gets it at once.  Another QP, and who
+ * listens or asks at QP 1, gets it by @host_fd, a socket of
+ * rnic_host_open_sender().  @engine: NULL: none is led.
  */
-void rnic_ud_route(struct rnic_engine *engine, int host_fd,
+void rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
 		   struct rnic_host_head *head, uint32_t len);
 
 #endif

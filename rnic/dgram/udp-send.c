@@ -13,7 +13,20 @@
 
 #include "os/guard.h"
 #include "os/tcp.h"
-#include "udp.h"
+
+/* Who sends keeps them open. */
+static int udp_ipv4_fd = -1, udp_ipv6_fd = -1;
+
+void rnic_udp_send_by(int ipv4_fd, int ipv6_fd)
+{
+	udp_ipv4_fd = ipv4_fd;
+	udp_ipv6_fd = ipv6_fd;
+}
+
+int rnic_udp_send_fd(bool is_ipv4)
+{
+	return is_ipv4 ? udp_ipv4_fd : udp_ipv6_fd;
+}
 
 union udp_control {
 	struct cmsghdr align;
@@ -206,7 +219,7 @@ uint32_t rnic_udp_batch_send(struct rnic_udp_batch *batch, int *ret_err)
 
 	*ret_err = 0;
 	while (sent < batch->cnt) {
-		cnt = syscall(SYS_sendmmsg, rnic_udp_fd(batch->is_ipv4),
+		cnt = syscall(SYS_sendmmsg, rnic_udp_send_fd(batch->is_ipv4),
 			      batch->mmsg + sent, batch->cnt - sent,
 			      MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (cnt <= 0) {
@@ -242,8 +255,9 @@ int rnic_udp_send_mad(const struct sib_path *path, uint32_t dev_ifindex,
 
 	if (rc < 0)
 		return rc;
-	return rnic_tcp()->sendmsg(rnic_udp_fd(sib_gid_is_ipv4(&path->dst)),
-				   &packet.msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0
+	return rnic_tcp()->sendmsg(
+		       rnic_udp_send_fd(sib_gid_is_ipv4(&path->dst)),
+		       &packet.msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0
 		       ? send_error()
 		       : 0;
 }

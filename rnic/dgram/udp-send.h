@@ -3,10 +3,15 @@
 #ifndef RNIC_UDP_SEND_H
 #define RNIC_UDP_SEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
 #include "libsiw-ib/include/siw-ib.h"
+
+/* The sockets that are open from here on; negative: there is none. */
+void rnic_udp_send_by(int ipv4_fd, int ipv6_fd);
+int rnic_udp_send_fd(bool is_ipv4);
 
 #define RNIC_UDP_BATCH 16u /* packets of one system call */
 #define RNIC_UDP_PIECES 32 /* of a payload */

@@ -24,6 +24,7 @@
 #include "os/stat.h"
 #include "os/tcp.h"
 #include "route.h"
+#include "udp-send.h"
 
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102
@@ -81,6 +82,7 @@ static struct {
 /* What the kernel says beside the octets. */
 struct udp_seen {
 	struct sib_path path;
+	uint32_t ifindex;
 	bool has_dst;
 	uint32_t lost;
 	bool has_lost;
@@ -96,6 +98,7 @@ static void seen_cmsg(struct udp_seen *seen, const struct cmsghdr *cmsg)
 	if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
 		memcpy(&info, data, sizeof(info));
 		rnic_gid_from_ip(seen->path.dst.raw, AF_INET, &info.ipi_addr);
+		seen->ifindex = (uint32_t)info.ipi_ifindex;
 		seen->has_dst = true;
 		return;
 	}
@@ -103,6 +106,7 @@ static void seen_cmsg(struct udp_seen *seen, const struct cmsghdr *cmsg)
 	    cmsg->cmsg_type == IPV6_PKTINFO) {
 		memcpy(&info6, data, sizeof(info6));
 		memcpy(seen->path.dst.raw, &info6.ipi6_addr, 16);
+		seen->ifindex = info6.ipi6_ifindex;
 		seen->has_dst = true;
 		return;
 	}
@@ -215,7 +219,8 @@ static void udp_take(struct rnic_engine *engine, struct udp_seen *seen,
 		(pkt.hdr.is_solicited ? RNIC_HOST_SOLICITED : 0);
 	payload = buf + (pkt.payload - buf);
 	memcpy(payload - sizeof(head), &head, sizeof(head));
-	rnic_ud_route(engine, udp.host_fd, (void *)(payload - sizeof(head)),
+	rnic_ud_route(engine, udp.host_fd, seen->ifindex,
+		      (void *)(payload - sizeof(head)),
 		      (uint32_t)pkt.payload_len);
 }
 
@@ -386,6 +391,7 @@ static void socks_close(void)
 		rnic_fd_close(udp.sock[i].source.fd);
 		udp.sock[i].source.fd = -1;
 	}
+	rnic_udp_send_by(-1, -1);
 	rnic_fd_close(udp.host_fd);
 	udp.host_fd = -1;
 	free(udp.batch);
@@ -407,6 +413,8 @@ static int socks_open(void)
 			.source = { .ops = &udp_source_ops,
 				    .fd = sock_open(families[i]) },
 		};
+	rnic_udp_send_by(udp.sock[UDP_IPV4].source.fd,
+			 udp.sock[UDP_IPV6].source.fd);
 	if (!udp.batch)
 		rc = -ENOMEM;
 	else if (udp.host_fd < 0)
@@ -414,11 +422,6 @@ static int socks_open(void)
 	if (rc < 0)
 		socks_close();
 	return rc;
-}
-
-int rnic_udp_fd(bool is_ipv4)
-{
-	return udp.sock[is_ipv4 ? UDP_IPV4 : UDP_IPV6].source.fd;
 }
 
 /* ---- who reads them ------------------------------------------------------ */
@@ -627,4 +630,5 @@ void rnic_udp_forget(struct rnic_engines *engines)
 void rnic_udp_fork_child(void)
 {
 	memset(&udp, 0, sizeof(udp));
+	rnic_udp_send_by(-1, -1);
 }

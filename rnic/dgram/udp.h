@@ -16,8 +16,6 @@
 #ifndef RNIC_UDP_H
 #define RNIC_UDP_H
 
-#include <stdbool.h>
-
 struct rnic_engine;
 struct rnic_engines;
 
@@ -39,9 +37,6 @@ void rnic_udp_forget(struct rnic_engines *engines);
 
 /* The loop: something is to be read.  @which: as it was watched. */
 void rnic_udp_ready(unsigned int which);
-
-/* To send by; negative: there is none. */
-int rnic_udp_fd(bool is_ipv4);
 
 /* In a forked child: there are none. */
 void rnic_udp_fork_child(void);

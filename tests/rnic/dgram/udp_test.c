@@ -258,18 +258,49 @@ CASE(management_datagrams_find_who_listens_and_asks)
 CASE(a_management_datagram_for_nobody_is_lost)
 {
 	static uint8_t mad[SIB_MAD_SIZE];
-	const struct sib_sidr_req req = { .service_id = sib_service_id(
-						  SIB_PS_UDP, 7174) };
+	const struct sib_sidr_rep rep = { .tid = 1 };
 	uint64_t lost = test_stat(RNIC_STAT_ud_lost);
 
 	udp_user(rnic_udp_open);
 	send_mad(mad); /* no MAD of connection management */
 	wait_until(test_stat(RNIC_STAT_ud_lost) == lost + 1);
-	assert_int_equal(sib_sidr_req_encode(&req, mad, sizeof(mad)),
+	assert_int_equal(sib_sidr_rep_encode(&rep, mad, sizeof(mad)),
 			 SIB_MAD_SIZE);
-	send_mad(mad); /* nobody listens */
+	send_mad(mad); /* nobody has asked */
 	wait_until(test_stat(RNIC_STAT_ud_lost) == lost + 2);
 	udp_user(user_close);
+}
+
+CASE(who_asks_for_a_service_of_nobody_hears_it)
+{
+	static uint8_t mad[SIB_MAD_SIZE], buf[RNIC_HOST_MAX];
+	const struct sib_sidr_req req = {
+		.tid = 0x1234567800000001,
+		.request_id = 7,
+		.service_id = sib_service_id(SIB_PS_UDP, 7174),
+	};
+	struct rnic_host_name asker = rnic_host_name_asker(0x12345678);
+	int asker_fd = rnic_host_open(&asker);
+	struct sib_sidr_rep rep;
+
+	assert_true(asker_fd >= 0);
+	udp_user(rnic_udp_open);
+	assert_int_equal(sib_sidr_req_encode(&req, mad, sizeof(mad)),
+			 SIB_MAD_SIZE);
+	send_mad(mad);
+	wait_until(has_news(asker_fd));
+	assert_int_equal(rnic_host_recv(asker_fd, buf),
+			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
+	assert_int_equal(
+		sib_sidr_rep_decode(buf + sizeof(struct rnic_host_head),
+				    SIB_MAD_SIZE, &rep),
+		SIB_OK);
+	assert_int_equal(rep.status, SIB_SIDR_NO_SERVICE);
+	assert_int_equal(rep.request_id, 7);
+	assert_true(rep.tid == req.tid);
+	assert_true(rep.service_id == req.service_id);
+	udp_user(user_close);
+	rnic_fd_close(asker_fd);
 }
 
 /* Two contexts have engines of their own: the port is read as long as one of
