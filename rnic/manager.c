@@ -47,6 +47,9 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 	case RNIC_LOOP_UDP:
 		rnic_udp_ready((unsigned int)ref);
 		break;
+	case RNIC_LOOP_SERVICE:
+	case RNIC_LOOP_MAD:
+		break;
 	}
 }
 

@@ -672,6 +672,10 @@ struct rnic_cm_event {
 	uint8_t ird, ord;   /* responder_resources, initiator_depth: as the
 			       application must get them */
 	uint32_t qp_num;    /* persona ca: the connection's substitute number */
+	/* Of an identity for datagrams, where qp_num is the peer's. */
+	bool is_ud;
+	uint32_t qkey;
+	uint8_t dgid[16], gid_idx, tclass;
 	uint8_t pd_len;
 	uint8_t pd[RNIC_CM_PD_MAX];
 };
@@ -709,6 +713,7 @@ struct rnic_cm_info {
 	 */
 	uint32_t peer_num;
 	uint8_t ird, ord;
+	uint16_t ud_ps;		  /* port space of datagrams; 0: connections */
 	uint8_t tos, ack_timeout; /* as set; 0: nothing */
 	bool has_qp;		  /* rnic_cm_note_qp() */
 };

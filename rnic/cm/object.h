@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 
 #include "dev/device.h"
+#include "dgram/host.h"
 #include "loop/object.h"
 #include "loop/ref.h"
 #include "loop/timer.h"
@@ -54,6 +55,44 @@ struct cm_listener {
 	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
 };
 
+/* Where management datagrams go. */
+struct cm_way {
+	struct sib_path path;
+	uint32_t ifindex;
+	bool is_own; /* to a process of this host */
+};
+
+/*
+ * A request for the QP of a service: the one that an identity sends, or the one
+ * that has made an identity.
+ */
+struct cm_sidr {
+	LIST_ENTRY(cm_sidr) link; /* by request_id */
+	struct cm_id *id;
+	bool is_listed;
+	bool has_mads; /* it keeps the process's socket */
+	bool is_asker;
+	bool is_decided; /* the outcome is known; the answer is given */
+	struct cm_way way;
+	struct rnic_host_name name; /* at the peer */
+	uint64_t tid, service_id;
+	uint32_t request_id;
+	uint8_t mad[SIB_MAD_SIZE]; /* the request; the answer */
+	struct rnic_timer timer;
+	uint32_t sent_cnt, full_cnt;
+	struct cm_event *outcome; /* asker */
+	uint64_t listener_ref;	  /* counts it while it is not decided */
+};
+
+/* Of identities for datagrams. */
+struct cm_ud {
+	uint16_t ps; /* port space; 0: the identity is for connections */
+	int fd;	     /* has the name of the port; -1 */
+	uint32_t watched;
+	uint32_t undecided_cnt; /* requests of a listener */
+	struct cm_sidr *sidr;
+};
+
 struct cm_id {
 	TAILQ_ENTRY(cm_id) chan_link;
 	struct rnic_cm_chan *chan;
@@ -83,6 +122,7 @@ struct cm_id {
 	bool is_removed;       /* DEVICE_REMOVAL was raised */
 	bool has_disconnected; /* the application has, while connected */
 	struct cm_listener listener;
+	struct cm_ud ud;
 };
 
 /* ---- after a fork -------------------------------------------------------- */
@@ -141,10 +181,29 @@ struct cm_known {
 
 #define CM_KNOWN_CNT 32
 
+LIST_HEAD(cm_sidr_list, cm_sidr);
+#define CM_SIDR_LISTS 64u
+
+/* The process's socket for answers to its requests; it sends by it, too. */
+struct cm_mads {
+	uint32_t user_cnt; /* 0: the rest is void */
+	int fd;
+	uint32_t watched;
+	uint32_t tid_high; /* its name */
+	uint32_t tid_low;  /* of the next request */
+	uint64_t burst_ns; /* until then BURST_MAX go to other hosts */
+	uint32_t burst_cnt;
+};
+
 /* The number by which the application identifies it. */
 static inline uint32_t cm_id_num(const struct cm_id *id)
 {
 	return rnic_ref_slot_idx(id->ref);
+}
+
+static inline bool cm_id_is_ud(const struct cm_id *id)
+{
+	return id->ud.ps != 0;
 }
 
 /* Persona ca: InfiniBand's handshake. */
@@ -170,6 +229,8 @@ struct cm_manager {
 	struct cm_chan_list chans;
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;
+	struct cm_mads mads;
+	struct cm_sidr_list sidrs[CM_SIDR_LISTS]; /* by request_id */
 };
 
 extern struct cm_manager cm;

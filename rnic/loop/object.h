@@ -60,6 +60,8 @@ enum rnic_loop_tag {
 	RNIC_LOOP_OOB_LINK,
 	RNIC_LOOP_PORT,
 	RNIC_LOOP_UDP, /* reference: which socket */
+	RNIC_LOOP_SERVICE,
+	RNIC_LOOP_MAD, /* the process's socket for answers */
 };
 
 /* What is ready at the same time, by what has happened first. */
@@ -83,9 +85,11 @@ enum rnic_timer_list {
 	RNIC_TIMER_CM_REJECTED,
 	RNIC_TIMER_CM_CLOSING,
 	/* Identities of rdma_cm. */
-	RNIC_TIMER_CM_PAUSED,	/* listener, out of file descriptors */
-	RNIC_TIMER_CM_UNREAD,	/* DISCONNECTED waits */
-	RNIC_TIMER_CM_TIMEWAIT, /* persona ca */
+	RNIC_TIMER_CM_PAUSED,	 /* listener, out of file descriptors */
+	RNIC_TIMER_CM_UNREAD,	 /* DISCONNECTED waits */
+	RNIC_TIMER_CM_TIMEWAIT,	 /* persona ca */
+	RNIC_TIMER_CM_SIDR,	 /* datagrams: an answer is awaited */
+	RNIC_TIMER_CM_SIDR_FULL, /* the peer's socket is full */
 	/* Out-of-band connections that are being set up. */
 	RNIC_TIMER_OOB_STARTING,
 	RNIC_TIMER_OOB_PARKED,

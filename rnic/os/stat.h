@@ -60,6 +60,9 @@
 	X(ud_bad)	  /* no datagrams, or with a wrong ICRC */             \
 	X(ud_lost)	  /* that could not be sent, or handed on */           \
 	X(ud_socket_full) /* that the UDP socket has dropped */                \
+	X(mads_sent)                                                           \
+	X(mads_received)                                                       \
+	X(mads_bad) /* malformed, or for nobody here */                        \
 	X(connects)                                                            \
 	X(accepts)                                                             \
 	X(rejects)                                                             \

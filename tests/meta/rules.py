@@ -27,7 +27,8 @@ OURS = {
     "bench": (),
 }
 # Other layers may include only these headers of a layer.
-PUBLIC = {"rnic": {"rnic/rnic.h", "rnic/dgram/rnic-ud.h"},
+PUBLIC = {"rnic": {"rnic/rnic.h", "rnic/dgram/rnic-ud.h",
+                   "rnic/cm/rnic-cm-ud.h"},
           "libsiw-mpa": {"libsiw-mpa/include/siw-mpa.h", "libsiw-mpa/wire.h",
                          "libsiw-mpa/registers.h"}}
 # Layer -> pattern of the system headers it may include; anything if absent.

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Management datagrams of connection management.  Between processes of this
+ * host they go from one AF_UNIX name to the other, else to QP 1 of the peer, by
+ * UDP.  All calls are made with the manager locked.
+ */
+#ifndef RNIC_CM_MAD_H
+#define RNIC_CM_MAD_H
+
+#include "object.h"
+
+/* One that was received. */
+struct cm_mad {
+	struct sib_path path; /* src: who has sent it */
+	uint8_t octets[SIB_MAD_SIZE];
+};
+
+/* The process sends and gets some from here on: it has the UDP port, and a name
+ * for answers.  Return: 0; -errno. */
+int cm_mads_get(void);
+void cm_mads_put(void);
+
+/* A new transaction ID.  Answers come to this process. */
+uint64_t cm_mads_tid(void);
+
+/*
+ * @name: of the process, if it is on this host.
+ * Return: 0; -EAGAIN: its socket is full; -ECONNREFUSED: nobody there has that
+ * name; other -errno: it is lost.
+ */
+int cm_mad_send(const struct cm_way *way, const struct rnic_host_name *name,
+		uint8_t mad[SIB_MAD_SIZE]);
+
+/* Return: 0; -EBADMSG: it is no MAD, and counted; -EAGAIN; -EPROTO: descriptors
+ * are in the way (os/stranger.h); other -errno. */
+int cm_mad_recv(int fd, struct cm_mad *ret_mad);
+
+#endif

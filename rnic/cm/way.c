@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Addresses of datagrams as GIDs and as IP addresses. */
+#include "way.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "os/addr.h"
+
+void cm_gid_of(const struct sockaddr_storage *addr, struct sib_gid *ret_gid)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET)
+		rnic_gid_from_ip(ret_gid->raw, AF_INET, &sin->sin_addr);
+	else
+		rnic_gid_from_ip(ret_gid->raw, AF_INET6, &sin6->sin6_addr);
+}
+
+void cm_gid_to_addr(const struct sib_gid *gid, uint16_t port, uint32_t ifindex,
+		    struct sockaddr_storage *ret_addr)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ret_addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ret_addr;
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	if (sib_gid_is_ipv4(gid)) {
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons(port);
+		memcpy(&sin->sin_addr, gid->raw + 12, 4);
+		return;
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = htons(port);
+	memcpy(&sin6->sin6_addr, gid->raw, 16);
+	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+		sin6->sin6_scope_id = ifindex;
+}
+
+void cm_way_set(struct cm_way *way, const struct sib_gid *src,
+		const struct sib_gid *dst, uint32_t ifindex)
+{
+	struct sockaddr_storage peer;
+
+	memset(way, 0, sizeof(*way));
+	way->path.src = *src;
+	way->path.dst = *dst;
+	way->path.src_port = SIB_UDP_PORT;
+	way->path.dst_port = SIB_UDP_PORT;
+	way->ifindex = ifindex;
+	cm_gid_to_addr(dst, SIB_UDP_PORT, way->ifindex, &peer);
+	way->is_own = rnic_addr_is_own((struct sockaddr *)&peer);
+}
+
+static uint8_t gid_idx_of(const struct rnic_device *dev,
+			  const struct sib_gid *gid)
+{
+	struct rnic_device_attr attr;
+
+	if (rnic_device_query(dev, &attr) == 0)
+		for (uint32_t i = 0; i < attr.gid_cnt; i++)
+			if (memcmp(attr.gid[i], gid, sizeof(*gid)) == 0)
+				return (uint8_t)i;
+	return 0;
+}
+
+void cm_event_set_way(struct rnic_cm_event *ev, const struct cm_id *id,
+		      const struct sib_gid *dst)
+{
+	struct sib_gid src;
+
+	cm_gid_of(&id->local, &src);
+	memcpy(ev->dgid, dst, sizeof(ev->dgid));
+	ev->gid_idx = gid_idx_of(id->dev, &src);
+	ev->tclass = id->tos;
+}
