@@ -5,6 +5,8 @@
 #include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/listen.h"
+#include "cm/sidr-answer.h"
+#include "cm/sidr-request.h"
 #include "cm/steps.h"
 #include "dgram/udp.h"
 #include "loop/loop.h"
@@ -48,7 +50,12 @@ static void manager_dispatch(enum rnic_loop_tag tag, uint64_t ref,
 		rnic_udp_ready((unsigned int)ref);
 		break;
 	case RNIC_LOOP_SERVICE:
+		id = rnic_ref_get(&rnic_loop.noted, ref);
+		if (id)
+			cm_service_ready(id);
+		break;
 	case RNIC_LOOP_MAD:
+		cm_sidr_replies_ready();
 		break;
 	}
 }
@@ -79,11 +86,23 @@ static void manager_note(void *object, int status)
 	cm_id_stream_ended(object, status);
 }
 
+static void manager_sidr_full(struct rnic_timer *timer)
+{
+	struct cm_sidr *sidr = RNIC_OWNER(timer, struct cm_sidr, timer);
+
+	if (sidr->is_asker)
+		cm_sidr_request_full(sidr);
+	else
+		cm_sidr_answer_full(sidr);
+}
+
 static rnic_timer_expired *const manager_expire[RNIC_TIMER_CNT] = {
 	[RNIC_TIMER_CM_STARTING... RNIC_TIMER_CM_CLOSING] = cm_conn_expire,
 	[RNIC_TIMER_CM_PAUSED] = rnic_listen_resume,
 	[RNIC_TIMER_CM_UNREAD] = cm_id_end_unread,
 	[RNIC_TIMER_CM_TIMEWAIT] = cm_id_timewait_exit,
+	[RNIC_TIMER_CM_SIDR] = cm_sidr_request_again,
+	[RNIC_TIMER_CM_SIDR_FULL] = manager_sidr_full,
 	[RNIC_TIMER_OOB_STARTING] = oob_link_expire,
 	[RNIC_TIMER_OOB_PARKED] = oob_link_expire,
 	[RNIC_TIMER_OOB_PAUSED] = oob_listeners_resume,

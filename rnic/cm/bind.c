@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "port.h"
+#include "service.h"
 #include "start/dial.h"
 
 #include <errno.h>
@@ -130,28 +131,57 @@ static int id_open(struct cm_id *id, const struct sockaddr *addr)
 	return fd == -EADDRINUSE ? cm_id_open_beside(id, addr) : fd;
 }
 
+/*
+ * As the kernel, for which loopback is as good as any; not so where lo is a
+ * device: servers ask the identity for it.
+ * Return: false: there must be a device, and is none.
+ */
+static bool bind_device(const struct sockaddr *addr,
+			struct rnic_device **ret_dev)
+{
+	*ret_dev = rnic_addr_is_any(addr) ? NULL : rnic_device_by_addr(addr);
+	return *ret_dev || rnic_addr_is_any(addr) ||
+	       rnic_addr_is_loopback(addr);
+}
+
+static int id_bind_ud(struct cm_id *id, const struct sockaddr *addr)
+{
+	uint16_t port = ntohs(rnic_addr_port_be(addr));
+	struct rnic_device *dev;
+	int fd;
+
+	if (!bind_device(addr, &dev))
+		return -ENODEV;
+	fd = cm_service_open(id->ud.ps, &port);
+	if (fd < 0)
+		return fd;
+	id->ud.fd = fd;
+	id->dev = dev;
+	rnic_addr_set(&id->local, addr);
+	rnic_addr_set_port_be(&id->local, htons(port));
+	cm_id_set_state(id, RNIC_CM_S_BOUND);
+	return 0;
+}
+
 /* IDLE -> BOUND: a real bind, so that the errors are real. */
 int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 {
-	struct rnic_device *dev = NULL;
 	struct sockaddr_storage none;
+	struct rnic_device *dev;
 	int fd;
 
 	if (id->state != RNIC_CM_S_IDLE)
 		return -EINVAL;
 	if (rnic_addr_len(addr) == 0)
 		return -EAFNOSUPPORT;
+	if (cm_id_is_ud(id))
+		return id_bind_ud(id, addr);
 	fd = id_open(id, addr);
 	if (fd < 0)
 		return fd;
-	if (!rnic_addr_is_any(addr)) {
-		dev = rnic_device_by_addr(addr);
-		/* As the kernel, for which loopback is as good as any; not so
-		 * where lo is a device: servers ask the identity for it. */
-		if (!dev && !rnic_addr_is_loopback(addr)) {
-			rnic_fd_close(fd);
-			return -ENODEV;
-		}
+	if (!bind_device(addr, &dev)) {
+		rnic_fd_close(fd);
+		return -ENODEV;
 	}
 	if (id->tos)
 		rnic_sock_set_tos(fd, addr->sa_family, id->tos);
@@ -176,6 +206,8 @@ int cm_id_rebind(struct cm_id *id)
 {
 	int fd;
 
+	if (cm_id_is_ud(id))
+		return 0;
 	rnic_fd_close(id->fd);
 	id->fd = -1;
 	fd = id_open(id, (struct sockaddr *)&id->local);

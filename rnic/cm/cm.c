@@ -2,6 +2,7 @@
 /* The connection manager's public calls: find the identity, lock, act. */
 #include "object.h"
 
+#include "util/env.h"
 #include "active.h"
 #include "bare.h"
 #include "bind.h"
@@ -13,6 +14,9 @@
 #include "outcome.h"
 #include "passive.h"
 #include "qp/qp-table.h"
+#include "rnic-cm-ud.h"
+#include "sidr-answer.h"
+#include "sidr-request.h"
 #include "steps.h"
 #include "stream/attach.h"
 #include "teardown.h"
@@ -31,6 +35,26 @@ int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 	ret = cm_id_new(chan, uid, &id);
 	if (ret == 0)
 		*ret_id = cm_id_num(id);
+	util_unlock(&rnic_loop.lock);
+	return ret;
+}
+
+int rnic_cm_create_ud(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
+		      uint32_t *ret_id)
+{
+	struct cm_id *id;
+	int ret;
+
+	if (util_settings()->persona != UTIL_PERSONA_CA)
+		return -EOPNOTSUPP;
+	ret = cm_chan_lock(chan);
+	if (ret < 0)
+		return ret;
+	ret = cm_id_new(chan, uid, &id);
+	if (ret == 0) {
+		id->ud.ps = ps;
+		*ret_id = cm_id_num(id);
+	}
 	util_unlock(&rnic_loop.lock);
 	return ret;
 }
@@ -86,6 +110,7 @@ int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
 	ret_info->local = id->local;
 	ret_info->peer = id->peer;
 	ret_info->state = id->state;
+	ret_info->ud_ps = id->ud.ps;
 	ret_info->tos = id->tos;
 	ret_info->ack_timeout = id->ack_timeout;
 	ret_info->ird = id->ird;
@@ -125,13 +150,14 @@ int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t num)
 int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t num,
 		    const struct rnic_cm_conn_param *param)
 {
-	struct cm_conn *conn;
+	struct cm_conn *conn = NULL;
 	struct cm_id *id;
 	int ret = cm_id_lock(chan, num, &id);
 
 	if (ret < 0)
 		return ret;
-	ret = cm_active_connect(id, param, &conn);
+	ret = cm_id_is_ud(id) ? cm_sidr_request(id, param)
+			      : cm_active_connect(id, param, &conn);
 	if (ret == 0 && conn)
 		cm_conn_ready(conn, 0);
 	util_unlock(&rnic_loop.lock);
@@ -146,7 +172,8 @@ int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t num,
 
 	if (ret < 0)
 		return ret;
-	ret = cm_passive_accept(id, param);
+	ret = cm_id_is_ud(id) ? cm_sidr_accept(id, param)
+			      : cm_passive_accept(id, param);
 	util_unlock(&rnic_loop.lock);
 	return ret;
 }
@@ -182,7 +209,8 @@ int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t num, const void *pd,
 
 	if (ret < 0)
 		return ret;
-	ret = id_reject(id, pd, pd_len);
+	ret = cm_id_is_ud(id) ? cm_sidr_reject(id, pd, pd_len)
+			      : id_reject(id, pd, pd_len);
 	util_unlock(&rnic_loop.lock);
 	return ret;
 }
@@ -206,7 +234,8 @@ static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
 		cm_id_disconnected(id);
 		return 0;
 	case RNIC_CM_S_CONNECT:
-		cm_conn_abort(id->conn, -ECONNRESET);
+		if (!cm_id_is_ud(id)) /* which has no connection */
+			cm_conn_abort(id->conn, -ECONNRESET);
 		return 0;
 	case RNIC_CM_S_DISCONNECT:
 		cm_id_disconnected(id);

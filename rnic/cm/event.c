@@ -23,6 +23,7 @@ void cm_event_post(struct cm_event *event, enum rnic_cm_event_type type,
 	util_lock_assert_held(&rnic_loop.lock);
 	event->ev.type = type;
 	event->ev.status = status;
+	event->ev.is_ud = cm_id_is_ud(owner);
 	if (type == RNIC_CM_CONNECT_REQUEST) {
 		event->ev.id = cm_id_num(event->child);
 		event->ev.listen_id = cm_id_num(owner);

@@ -22,6 +22,7 @@
 #include "os/addr.h"
 #include "os/evfd.h"
 #include "os/fd.h"
+#include "sidr.h"
 #include "start/accept.h"
 
 #include <errno.h>
@@ -31,6 +32,11 @@
 
 #define FORK_TRY_CNT 200
 #define FORK_TRY_MS 1
+
+static int id_listen_fd(const struct cm_id *id)
+{
+	return cm_id_is_ud(id) ? id->ud.fd : id->fd;
+}
 
 /* This thread forks, and has locked the manager to do so. */
 static _Thread_local bool is_whole;
@@ -68,9 +74,9 @@ void rnic_cm_fork_keep(struct util_fdtab *tab)
 		return;
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		if (id->state == RNIC_CM_S_LISTEN)
-			util_fdtab_remove(tab, id->fd);
+			util_fdtab_remove(tab, id_listen_fd(id));
 		else
-			id->fd = -1;
+			id->fd = id->ud.fd = -1;
 	}
 }
 
@@ -128,7 +134,7 @@ static void chan_put_front(struct rnic_cm_chan *chan, struct util_fdtab *tab)
 	TAILQ_FOREACH(id, &chan->ids, chan_link)
 	{
 		if (id->state == RNIC_CM_S_LISTEN)
-			(void)front_watch(front_fd, id->fd);
+			(void)front_watch(front_fd, id_listen_fd(id));
 	}
 	for (; left; left--) {
 		num = util_fdtab_find(tab, num + 1, chan->file);
@@ -157,9 +163,9 @@ void rnic_cm_fork_child(struct util_fdtab *tab)
 		cm.chans = chans;
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		/* Cannot fail: the table has a place for this number. */
-		if (id->fd >= 0)
-			(void)util_fdtab_add(tab, id->fd, RNIC_FD_INTERNAL,
-					     NULL);
+		if (id_listen_fd(id) >= 0)
+			(void)util_fdtab_add(tab, id_listen_fd(id),
+					     RNIC_FD_INTERNAL, NULL);
 	}
 	LIST_FOREACH(chan, &cm.chans, link)
 	chan_put_front(chan, tab);
@@ -179,6 +185,7 @@ static void inherit_events(struct rnic_cm_chan *chan)
 		if (child) {
 			rnic_ref_remove(&rnic_loop.noted, child->ref);
 			TAILQ_REMOVE(&chan->ids, child, chan_link);
+			cm_sidr_forget(child->ud.sidr);
 			free(child);
 		}
 		free(event);
@@ -193,6 +200,10 @@ static void inherit_id(struct cm_id *id)
 	id->unread.list = RNIC_TIMER_NONE;
 	free(id->timewait);
 	id->timewait = NULL;
+	cm_sidr_forget(id->ud.sidr);
+	id->ud.sidr = NULL;
+	id->ud.watched = 0;
+	id->ud.undecided_cnt = 0;
 	id->in_timewait.list = RNIC_TIMER_NONE;
 	rnic_acceptor_fork_child(&id->listener.acceptor);
 	id->listener.unfetched_cnt = 0;
@@ -256,7 +267,8 @@ static int front_turn(const struct rnic_cm_chan *chan, int front_fd, int fd)
 	TAILQ_FOREACH(id, &chan->ids, chan_link)
 	{
 		if (id->state == RNIC_CM_S_LISTEN)
-			(void)epoll_ctl(front_fd, EPOLL_CTL_DEL, id->fd, NULL);
+			(void)epoll_ctl(front_fd, EPOLL_CTL_DEL,
+					id_listen_fd(id), NULL);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "passive.h"
+#include "service.h"
 #include "start/accept.h"
 
 #include <errno.h>
@@ -61,6 +62,23 @@ static int listen_or_move(struct cm_id *id)
 	return listen_on(fd);
 }
 
+static int listen_start_tcp(struct cm_id *id)
+{
+	int ret = listen_or_move(id);
+
+	if (ret < 0) {
+		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
+				   id->is_reuseaddr);
+		return ret;
+	}
+	rnic_acceptor_reserve();
+	id->listener.acceptor = (struct rnic_acceptor){
+		.take = listen_take,
+		.pause_list = RNIC_TIMER_CM_PAUSED,
+	};
+	return listen_watch(id, true);
+}
+
 int rnic_listen_start(struct cm_id *id, int backlog)
 {
 	int ret;
@@ -76,21 +94,10 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 	ret = rnic_loop_start();
 	if (ret < 0)
 		return ret;
-	ret = listen_or_move(id);
-	if (ret < 0) {
-		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR,
-				   id->is_reuseaddr);
-		return ret;
-	}
-	rnic_acceptor_reserve();
-	id->listener.acceptor = (struct rnic_acceptor){
-		.take = listen_take,
-		.pause_list = RNIC_TIMER_CM_PAUSED,
-	};
 	id->listener.backlog = RNIC_LISTEN_BACKLOG;
 	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
 		id->listener.backlog = (uint32_t)backlog;
-	ret = listen_watch(id, true);
+	ret = cm_id_is_ud(id) ? cm_service_start(id) : listen_start_tcp(id);
 	if (ret < 0)
 		return ret;
 	cm_id_set_state(id, RNIC_CM_S_LISTEN);
@@ -101,13 +108,19 @@ int rnic_listen_resume_inherited(struct cm_id *id)
 {
 	int ret = rnic_loop_start();
 
-	return ret < 0 ? ret : listen_watch(id, true);
+	if (ret < 0)
+		return ret;
+	return cm_id_is_ud(id) ? cm_service_start(id) : listen_watch(id, true);
 }
 
 void rnic_listen_stop(struct cm_id *id)
 {
 	struct rnic_acceptor *acceptor = &id->listener.acceptor;
 
+	if (cm_id_is_ud(id)) {
+		cm_service_stop(id);
+		return;
+	}
 	if (!rnic_timer_runs(&acceptor->pause))
 		listen_watch(id, false);
 	rnic_timer_stop(&acceptor->pause);

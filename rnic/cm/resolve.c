@@ -6,8 +6,10 @@
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
+#include "service.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 /*
@@ -23,8 +25,8 @@ static bool is_in_use(const struct cm_id *self, const struct sockaddr *src)
 
 	rnic_addr_set(&want, src);
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
-		if (id->state == RNIC_CM_S_CONNECT ||
-		    id->state == RNIC_CM_S_ESTABLISHED) {
+		if (!cm_id_is_ud(id) && (id->state == RNIC_CM_S_CONNECT ||
+					 id->state == RNIC_CM_S_ESTABLISHED)) {
 			if (!(id->is_reuseaddr && self->is_reuseaddr) &&
 			    rnic_addr_equal(&id->local, &want))
 				return true;
@@ -44,7 +46,9 @@ static int resolve_bind(struct cm_id *id, const struct sockaddr *src)
 	if (id->state == RNIC_CM_S_BOUND || !src)
 		return 0;
 	if (rnic_addr_port_be(src) != 0)
-		return is_in_use(id, src) ? -EADDRINUSE : cm_id_bind(id, src);
+		return !cm_id_is_ud(id) && is_in_use(id, src)
+			       ? -EADDRINUSE
+			       : cm_id_bind(id, src);
 	if (rnic_addr_is_any(src))
 		return 0;
 	/* Is it one of ours?  Ask now, as the kernel does. */
@@ -89,6 +93,8 @@ static int resolve_route_to(struct cm_id *id, const struct sockaddr *src,
 		peer = local;
 		rnic_addr_set_port_be(&peer, rnic_addr_port_be(dst));
 	}
+	if (cm_id_is_ud(id) && !port_be)
+		port_be = htons(cm_service_any_port());
 	rnic_addr_set_port_be(&local, port_be);
 	id->local = local;
 	id->peer = peer;

@@ -8,6 +8,9 @@
 #include "listen.h"
 #include "os/fd.h"
 #include "passive.h"
+#include "service.h"
+#include "sidr-answer.h"
+#include "sidr.h"
 #include "qp/qp-table.h"
 #include "stream/attach.h"
 
@@ -54,6 +57,15 @@ static void id_drop_stream(const struct cm_id *id)
 	rnic_qp_put(qp);
 }
 
+/* An asker whose request was not decided hears it. */
+static void id_drop_ud(struct cm_id *id)
+{
+	if (id->state == RNIC_CM_S_REQUEST)
+		(void)cm_sidr_reject(id, NULL, 0);
+	cm_sidr_free(id->ud.sidr);
+	cm_service_close(id);
+}
+
 /*
  * What could still refer to it: epoll events, notes on their way and the QP's
  * stream, all by reference number only.
@@ -66,6 +78,8 @@ void cm_id_free(struct cm_id *id)
 	if (id->state == RNIC_CM_S_LISTEN)
 		rnic_listen_stop(id);
 	id_drop_events(id);
+	if (cm_id_is_ud(id))
+		id_drop_ud(id);
 	if (id->conn && id->state == RNIC_CM_S_REQUEST)
 		cm_conn_reject(id->conn, NULL, 0);
 	else if (id->conn && id->conn->phase == CM_PHASE_BARE)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Ports of datagrams.  What comes to the name of one that does not listen yet
+ * waits until it does.
+ */
+#include "service.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+
+#include "util/cancel.h"
+#include "loop/loop.h"
+#include "mad.h"
+#include "os/addr.h"
+#include "os/stranger.h"
+
+/* Of these Linux gives ports, too. */
+#define ANY_FIRST 32768u
+#define ANY_CNT 28232u
+#define ANY_TRIES 64
+
+uint16_t cm_service_any_port(void)
+{
+	uint32_t number = 0;
+
+	(void)util_sys_getrandom(&number, sizeof(number));
+	return (uint16_t)(ANY_FIRST + number % ANY_CNT);
+}
+
+static int open_port(uint16_t ps, uint16_t port)
+{
+	struct rnic_host_name name = rnic_host_name_service(ps, port);
+
+	return rnic_host_open(&name);
+}
+
+int cm_service_open(uint16_t ps, uint16_t *port)
+{
+	int fd = -EADDRINUSE;
+
+	if (*port)
+		return open_port(ps, *port);
+	for (int i = 0; i < ANY_TRIES && fd == -EADDRINUSE; i++) {
+		uint16_t any = cm_service_any_port();
+
+		fd = open_port(ps, any);
+		if (fd >= 0)
+			*port = any;
+	}
+	return fd;
+}
+
+void cm_service_close(struct cm_id *id)
+{
+	rnic_stranger_close(id->ud.fd);
+	id->ud.fd = -1;
+}
+
+/* A forked child has given up the socket of an identity that did not listen. */
+static int service_reopen(struct cm_id *id)
+{
+	uint16_t port = ntohs(rnic_addr_port_be((struct sockaddr *)&id->local));
+	int fd = cm_service_open(id->ud.ps, &port);
+
+	if (fd < 0)
+		return fd;
+	id->ud.fd = fd;
+	return 0;
+}
+
+int cm_service_start(struct cm_id *id)
+{
+	int ret = id->ud.fd < 0 ? service_reopen(id) : 0;
+
+	if (ret == 0)
+		ret = cm_mads_get();
+	if (ret < 0)
+		return ret;
+	ret = rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, EPOLLIN,
+			      &id->ud.watched);
+	if (ret < 0)
+		cm_mads_put();
+	return ret;
+}
+
+void cm_service_stop(struct cm_id *id)
+{
+	if (id->ud.watched)
+		(void)rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, 0,
+				      &id->ud.watched);
+	cm_mads_put();
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Ports of datagrams: each is in use once. */
+#include "sidr-fixture.h"
+
+#include <sys/wait.h>
+
+#include "loop/loop.h"
+
+#define PS_IPOIB 0x0002u
+
+static int bind_to(const struct cm_side *s, uint16_t ps, const char *addr,
+		   uint16_t port, uint32_t *ret_id)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons(port) };
+
+	assert_int_equal(inet_pton(AF_INET, addr, &sin.sin_addr), 1);
+	assert_int_equal(rnic_cm_create_ud(s->chan, 1, ps, ret_id), 0);
+	return rnic_cm_bind(s->chan, *ret_id, (struct sockaddr *)&sin);
+}
+
+CASE(a_port_is_in_use_once)
+{
+	struct sockaddr_storage local;
+	struct cm_side s, other;
+	uint32_t id, cnt;
+	uint16_t port;
+
+	local = sidr_bind(&s, AF_INET, 0);
+	port = cm_port(&local);
+	assert_int_not_equal(port, 0);
+	assert_int_equal(bind_to(&s, SIB_PS_UDP, "127.0.0.1", port, &id),
+			 -EADDRINUSE);
+	/* Another port space has ports of its own, and TCP as well. */
+	assert_int_equal(bind_to(&s, PS_IPOIB, "127.0.0.1", port, &id), 0);
+	cm_side_open(&other, 1);
+	assert_int_equal(
+		rnic_cm_bind(other.chan, other.id, (struct sockaddr *)&local),
+		0);
+	cm_side_close(&other);
+	assert_int_equal(rnic_cm_destroy(s.chan, s.id, &cnt), 0);
+	assert_int_equal(bind_to(&s, SIB_PS_UDP, "127.0.0.1", port, &id), 0);
+	cm_side_close(&s);
+}
+
+CASE(only_own_addresses_are_bound)
+{
+	struct cm_side s;
+	uint32_t id;
+
+	assert_int_equal(rnic_cm_chan_new(&s.chan), 0);
+	assert_int_equal(bind_to(&s, SIB_PS_UDP, "192.0.2.77", 0, &id),
+			 -ENODEV);
+	assert_int_equal(bind_to(&s, SIB_PS_UDP, "0.0.0.0", 0, &id), 0);
+	cm_side_close(&s);
+}
+
+CASE(listening_binds)
+{
+	struct rnic_cm_info info;
+	struct cm_side s;
+
+	assert_int_equal(rnic_cm_chan_new(&s.chan), 0);
+	assert_int_equal(rnic_cm_create_ud(s.chan, 1, SIB_PS_UDP, &s.id), 0);
+	assert_int_equal(rnic_cm_listen(s.chan, s.id, 0), 0);
+	assert_int_equal(rnic_cm_listen(s.chan, s.id, 0), -EINVAL);
+	assert_int_equal(rnic_cm_query(s.chan, s.id, &info), 0);
+	assert_int_equal(info.state, RNIC_CM_S_LISTEN);
+	assert_int_not_equal(cm_port(&info.local), 0);
+	assert_int_equal(rnic_cm_disconnect(s.chan, s.id), -EINVAL);
+	cm_side_close(&s);
+}
+
+/* A port that the application wants to come from is its own as well. */
+CASE(a_source_port_is_bound)
+{
+	struct sockaddr_storage src = cm_loopback(AF_INET, 0), dst;
+	struct rnic_cm_event ev;
+	struct rnic_cm_info info;
+	struct cm_side s, other;
+
+	src = sidr_bind(&other, AF_INET, 0);
+	dst = cm_loopback(AF_INET, 9);
+	assert_int_equal(rnic_cm_chan_new(&s.chan), 0);
+	assert_int_equal(rnic_cm_create_ud(s.chan, 1, SIB_PS_UDP, &s.id), 0);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id,
+					      (struct sockaddr *)&src,
+					      (struct sockaddr *)&dst, 1000),
+			 -EADDRINUSE);
+	cm_side_close(&other);
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id,
+					      (struct sockaddr *)&src,
+					      (struct sockaddr *)&dst, 1000),
+			 0);
+	cm_expect(s.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	assert_int_equal(rnic_cm_query(s.chan, s.id, &info), 0);
+	assert_int_equal(cm_port(&info.local), cm_port(&src));
+	cm_side_close(&s);
+}
+
+/* What comes before is kept. */
+CASE(requests_wait_for_the_listener)
+{
+	struct cm_side listener, active;
+	struct sockaddr_storage local = sidr_bind(&listener, AF_INET, 0);
+	struct rnic_cm_event ev;
+
+	sidr_resolve(&active, AF_INET, cm_port(&local));
+	assert_int_equal(sidr_connect(&active, "", 0), 0);
+	assert_false(cm_is_readable(listener.chan, SIDR_QUIET_MS));
+	assert_int_equal(rnic_cm_listen(listener.chan, listener.id, 0), 0);
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	cm_side_close(&active);
+	cm_side_close(&listener);
+}
+
+/* ---- a program that becomes a daemon after it listens ---- */
+
+static void daemon_serve(const struct cm_side *s)
+{
+	struct rnic_cm_event ev;
+
+	if (rnic_cm_get_event(s->chan, &ev) < 0 ||
+	    ev.type != RNIC_CM_CONNECT_REQUEST || memcmp(ev.pd, "hi", 2) != 0 ||
+	    sidr_accept(s, ev.id, 7, "", 0) < 0)
+		_exit(1);
+	rnic_cm_chan_free(s->chan);
+	rnic_loop_stop();
+	_exit(0);
+}
+
+static void daemon_main(int to)
+{
+	struct cm_side s;
+	uint16_t port = sidr_listen(&s, 0);
+
+	if (fork() != 0)
+		_exit(0);
+	if (write(to, &port, sizeof(port)) != sizeof(port))
+		_exit(1);
+	daemon_serve(&s);
+}
+
+/* Runs first: this process has no thread yet. */
+FIRST_CASE(a_daemon_goes_on_listening)
+{
+	struct rnic_cm_event ev;
+	struct cm_side s;
+	int via[2], status;
+	uint16_t port = 0;
+	pid_t pid;
+
+#ifdef __SANITIZE_THREAD__
+	skip_because("no threads after a fork under TSan");
+#endif
+	assert_int_equal(pipe(via), 0);
+	pid = fork();
+	if (pid == 0)
+		daemon_main(via[1]);
+	close(via[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(via[0], &port, sizeof(port)), sizeof(port));
+	sidr_resolve(&s, AF_INET, port);
+	assert_int_equal(sidr_connect(&s, "hi", 2), 0);
+	cm_expect(s.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+	assert_int_equal(ev.qp_num, 7);
+	cm_side_close(&s);
+	close(via[0]);
+}
+
+BEFORE_CASES()
+{
+	/* Before the settings are read for the first time. */
+	setenv("USIW_PERSONA", "ca", 1);
+}
