@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "rnic/cm/rnic-cm-ud.h"
 #include "rnic/rnic.h"
 #include "util/fdtab.h"
 
@@ -41,6 +42,7 @@
 	X(cm_chan_free)                                                        \
 	X(cm_get_event)                                                        \
 	X(cm_create)                                                           \
+	X(cm_create_ud)                                                        \
 	X(cm_destroy)                                                          \
 	X(cm_set_uid)                                                          \
 	X(cm_bind)                                                             \

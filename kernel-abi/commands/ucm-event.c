@@ -9,6 +9,7 @@
 
 #include "base/rnic-dl.h"
 #include "base/user.h"
+#include "commands/ucm-path.h"
 
 /* The answer of older librdmacm ends before ece and the padding before it. */
 #define EVENT_OUT_MIN offsetof(struct rdma_ucm_event_resp, reserved)
@@ -16,6 +17,18 @@
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "event layout");
 _Static_assert(EVENT_OUT_MIN == 324, "event layout");
 _Static_assert(RNIC_CM_PD_MAX == RDMA_MAX_PRIVATE_DATA, "private data");
+
+static void event_encode_ud(struct rdma_ucm_ud_param *ud,
+			    const struct rnic_cm_event *ev)
+{
+	ud->qp_num = ev->qp_num;
+	ud->qkey = ev->qkey;
+	ud->private_data_len = ev->pd_len;
+	memcpy(ud->private_data, ev->pd, ev->pd_len);
+	/* Only an event that names a QP says how to reach it. */
+	if (ev->qp_num)
+		kabi_ucm_ah(&ud->ah_attr, ev->dgid, ev->gid_idx, ev->tclass);
+}
 
 static void event_encode(struct rdma_ucm_event_resp *resp,
 			 const struct rnic_cm_event *ev)
@@ -29,6 +42,10 @@ static void event_encode(struct rdma_ucm_event_resp *resp,
 	resp->status = (__u32)ev->status;
 	if (ev->type == RNIC_CM_USER || ev->type == RNIC_CM_INTERNAL) {
 		memcpy(&resp->param, ev->pd, RNIC_CM_ARG_SIZE);
+		return;
+	}
+	if (ev->is_ud) {
+		event_encode_ud(&resp->param.ud, ev);
 		return;
 	}
 	conn->qp_num = ev->qp_num;

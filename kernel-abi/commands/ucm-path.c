@@ -84,8 +84,9 @@ uint32_t kabi_ucm_mtu(uint32_t octets)
 	return mtu;
 }
 
-uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr)
+uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr, uint16_t ud_ps)
 {
+	uint64_t ps = ud_ps ? ud_ps : SID_TCP;
 	uint16_t port_be = 0;
 
 	if (addr->ss_family == AF_INET)
@@ -94,7 +95,18 @@ uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr)
 		port_be = ((const struct sockaddr_in6 *)addr)->sin6_port;
 	else
 		return 0;
-	return htobe64((uint64_t)SID_TCP << 16 | be16toh(port_be));
+	return htobe64(ps << 16 | be16toh(port_be));
+}
+
+void kabi_ucm_ah(struct ib_uverbs_ah_attr *ah, const uint8_t dgid[16],
+		 uint8_t gid_idx, uint8_t tclass)
+{
+	memcpy(ah->grh.dgid, dgid, sizeof(ah->grh.dgid));
+	ah->grh.sgid_index = gid_idx;
+	ah->grh.hop_limit = KABI_UCM_HOP_LIMIT;
+	ah->grh.traffic_class = tclass;
+	ah->is_global = 1;
+	ah->port_num = KABI_UCM_PORT;
 }
 
 /* True after the route is resolved, or after the peer has connected. */
@@ -196,7 +208,8 @@ int kabi_ucm_query_path(const struct rnic_cm_info *info,
 		ret = path_fill(info, &path);
 		if (ret < 0)
 			return ret;
-		path_pack(&packed, &path, kabi_ucm_sid_be(&info->peer));
+		path_pack(&packed, &path,
+			  kabi_ucm_sid_be(&info->peer, info->ud_ps));
 		resp.num_paths = PATH_CNT;
 		resp.path.flags = IB_PATH_GMP | IB_PATH_PRIMARY |
 				  IB_PATH_BIDIRECTIONAL;

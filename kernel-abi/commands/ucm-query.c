@@ -13,7 +13,6 @@
 
 /* libibverbs has no index for devices it found in sysfs: match by GUID. */
 #define IBDEV_INDEX_UNKNOWN UINT32_MAX
-#define PORT_NUM 1
 /* A family of its own in <linux/socket.h>; older headers lack it. */
 #define FAMILY_IB 27
 
@@ -83,7 +82,7 @@ int kabi_ucm_query_route(struct kabi_ucm *file,
 	memcpy(&resp.src_addr, &info.local, addr_len(&info.local));
 	memcpy(&resp.dst_addr, &info.peer, addr_len(&info.peer));
 	if (info.dev) {
-		resp.port_num = PORT_NUM;
+		resp.port_num = KABI_UCM_PORT;
 		resp.ibdev_index = IBDEV_INDEX_UNKNOWN;
 		ret = kabi_ucm_route(&info, &resp);
 	}
@@ -99,7 +98,7 @@ static int query_head(const struct rnic_cm_info *info,
 	memset(resp, 0, sizeof(*resp));
 	if (!info->dev)
 		return 0;
-	resp->port_num = PORT_NUM;
+	resp->port_num = KABI_UCM_PORT;
 	resp->ibdev_index = IBDEV_INDEX_UNKNOWN;
 	return info_guid(info, &resp->node_guid);
 }
@@ -120,11 +119,11 @@ static int query_gid(const struct rnic_cm_info *info,
 	struct sockaddr_gid gid = { .family = FAMILY_IB };
 
 	kabi_ucm_gid(&info->local, gid.gid);
-	gid.sid_be = kabi_ucm_sid_be(&info->local);
+	gid.sid_be = kabi_ucm_sid_be(&info->local, info->ud_ps);
 	resp->src_size = sizeof(gid);
 	memcpy(&resp->src_addr, &gid, sizeof(gid));
 	kabi_ucm_gid(&info->peer, gid.gid);
-	gid.sid_be = kabi_ucm_sid_be(&info->peer);
+	gid.sid_be = kabi_ucm_sid_be(&info->peer, info->ud_ps);
 	resp->dst_size = sizeof(gid);
 	memcpy(&resp->dst_addr, &gid, sizeof(gid));
 	return 0;
@@ -179,6 +178,7 @@ enum {
 	QP_ATTR_ACCESS_FLAGS = 1 << 3,
 	QP_ATTR_PKEY_INDEX = 1 << 4,
 	QP_ATTR_PORT = 1 << 5,
+	QP_ATTR_QKEY = 1 << 6,
 	QP_ATTR_AV = 1 << 7,
 	QP_ATTR_PATH_MTU = 1 << 8,
 	QP_ATTR_TIMEOUT = 1 << 9,
@@ -237,8 +237,8 @@ static uint8_t gid_index_of(const struct rnic_device_attr *dev,
 static int qp_attr_rtr(const struct rnic_cm_info *info,
 		       struct ib_uverbs_qp_attr *resp)
 {
-	struct ib_uverbs_ah_attr *ah = &resp->ah_attr;
 	struct rnic_device_attr dev;
+	uint8_t dgid[16];
 	int ret = kabi_rnic()->device_query(info->dev, &dev);
 
 	if (ret < 0)
@@ -246,12 +246,9 @@ static int qp_attr_rtr(const struct rnic_cm_info *info,
 	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_AV | QP_ATTR_PATH_MTU |
 			     QP_ATTR_DEST_QPN | QP_ATTR_RQ_PSN |
 			     QP_ATTR_MAX_DEST_RD_ATOMIC | QP_ATTR_MIN_RNR_TIMER;
-	kabi_ucm_gid(&info->peer, ah->grh.dgid);
-	ah->grh.sgid_index = gid_index_of(&dev, &info->local);
-	ah->grh.hop_limit = KABI_UCM_HOP_LIMIT;
-	ah->grh.traffic_class = info->tos;
-	ah->is_global = 1;
-	ah->port_num = PORT_NUM;
+	kabi_ucm_gid(&info->peer, dgid);
+	kabi_ucm_ah(&resp->ah_attr, dgid, gid_index_of(&dev, &info->local),
+		    info->tos);
 	resp->path_mtu = kabi_ucm_mtu(dev.mtu);
 	resp->dest_qp_num = info->peer_num;
 	resp->max_dest_rd_atomic = info->ird;
@@ -291,6 +288,17 @@ static int qp_attr_of_ca(const struct rnic_cm_info *info, uint32_t state,
 	return 0;
 }
 
+/* Like InfiniBand's manager, which says the same for each state. */
+static int qp_attr_of_ud(uint32_t state, struct ib_uverbs_qp_attr *resp)
+{
+	if (state < QPS_INIT || state > QPS_RTS)
+		return -EINVAL;
+	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_PKEY_INDEX | QP_ATTR_PORT |
+			     QP_ATTR_QKEY;
+	resp->qkey = RNIC_CM_QKEY;
+	return 0;
+}
+
 int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 			  const struct kabi_ucm_call *call)
 {
@@ -307,7 +315,9 @@ int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 	if (!info.dev)
 		return -EINVAL;
 	memset(&resp, 0, sizeof(resp));
-	if (info.persona == RNIC_PERSONA_CA)
+	if (info.ud_ps)
+		ret = qp_attr_of_ud(cmd->qp_state, &resp);
+	else if (info.persona == RNIC_PERSONA_CA)
 		ret = qp_attr_of_ca(&info, cmd->qp_state, &resp);
 	else
 		ret = qp_attr_of_rnic(cmd->qp_state, &resp);
@@ -316,6 +326,6 @@ int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 	if (ret < 0)
 		return ret;
 	resp.qp_state = cmd->qp_state;
-	resp.port_num = PORT_NUM;
+	resp.port_num = KABI_UCM_PORT;
 	return kabi_user_put(cmd->response, &resp, sizeof(resp));
 }

@@ -69,25 +69,31 @@ static void ucm_complain(const char *ps)
 	static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&is_said))
-		util_err(
-			"kabi",
-			"rdma_create_id: a port space for %s is not supported: "
-			"usiw has connections (RDMA_PS_TCP) only",
-			ps);
+		util_err("kabi",
+			 "rdma_create_id: a port space for %s is not supported "
+			 "with persona rnic, which has connections "
+			 "(RDMA_PS_TCP) only; persona ca has datagrams",
+			 ps);
 }
 
 /* A RNIC has no datagrams and no native InfiniBand addresses. */
-static int ucm_check_port_space(uint16_t ps)
+static int ucm_create(struct kabi_ucm *file,
+		      const struct rdma_ucm_create_id *cmd, uint32_t *ret_id)
 {
-	switch (ps) {
+	int ret;
+
+	switch (cmd->ps) {
 	case RDMA_PS_TCP:
-		return 0;
+		return kabi_rnic()->cm_create(file->chan, cmd->uid, ret_id);
 	case RDMA_PS_UDP:
-		ucm_complain("datagrams (RDMA_PS_UDP)");
-		return -EOPNOTSUPP;
 	case RDMA_PS_IPOIB:
-		ucm_complain("multicast (RDMA_PS_IPOIB)");
-		return -EOPNOTSUPP;
+		ret = kabi_rnic()->cm_create_ud(file->chan, cmd->uid, cmd->ps,
+						ret_id);
+		if (ret == -EOPNOTSUPP)
+			ucm_complain(cmd->ps == RDMA_PS_UDP
+					     ? "datagrams (RDMA_PS_UDP)"
+					     : "multicast (RDMA_PS_IPOIB)");
+		return ret;
 	case RDMA_PS_IB: /* librdmacm asks for it in every program */
 		return -EOPNOTSUPP;
 	default:
@@ -105,10 +111,7 @@ static int ucm_create_id(struct kabi_ucm *file,
 
 	if (call->out < sizeof(resp))
 		return -ENOSPC;
-	ret = ucm_check_port_space(cmd->ps);
-	if (ret < 0)
-		return ret;
-	ret = kabi_rnic()->cm_create(file->chan, cmd->uid, &resp.id);
+	ret = ucm_create(file, cmd, &resp.id);
 	if (ret < 0)
 		return ret;
 	ret = kabi_user_put(cmd->response, &resp, sizeof(resp));

@@ -300,7 +300,8 @@ static void refused(void)
 	struct sockaddr_storage ib = { .ss_family = AF_IB };
 	struct rdma_cm_id *id, *other;
 
-	for (int i = 0; i < 3; i++) {
+	/* With persona ca there are datagrams. */
+	for (int i = persona_is_ca() ? 2 : 0; i < 3; i++) {
 		errno = 0;
 		MUST(rdma_create_id(chan, &id, NULL, spaces[i]) < 0 &&
 		     errno == EOPNOTSUPP);

@@ -7,6 +7,17 @@
 
 #include <rdma/rdma_cma.h>
 
+static inline bool persona_is_ca(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool is_ca;
+
+	MUST(list && list[0]);
+	is_ca = list[0]->node_type == IBV_NODE_CA;
+	ibv_free_device_list(list);
+	return is_ca;
+}
+
 static inline struct rdma_event_channel *chan_new(void)
 {
 	struct rdma_event_channel *chan = rdma_create_event_channel();

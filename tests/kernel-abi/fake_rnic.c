@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rnic/cm/rnic-cm-ud.h"
 #include "rnic/rnic.h"
 #include "util/fdtab.h"
 
@@ -346,6 +347,8 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 REFUSE(create, struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+REFUSE(create_ud, struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
+       uint32_t *ret_id)
 REFUSE(destroy, struct rnic_cm_chan *chan, uint32_t id, uint32_t *ret_events)
 REFUSE(set_uid, struct rnic_cm_chan *chan, uint32_t id, uint64_t uid)
 REFUSE(bind, struct rnic_cm_chan *chan, uint32_t id,

@@ -36,7 +36,7 @@ static inline void ucm_close(struct ucm *u)
 }
 
 /* A fixture with an open file. */
-static int ucm_setup(void **state)
+static inline int ucm_setup(void **state)
 {
 	static struct ucm u;
 
@@ -45,7 +45,7 @@ static int ucm_setup(void **state)
 	return 0;
 }
 
-static int ucm_teardown(void **state)
+static inline int ucm_teardown(void **state)
 {
 	ucm_close(*state);
 	return 0;
