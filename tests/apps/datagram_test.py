@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Datagrams by rdma_cm, with persona ca, on one host and between two.
+
+The programs have fixed ports, so each case has network namespaces of its own.
+"""
+import subprocess
+
+import harness
+from harness import Test, check
+from netns import ADDRESS, ADDRESS6, Net, leave
+
+HERE = {"IPv4": "127.0.0.1", "IPv6": "::1"}
+THERE = {"IPv4": ADDRESS["server"], "IPv6": ADDRESS6["server"]}
+FAMILY = {"IPv4": ((), ()), "IPv6": (("-f", "ip"), ("-b", "::"))}
+
+
+def lo_up():
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def ends_well(*programs):
+    for program in programs:
+        check("return status 0" in program.text(), program.text())
+
+
+def udaddy(address, inside=(), family="IPv4", options=(), connections=1,
+           count=10, size=100):
+    """Each connection asks for a queue pair of the server; then both sides
+    send count datagrams."""
+    both, bind = FAMILY[family]
+    words = ["udaddy", "-c", connections, "-C", count, "-S", size, *both,
+             *options]
+    with Test(f"{' '.join(map(str, words))} -s {address}") as test:
+        server = test.start("server", words + list(bind), inside=inside)
+        server.wait_waiting()
+        client = test.start("client", words + ["-s", address])
+        client.wait(60)
+        server.wait(20)
+        ends_well(client, server)
+        total = test.counters.sum()
+        check(total["accepts"] == connections, f"{total['accepts']} accepts")
+        check(total["mads_sent"] >= 2 * connections,
+              f"{total['mads_sent']} MADs")
+        check(total["mads_bad"] == 0, f"{total['mads_bad']} bad MADs")
+        check(total["ud_received"] == 2 * count * connections,
+              f"{total['ud_received']} datagrams")
+
+
+def unanswered(address):
+    """Nobody listens there: the client hears it at once."""
+    with Test(f"udaddy -s {address}, where nobody listens") as test:
+        client = test.start("client", ["udaddy", "-s", address])
+        client.wait(3, codes=None)
+        check("UNREACHABLE, error: 1" in client.text(), client.text())
+
+
+def one_host():
+    leave()
+    lo_up()
+    unanswered("127.0.0.1")
+    for family, address in HERE.items():
+        udaddy(address, family=family)
+    udaddy("127.0.0.1", connections=50, count=3)
+    udaddy("127.0.0.1", options=("-P", "ipoib"))
+    udaddy("127.0.0.1", options=("-t", "40"))
+
+
+def two_hosts():
+    leave()
+    net = Net(1500)
+    try:
+        for family, address in THERE.items():
+            udaddy(address, net.inside, family)
+        udaddy(THERE["IPv4"], net.inside, connections=50, count=3)
+        udaddy(THERE["IPv4"], net.inside, size=1024)
+        with Test("a host with datagrams, but without the service") as test:
+            # It has the UDP port while its queue pair lives.
+            other = test.start("server", [
+                "ibv_ud_pingpong", "-d", "usiw_veth1", "-g", "0", "-p",
+                harness.free_port()], inside=net.inside)
+            other.wait_waiting()
+            unanswered(THERE["IPv4"])
+    finally:
+        net.close()
+
+
+harness.confine(__file__)
+harness.PERSONA[:] = ["--persona", "ca"]
+harness.main([("one-host", one_host), ("two-hosts", two_hosts)])
