@@ -205,7 +205,7 @@ struct usiw_qp {
 	 * moved. */
 	bool is_ca;
 	bool is_ud;
-	enum ibv_qp_state moved;
+	_Atomic enum ibv_qp_state moved;
 	/* rdma_cm's stream is still to come; UD: it may send */
 	_Atomic bool is_rts_told;
 };
@@ -218,6 +218,15 @@ static inline bool usiw_qp_is_unsendable(const struct usiw_qp *qp)
 	return (state == RNIC_QPS_IDLE ||
 		(qp->is_ud && state == RNIC_QPS_RTS)) &&
 	       !atomic_load_explicit(&qp->is_rts_told, memory_order_relaxed);
+}
+
+/* True if the QP takes no receives.  In RESET, one of connections does. */
+static inline bool usiw_qp_is_unreceivable(const struct usiw_qp *qp)
+{
+	return !qp->rq ||
+	       (qp->is_ud &&
+		atomic_load_explicit(&qp->moved, memory_order_relaxed) ==
+			IBV_QPS_RESET);
 }
 
 static inline void usiw_srq_lock(struct usiw_srq *srq)

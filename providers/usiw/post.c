@@ -168,7 +168,7 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return usiw_result_int(-ENODEV);
 	}
-	if (!qp->rq) {
+	if (usiw_qp_is_unreceivable(qp)) {
 		*bad_wr = wr;
 		return usiw_result_int(-EINVAL);
 	}

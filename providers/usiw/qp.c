@@ -372,9 +372,13 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 				       enum rnic_qp_state state)
 {
+	/* relaxed: the application orders its calls of ibv_modify_qp() */
+	enum ibv_qp_state moved =
+		atomic_load_explicit(&qp->moved, memory_order_relaxed);
+
 	if (qp->is_ca && state == RNIC_QPS_IDLE)
-		return qp->moved;
-	if (qp->is_ca && state == RNIC_QPS_RTS && qp->moved == IBV_QPS_RTR)
+		return moved;
+	if (qp->is_ca && state == RNIC_QPS_RTS && moved == IBV_QPS_RTR)
 		return IBV_QPS_RTR;
 	if ((state == RNIC_QPS_CONNECTING || state == RNIC_QPS_RTS) &&
 	    qp->is_rtr_only)
@@ -699,7 +703,8 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 		qp_remember(qp, attr, attr_mask);
 	if (!err && (attr_mask & IBV_QP_STATE)) {
 		qp->is_rtr_seen = attr->qp_state == IBV_QPS_RTR;
-		qp->moved = attr->qp_state;
+		atomic_store_explicit(&qp->moved, attr->qp_state,
+				      memory_order_relaxed);
 		atomic_store_explicit(&qp->is_rts_told,
 				      qp->is_ca &&
 					      attr->qp_state == IBV_QPS_RTS,

@@ -152,6 +152,33 @@ static int post(struct ud *u, enum ibv_wr_opcode opcode, bool has_ah)
 	return ibv_post_send(u->qp, &wr, &bad);
 }
 
+static int post_recv(struct ud *u)
+{
+	struct ibv_recv_wr wr = { .wr_id = 1 };
+	struct ibv_recv_wr *bad = NULL;
+	int err = ibv_post_recv(u->qp, &wr, &bad);
+
+	assert_ptr_equal(bad, err ? &wr : NULL);
+	return err;
+}
+
+FAKE_CASE(receives_are_taken_from_init_on)
+{
+	struct ud u;
+
+	(void)state;
+	ud_open(&u);
+	assert_int_equal(post_recv(&u), EINVAL);
+	walk(&u, IBV_QPS_RTS);
+	walk(&u, IBV_QPS_RESET);
+	assert_int_equal(post_recv(&u), EINVAL);
+	assert_int_equal(fake.ring_rq_cnt, 0);
+	walk(&u, IBV_QPS_INIT);
+	assert_int_equal(post_recv(&u), 0);
+	assert_int_equal(fake.ring_rq_cnt, 1);
+	ud_close(&u);
+}
+
 FAKE_CASE(what_may_be_posted)
 {
 	const struct usiw_ud_sqe *sqe;
