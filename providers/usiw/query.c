@@ -97,7 +97,7 @@ static void device_attr_fill(const struct usiw_context *ctx,
 }
 
 /* Faults are handled for every operation, including atomics if supported. */
-static void odp_caps_fill(struct ibv_device_attr_ex *ex)
+static void odp_caps_fill(struct ibv_device_attr_ex *ex, bool is_ca)
 {
 	uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 		      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
@@ -109,6 +109,10 @@ static void odp_caps_fill(struct ibv_device_attr_ex *ex)
 	ex->odp_caps.per_transport_caps.rc_odp_caps = rc;
 	ex->odp_caps.per_transport_caps.uc_odp_caps =
 		rc & ~(uint32_t)(IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC);
+	if (is_ca)
+		ex->odp_caps.per_transport_caps.ud_odp_caps =
+			IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+			IBV_ODP_SUPPORT_SRQ_RECV;
 }
 
 /* It works in a forked child, too, because it uses nothing of the parent. */
@@ -132,7 +136,7 @@ int usiw_query_device_ex(struct ibv_context *context,
 		return usiw_result_int(err);
 	device_attr_fill(ctx, &dev, &ex.orig_attr);
 	ex.device_cap_flags_ex = ex.orig_attr.device_cap_flags;
-	odp_caps_fill(&ex);
+	odp_caps_fill(&ex, ctx->is_ca);
 	ex.max_dm_size = rnic_limits()->max_dm_size;
 	/* The structure of an older program is shorter, of a newer one
 	 * longer. */

@@ -46,7 +46,7 @@ FAKE_CASE(device_attributes_are_the_limits)
 }
 
 /* Programs for InfiniBand expect HCA, although it promises less. */
-FAKE_CASE(atomics_are_told_as_the_persona_has_them)
+FAKE_CASE(atomics_and_datagrams_are_told_as_the_persona_has_them)
 {
 	struct fake_world *w = *state;
 	struct ibv_device_attr_ex ex;
@@ -64,6 +64,9 @@ FAKE_CASE(atomics_are_told_as_the_persona_has_them)
 	assert_int_equal(ex.orig_attr.atomic_cap, IBV_ATOMIC_HCA);
 	assert_true(ex.odp_caps.per_transport_caps.rc_odp_caps &
 		    IBV_ODP_SUPPORT_ATOMIC);
+	assert_int_equal(ex.odp_caps.per_transport_caps.ud_odp_caps,
+			 IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+				 IBV_ODP_SUPPORT_SRQ_RECV);
 	fake_close(context);
 }
 
