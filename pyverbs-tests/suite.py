@@ -230,7 +230,8 @@ class Report:
 
     def __init__(self, verdicts):
         self.verdicts = verdicts
-        self.results = inside.Results(["suite"])
+        self.results = inside.Results(
+            ["suite"] if PERSONA == "rnic" else ["suite", PERSONA])
         self.wrong = []
 
     def tell(self, test, outcome):
@@ -281,8 +282,7 @@ def main():
     report = Report(verdicts)
     tests = [cases[name] for name in names if name in cases]
     isolate.run(tests, arguments.jobs, LIMIT, report.tell)
-    # The verb table is for the default persona.
-    if not arguments.name and PERSONA == "rnic":
+    if not arguments.name:
         report.results.write()
     return report.close(names)
 
