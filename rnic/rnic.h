@@ -160,10 +160,10 @@ RNIC_EXPORT int rnic_device_query(const struct rnic_device *dev,
 				  struct rnic_device_attr *ret_attr);
 
 /* Traffic of one device in this process, since it began or was forked: the part
- * of the counter page for streams, by device. */
+ * of the counter page for streams and datagrams, by device. */
 struct rnic_device_stats {
-	uint64_t tx_fpdu, rx_fpdu, rx_crc_bad;
-	/* DDP payload, octets */
+	uint64_t tx_fpdu, rx_fpdu, rx_crc_bad; /* datagrams, too */
+	/* payload, octets */
 	uint64_t rx_direct, rx_staged, tx_inplace, tx_copied;
 };
 

@@ -92,6 +92,22 @@ static void wr_done(struct rnic_ud *ud, const struct usiw_sqe *sqe)
 					  rnic_sq_op_find(sqe->opcode), 0));
 }
 
+/* The WR, at next_idx, is sent.  The port's counters have it, too. */
+static void wr_sent(struct rnic_ud *ud, const struct usiw_sqe *sqe,
+		    uint32_t len)
+{
+	struct rnic_stat_part part = ud->engine->stat;
+	struct rnic_device_counters *dev =
+		&ud->qp->ctx->dev->counters[part.num];
+
+	rnic_stat_grow(&dev->tx_fpdu, part, 1);
+	rnic_stat_grow(&dev->tx_copied, part, len);
+	rnic_stat_count(part, RNIC_STAT_tx_fpdu, 1);
+	rnic_stat_count(part, RNIC_STAT_tx_copied, len);
+	rnic_stat_count(part, RNIC_STAT_tx_payload, len);
+	wr_done(ud, sqe);
+}
+
 /* ---- a receiver that is full --------------------------------------------- */
 
 /* Return: whether the datagram waits; else it is lost. */
@@ -172,7 +188,7 @@ static bool sq_send_host(struct rnic_ud *ud, struct ud_wr *wr)
 	if (rc < 0)
 		return wr_failed(ud, &wr->sqe, num, rc);
 	ud_taken(ud, num);
-	wr_done(ud, &wr->sqe);
+	wr_sent(ud, &wr->sqe, wr->datagram.len);
 	return true;
 }
 
@@ -183,9 +199,15 @@ static bool slot_is_own(const struct usiw_sqe *slot)
 	return ((const struct usiw_ud_sqe *)slot)->label & USIW_AV_OWN;
 }
 
+/* A WR of the batch. */
+struct batch_wr {
+	struct usiw_sqe sqe;
+	uint32_t len;
+};
+
 /* Adds what follows the first one.  Return: how many there are. */
 static uint32_t batch_fill(struct rnic_ud *ud, struct ud_wr *wr,
-			   struct usiw_sqe *sqe)
+			   struct batch_wr *sent)
 {
 	const struct rnic_sq *sq = &ud->qp->sq;
 	uint32_t cnt = 1;
@@ -198,7 +220,7 @@ static uint32_t batch_fill(struct rnic_ud *ud, struct ud_wr *wr,
 		    wr_begin(ud, idx, ud->psn + cnt, wr) != USIW_WC_SUCCESS ||
 		    rnic_udp_batch_add(ud->batch, &wr->datagram) < 0)
 			break;
-		sqe[cnt] = wr->sqe;
+		sent[cnt] = (struct batch_wr){ wr->sqe, wr->datagram.len };
 	}
 	return cnt;
 }
@@ -208,7 +230,7 @@ static uint32_t batch_fill(struct rnic_ud *ud, struct ud_wr *wr,
 static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 {
 	uint32_t num = wr->datagram.hdr.dest_qpn, cnt, sent;
-	struct usiw_sqe sqe[RNIC_UDP_BATCH];
+	struct batch_wr batch[RNIC_UDP_BATCH];
 	int err;
 
 	if (!ud->batch)
@@ -217,17 +239,17 @@ static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 			: -ENOMEM;
 	if (err < 0)
 		return wr_failed(ud, &wr->sqe, num, err);
-	sqe[0] = wr->sqe;
-	cnt = batch_fill(ud, wr, sqe);
+	batch[0] = (struct batch_wr){ wr->sqe, wr->datagram.len };
+	cnt = batch_fill(ud, wr, batch);
 	sent = rnic_udp_batch_send(ud->batch, &err);
 	for (uint32_t i = 0; i < sent && !rnic_qp_is_over(ud->qp); i++)
-		wr_done(ud, &sqe[i]);
+		wr_sent(ud, &batch[i].sqe, batch[i].len);
 	if (sent)
 		ud->full_ns = 0;
 	if (sent == cnt || rnic_qp_is_over(ud->qp))
 		return true;
-	num = ((const struct usiw_ud_sqe *)&sqe[sent])->dest & NUM_MASK;
-	return wr_failed(ud, &sqe[sent], num, err);
+	num = ((const struct usiw_ud_sqe *)&batch[sent].sqe)->dest & NUM_MASK;
+	return wr_failed(ud, &batch[sent].sqe, num, err);
 }
 
 /* ---- both ---------------------------------------------------------------- */

@@ -16,11 +16,11 @@
 #define RNIC_STAT_LIST(X)                                                      \
 	X(tx_octets) /* octets of streams sent in RDMA mode */                 \
 	X(rx_octets) /* octets of streams received in RDMA mode */             \
-	X(tx_fpdu)                                                             \
+	X(tx_fpdu)   /* and datagrams */                                       \
 	X(rx_fpdu)                                                             \
-	X(tx_payload) /* DDP payload octets sent */                            \
+	X(tx_payload) /* DDP payload octets sent, and those of datagrams */    \
 	X(rx_direct)  /* DDP payload octets read directly into buffers */      \
-	X(rx_staged)  /* DDP payload octets copied from staging */             \
+	X(rx_staged)  /* ... copied from staging, and those of datagrams */    \
 	X(rx_crc_bad)                                                          \
 	X(tx_inplace) /* payload octets sent without a copy */                 \
 	X(tx_copied)                                                           \

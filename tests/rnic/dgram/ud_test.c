@@ -118,6 +118,38 @@ CASE(each_send_arrives_by_each_way)
 	rnicpair_close(&p);
 }
 
+CASE(the_counters_of_the_port_have_each_datagram)
+{
+	struct rnic_device_stats old, now;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
+		struct usiw_ud_sqe to = ud_to(p.side[1].qp);
+		uint64_t sent = test_stat(RNIC_STAT_tx_payload);
+		uint64_t received = test_stat(RNIC_STAT_rx_staged);
+
+		to.label = ways[w].label;
+		rnic_device_stats(rnic_device_by_name("usiw_lo"), &old);
+		ud_recv(&p.side[1], 1, 0, 1000);
+		ud_send(&p.side[0], &to, 2, 300);
+		assert_int_equal(rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				 2);
+		assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id,
+				 1);
+		rnic_device_stats(rnic_device_by_name("usiw_lo"), &now);
+		assert_row(ways[w].name, now.tx_fpdu == old.tx_fpdu + 1);
+		assert_row(ways[w].name, now.rx_fpdu == old.rx_fpdu + 1);
+		assert_row(ways[w].name, now.tx_copied == old.tx_copied + 300);
+		assert_row(ways[w].name, now.rx_staged == old.rx_staged + 300);
+		assert_row(ways[w].name,
+			   test_stat(RNIC_STAT_tx_payload) == sent + 300);
+		assert_row(ways[w].name,
+			   test_stat(RNIC_STAT_rx_staged) == received + 300);
+	}
+	rnicpair_close(&p);
+}
+
 CASE(datagrams_keep_their_order)
 {
 	struct rnicpair p;
