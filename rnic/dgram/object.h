@@ -32,6 +32,7 @@ struct rnic_ud {
 	struct rnic_peer *peers;      /* those of this host; NULL: none */
 	struct rnic_inbox inbox;      /* made when somebody asks for it */
 	int inbox_fd;		      /* to be given; -1 */
+	bool is_nameless;   /* its socket has no name; a stranger's work */
 	bool is_socket_due; /* it may have something, beside the inbox */
 };
 

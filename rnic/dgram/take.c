@@ -23,6 +23,8 @@
 #define TAKE_MAX 64
 /* How often a shared receive queue is looked at that was empty. */
 #define TAKE_SRQ_NS (200 * NS_PER_US)
+/* How often a socket without its name tries to get it. */
+#define TAKE_NAME_NS (10 * NS_PER_MS)
 
 /* ---- without a receive --------------------------------------------------- */
 
@@ -157,6 +159,52 @@ static int socket_take_one(struct rnic_ud *ud)
 	return 0;
 }
 
+/* @fd: in place of the socket.  Return: the fd that is not in use. */
+static int socket_change(struct rnic_ud *ud, int fd)
+{
+	int old = ud->source.fd;
+
+	return rnic_engine_change_fd(ud->engine, &ud->source, fd) < 0 ? fd
+								      : old;
+}
+
+/*
+ * A stranger has passed descriptors, which only a thread of its own may close.
+ * The name is free when that has closed the socket; until then a socket without
+ * a name sends.
+ */
+static void socket_renew(struct rnic_ud *ud)
+{
+	int fd = rnic_host_open_sender();
+
+	util_warn("rnic",
+		  "%s: a process of this host passes descriptors: its socket "
+		  "is made anew",
+		  RNIC_QP_NAME(ud->qp));
+	if (fd < 0) {
+		rnic_engine_set_events(ud->engine, &ud->source, 0);
+		return;
+	}
+	rnic_stranger_close(socket_change(ud, fd));
+	ud->is_nameless = true;
+	rnic_engine_deadline(ud->engine, &ud->source.due,
+			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
+}
+
+void rnic_ud_name(struct rnic_ud *ud)
+{
+	struct rnic_host_name name = rnic_host_name_qp(ud->qp->num);
+	int fd = rnic_host_open(&name);
+
+	if (fd >= 0) {
+		rnic_fd_close(socket_change(ud, fd));
+		ud->is_nameless = false;
+		return;
+	}
+	rnic_engine_deadline(ud->engine, &ud->source.due,
+			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
+}
+
 /* What is no datagram needs no receive.  *ret: -EAGAIN: there is nothing; 0: it
  * waits. */
 static bool socket_may_take(struct rnic_ud *ud, int *ret)
@@ -183,13 +231,8 @@ static bool socket_take(struct rnic_ud *ud)
 			break;
 		ud->source.quiet_cnt = 0;
 	}
-	if (rc == -EPROTO) {
-		util_warn("rnic",
-			  "%s: a process of this host passes descriptors; "
-			  "datagrams of this host do not reach the QP any more",
-			  RNIC_QP_NAME(ud->qp));
-		rnic_engine_set_events(ud->engine, &ud->source, 0);
-	}
+	if (rc == -EPROTO)
+		socket_renew(ud);
 	return rc < 0;
 }
 

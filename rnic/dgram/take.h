@@ -12,6 +12,9 @@
  */
 void rnic_ud_take(struct rnic_ud *ud);
 
+/* The QP is_nameless, and tries to get its name again. */
+void rnic_ud_name(struct rnic_ud *ud);
+
 /* As rnic_source_ops.sleep. */
 bool rnic_ud_sleep(struct rnic_ud *ud);
 

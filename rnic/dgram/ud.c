@@ -150,6 +150,8 @@ static void ud_due(struct rnic_due *due, uint64_t now_ns)
 	struct rnic_ud *ud = RNIC_CONTAINER_OF(due, struct rnic_ud, source.due);
 
 	(void)now_ns;
+	if (ud->is_nameless)
+		rnic_ud_name(ud);
 	rnic_ud_send(ud);
 	ud_pass(&ud->source, 0);
 }
@@ -168,8 +170,9 @@ static int ud_open(struct rnic_ud *ud, const struct rnic_qp *qp)
 	}
 	util_warn("rnic",
 		  "%s: another process has its AF_UNIX name: datagrams of this "
-		  "host do not reach it",
+		  "host do not reach it before that ends",
 		  RNIC_QP_NAME(qp));
+	ud->is_nameless = true;
 	ud->source.fd = rnic_host_open_sender();
 	return ud->source.fd < 0 ? ud->source.fd : 0;
 }
@@ -188,6 +191,8 @@ static int ud_attach(struct rnic_qp *qp, struct rnic_ud *ud)
 		return rc;
 	ud->qp = qp;
 	qp->link = ud;
+	if (ud->is_nameless)
+		rnic_ud_name(ud);
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	return 0;
 }

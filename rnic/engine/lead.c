@@ -215,6 +215,20 @@ void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source)
 	rnic_due_clear(&engine->due, &source->due);
 }
 
+int rnic_engine_change_fd(struct rnic_engine *engine,
+			  struct rnic_source *source, int fd)
+{
+	struct epoll_event ev = { .events = source->events };
+
+	util_lock_assert_held(&engine->lead);
+	ev.data.u64 = slot_token(engine, source->slot);
+	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return -errno;
+	epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->fd, NULL);
+	source->fd = fd;
+	return 0;
+}
+
 void rnic_engine_set_events(struct rnic_engine *engine,
 			    struct rnic_source *source, uint32_t events)
 {

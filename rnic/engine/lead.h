@@ -86,6 +86,11 @@ struct rnic_source *rnic_engine_find(const struct rnic_engine *engine,
 int rnic_engine_add(struct rnic_engine *engine, struct rnic_source *source);
 void rnic_engine_remove(struct rnic_engine *engine, struct rnic_source *source);
 
+/* Another socket takes the place of the source's, which stays open and is the
+ * caller's.  Return: 0; -errno: nothing has changed. */
+int rnic_engine_change_fd(struct rnic_engine *engine,
+			  struct rnic_source *source, int fd);
+
 /* The events that epoll waits for. */
 void rnic_engine_set_events(struct rnic_engine *engine,
 			    struct rnic_source *source, uint32_t events);

@@ -5,6 +5,7 @@
 
 #include "../netns-fixture.h"
 #include "engine/engine.h"
+#include "os/fd.h"
 #include "util/env.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
@@ -350,6 +351,45 @@ CASE(a_receiver_that_is_full_is_given_up)
 	ud_recv(&p.side[0], 1, 0, 100);
 	ud_send(&p.side[0], &own, 2, 10);
 	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].rcq).wr_id, 1);
+	rnicpair_close(&p);
+}
+
+/* Anybody of this host may send to a QP's socket. */
+static void pass_descriptor(const struct rnic_qp *qp)
+{
+	struct rnic_host_name name = rnic_host_name_qp(rnic_qp_num(qp));
+	int fd = rnic_host_open_sender();
+
+	/* It may have to get its name again. */
+	wait_until(rnic_host_tell(fd, &name, RNIC_HOST_GIVE, 5, fd) == 0);
+	rnic_fd_close(fd);
+}
+
+/* One more is sent.  Return: whether any has come. */
+static bool any_comes(struct rnicpair *p)
+{
+	struct usiw_ud_sqe to = ud_to(p->side[1].qp);
+	struct usiw_cqe cqe;
+
+	ud_send(&p->side[0], &to, 1, 10);
+	(void)rnicpair_take(&p->side[0], p->side[0].scq);
+	if (!rnicpair_poll(&p->side[1], p->side[1].rcq, &cqe))
+		return false;
+	ud_recv(&p->side[1], 7, 0, 100);
+	return cqe.status == USIW_WC_SUCCESS;
+}
+
+/* What is sent meanwhile may be lost. */
+CASE(a_stranger_that_passes_descriptors_costs_a_socket)
+{
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	ud_recv(&p.side[1], 7, 0, 100);
+	for (int i = 0; i < 3; i++) {
+		pass_descriptor(p.side[1].qp);
+		wait_until(any_comes(&p));
+	}
 	rnicpair_close(&p);
 }
 
