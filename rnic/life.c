@@ -11,6 +11,7 @@
 #include "util/log.h"
 #include "cm/fork.h"
 #include "dev/device.h"
+#include "dgram/group.h"
 #include "dgram/ud.h"
 #include "dgram/udp.h"
 #include "engine/engines.h"
@@ -238,6 +239,7 @@ void rnic_context_close(struct rnic_context *ctx)
 		context_abandon(ctx);
 		return;
 	}
+	rnic_group_forget(ctx);
 	rnic_udp_forget(&ctx->engines);
 	rnic_engines_free(&ctx->engines);
 	rnic_null_mr_fini(&ctx->mrs);
@@ -313,8 +315,10 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 	bool is_ud = qp->transport->type == RNIC_QPT_UD;
 
 	rnic_qp_retire(qp);
-	if (is_ud)
+	if (is_ud) {
+		rnic_group_leave_all(qp->num);
 		rnic_udp_put(qp->engine);
+	}
 	*ret_async_events = rnic_qp_free(qp);
 	return 0;
 }
@@ -333,6 +337,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_oob_fork_child();
 	rnic_starts_fork_child();
 	rnic_udp_fork_child();
+	rnic_group_fork_child();
 	rnic_port_fork_child();
 	rnic_qp_table_fork_child();
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);

@@ -25,6 +25,24 @@ RNIC_EXPORT int rnic_qp_ud_start(struct rnic_qp *qp,
 RNIC_EXPORT void rnic_qp_ud_set(struct rnic_qp *qp,
 				const struct rnic_ud_options *opt);
 
+/*
+ * The QP gets what is sent to the group, with its Q_Key, from the network of
+ * its device: also from processes of this host, and from itself.  To attach
+ * twice is the same as once.
+ * Return: 0; -EINVAL: no UD QP, or no group; -ENOMEM: too many QPs or groups;
+ *   -errno of socket calls.
+ */
+RNIC_EXPORT int rnic_qp_attach(struct rnic_qp *qp, const uint8_t mgid[16]);
+/* Return: 0; -EINVAL: it is not attached. */
+RNIC_EXPORT int rnic_qp_detach(struct rnic_qp *qp, const uint8_t mgid[16]);
+/* To any group? */
+RNIC_EXPORT bool rnic_qp_is_attached(const struct rnic_qp *qp);
+
+/* QPs of a group, and groups that a socket of Linux may join unless
+ * net.ipv4.igmp_max_memberships says otherwise. */
+#define RNIC_GROUP_QP_MAX 64
+#define RNIC_GROUP_MAX 20
+
 /* The longest payload of a datagram of that device: 256 to 4096 octets; 0: its
  * MTU is too small. */
 RNIC_EXPORT uint32_t rnic_device_ud_mtu(const struct rnic_device_attr *attr);

@@ -6,6 +6,7 @@
 
 #include "deliver.h"
 #include "engine/engine.h"
+#include "group.h"
 #include "os/stat.h"
 #include "qp/end.h"
 #include "qp/qp-table.h"
@@ -113,13 +114,42 @@ static bool route_qp(struct rnic_engine *engine, int host_fd,
 	return is_routed;
 }
 
+/* Each process of the host that has joined gets the packet from the kernel. */
+static bool route_group(struct rnic_engine *engine, int host_fd,
+			uint32_t ifindex, const struct sib_gid *mgid,
+			struct rnic_host_head *head, uint32_t len)
+{
+	uint32_t num[RNIC_GROUP_QP_MAX];
+	uint32_t cnt = rnic_group_members(mgid, ifindex, num);
+	bool is_routed = cnt > 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		head->dest_num = num[i];
+		is_routed &= route_qp(engine, host_fd, head, len);
+	}
+	return is_routed;
+}
+
+static bool route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
+		  struct rnic_host_head *head, uint32_t len)
+{
+	struct sib_gid src, dst;
+	bool is_group = head->dest_num == SIB_QPN_MULTICAST;
+
+	/* Both say that it is for a group, or neither. */
+	if (!sib_grh_gids(head->grh, &src, &dst) ||
+	    sib_gid_is_multicast(&dst) != is_group)
+		return false;
+	if (is_group)
+		return route_group(engine, host_fd, ifindex, &dst, head, len);
+	return head->dest_num == SIB_QPN_GSI
+		       ? route_mad(host_fd, ifindex, head, len)
+		       : route_qp(engine, host_fd, head, len);
+}
+
 void rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
 		   struct rnic_host_head *head, uint32_t len)
 {
-	bool is_routed = head->dest_num == SIB_QPN_GSI
-				 ? route_mad(host_fd, ifindex, head, len)
-				 : route_qp(engine, host_fd, head, len);
-
-	if (!is_routed)
+	if (!route(engine, host_fd, ifindex, head, len))
 		rnic_stat_add(RNIC_STAT_ud_lost, 1);
 }
