@@ -817,6 +817,9 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 	if (err)
 		return usiw_result_int(err);
 	if (!usiw_is_forked(qp->fork_gen)) {
+		/* As the kernel. */
+		if (qp->is_ud && rnic_qp_is_attached(qp->rnic))
+			return usiw_result_int(-EBUSY);
 		rnic_qp_retire(qp->rnic);
 		qp_clean_cqs(ibqp);
 		err = rnic_qp_destroy(qp->rnic, &async_events);

@@ -91,6 +91,10 @@ static void device_attr_fill(const struct usiw_context *ctx,
 		.max_srq_wr = (int)limits->max_srq_wr,
 		.max_srq_sge = (int)limits->max_srq_sge,
 		.max_ah = ctx->is_ca ? INT_MAX : 0,
+		.max_mcast_grp = ctx->is_ca ? RNIC_GROUP_MAX : 0,
+		.max_mcast_qp_attach = ctx->is_ca ? RNIC_GROUP_QP_MAX : 0,
+		.max_total_mcast_qp_attach =
+			ctx->is_ca ? RNIC_GROUP_MAX * RNIC_GROUP_QP_MAX : 0,
 		.max_pkeys = 1,
 		.phys_port_cnt = 1,
 	};

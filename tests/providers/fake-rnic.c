@@ -82,7 +82,7 @@ void fake_reset(void)
 }
 
 /* 0, or the result that the test has set for @name. */
-static int result_of(const char *name)
+int fake_result_of(const char *name)
 {
 	if (fake.fail_name && strcmp(fake.fail_name, name) == 0)
 		return fake.fail_err;
@@ -146,7 +146,7 @@ struct rnic_device *rnic_device_by_name(const char *name)
 int rnic_device_query(const struct rnic_device *dev,
 		      struct rnic_device_attr *ret_attr)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_ptr_equal(dev, &the_device);
 	if (!err)
@@ -176,7 +176,7 @@ void rnic_chan_put(struct rnic_chan *chan)
 
 int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_ptr_equal(dev, &the_device);
 	if (!err)
@@ -217,7 +217,7 @@ int rnic_context_async_fd(const struct rnic_context *ctx)
 
 int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(ctx);
 	if (!err)
@@ -227,7 +227,7 @@ int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 
 int rnic_pd_free(struct rnic_pd *pd)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err)
 		object_free(pd);
@@ -243,13 +243,13 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	fake.advice_sge.addr = addr;
 	fake.advice_sge.len = (uint32_t)len;
 	fake.advice_sge.lkey = stag;
-	return result_of(__func__);
+	return fake_result_of(__func__);
 }
 
 int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 		uint32_t access, struct rnic_mr **ret_mr)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	(void)addr;
 	(void)len;
@@ -270,7 +270,7 @@ uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 
 int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(mr);
 	fake.change = *want;
@@ -279,7 +279,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 
 int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -292,7 +292,7 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 		  struct rnic_mw **ret_mw)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -310,7 +310,7 @@ uint32_t rnic_mw_stag(const struct rnic_mw *mw)
 
 int rnic_mw_dealloc(struct rnic_mw *mw)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err)
 		object_free(mw);
@@ -320,7 +320,7 @@ int rnic_mw_dealloc(struct rnic_mw *mw)
 int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
 		  struct rnic_dm **ret_dm)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(ctx);
 	if (err)
@@ -333,7 +333,7 @@ int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
 
 int rnic_dm_free(struct rnic_dm *dm)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err)
 		object_free(dm);
@@ -343,7 +343,7 @@ int rnic_dm_free(struct rnic_dm *dm)
 int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 		  size_t len)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(dm);
 	if (!err)
@@ -353,7 +353,7 @@ int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 
 int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(dm);
 	if (!err)
@@ -364,7 +364,7 @@ int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 		size_t len, uint32_t access, struct rnic_mr **ret_mr)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(pd);
 	assert_non_null(dm);
@@ -380,7 +380,7 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 
 int rnic_mr_dereg(struct rnic_mr *mr)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err)
 		object_free(mr);
@@ -396,7 +396,7 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(ctx);
 	if (err)
@@ -426,7 +426,7 @@ static void ring_resize(struct usiw_ring *ring, uint32_t depth, void *slots)
 
 int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err && slots)
 		ring_resize(&cq->ring, cqe, slots);
@@ -486,7 +486,7 @@ void rnic_cq_sleep_end(struct rnic_cq *cq)
 int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 		    uint32_t *ret_async_events)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (err)
 		return err;
@@ -521,7 +521,7 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 		    struct rnic_srq **ret_srq)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -542,7 +542,7 @@ const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
 
 int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err)
 		srq->opt.limit = limit;
@@ -551,7 +551,7 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 
 int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (!err && slots)
 		ring_resize(&srq->ring, max_wr, slots);
@@ -567,7 +567,7 @@ void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
 
 int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (err)
 		return err;
@@ -611,7 +611,7 @@ void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
 int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(pd);
 	if (err)
@@ -673,7 +673,7 @@ void rnic_qp_ring_rq(struct rnic_qp *qp)
 
 int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(qp);
 	if (!err)
@@ -683,7 +683,7 @@ int rnic_qp_set_access(struct rnic_qp *qp, uint32_t access)
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(qp);
 	if (!err)
@@ -695,7 +695,7 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)
 
 int rnic_qp_oob(struct rnic_qp *qp, const struct rnic_oob_options *opt)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(qp);
 	if (err)
@@ -718,7 +718,7 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 
 int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(qp);
 	if (err)
@@ -759,7 +759,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 		     const struct rnic_attach_options *opt,
 		     struct rnic_attach **ret_attach)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_non_null(qp);
 	fake.attach.opt = *opt;
@@ -774,7 +774,7 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 int rnic_attach_wait(struct rnic_attach *attach,
 		     struct rnic_attach_start *ret_start)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	assert_ptr_equal(attach, &the_attach);
 	fake.attach.wait_cnt++;
@@ -791,7 +791,7 @@ static int attach_answer(struct rnic_attach *attach, const char *name,
 	if (pd_len)
 		memcpy(fake.attach.pd, pd, pd_len);
 	fake.attach.pd_len = pd_len;
-	return result_of(name);
+	return fake_result_of(name);
 }
 
 int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
@@ -816,7 +816,7 @@ int rnic_attach_finish(struct rnic_attach *attach)
 {
 	assert_ptr_equal(attach, &the_attach);
 	fake.attach.finish_cnt++;
-	return result_of(__func__);
+	return fake_result_of(__func__);
 }
 
 size_t rnic_attach_taken(const struct rnic_attach *attach)
@@ -874,7 +874,7 @@ static void expect_no_completion(const struct rnic_cq *cq)
 
 int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 {
-	int err = result_of(__func__);
+	int err = fake_result_of(__func__);
 
 	if (err)
 		return err;

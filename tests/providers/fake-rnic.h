@@ -64,6 +64,8 @@ struct fake_rnic {
 		uint32_t start_cnt, set_cnt;
 		struct rnic_ud_options opt; /* the last */
 		bool is_own;		    /* rnic_gid_is_own() */
+		uint32_t group_cnt;
+		uint8_t mgid[16]; /* the last one attached or detached */
 	} ud;
 
 	struct {				/* attaching a socket */
@@ -79,6 +81,9 @@ struct fake_rnic {
 };
 
 extern struct fake_rnic fake;
+
+/* For a call of the RNIC: what fail_name and fail_err say. */
+int fake_result_of(const char *name);
 /* Symbol of the preload library. */
 extern char usiw_interface[sizeof(USIW_INTERFACE)];
 

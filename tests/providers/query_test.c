@@ -40,6 +40,9 @@ FAKE_CASE(device_attributes_are_the_limits)
 	assert_int_equal(a.atomic_cap, IBV_ATOMIC_GLOB);
 	assert_int_equal(a.max_mw, 1005);
 	assert_int_equal(a.max_ah, 0);
+	assert_int_equal(a.max_mcast_grp, 0);
+	assert_int_equal(a.max_mcast_qp_attach, 0);
+	assert_int_equal(a.max_total_mcast_qp_attach, 0);
 	assert_true(a.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS);
 	assert_true(a.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
 	assert_true(a.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
