@@ -652,6 +652,7 @@ enum rnic_cm_event_type {
 	RNIC_CM_ESTABLISHED = 9,
 	RNIC_CM_DISCONNECTED = 10,
 	RNIC_CM_DEVICE_REMOVAL = 11,
+	RNIC_CM_MULTICAST_JOIN = 12, /* the id is that of rnic_cm_join() */
 	RNIC_CM_ADDR_CHANGE = 14,
 	RNIC_CM_TIMEWAIT_EXIT = 15,
 	RNIC_CM_USER = 18,

@@ -59,6 +59,8 @@
 	X(cm_set_option)                                                       \
 	X(cm_write_event)                                                      \
 	X(cm_migrate)                                                          \
+	X(cm_join)                                                             \
+	X(cm_leave)                                                            \
 	X(cm_make_way)
 
 #define KABI_RNIC_FIELD(call) __typeof__(&rnic_##call) call;

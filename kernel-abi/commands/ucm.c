@@ -21,6 +21,7 @@
 #include "base/rnic-dl.h"
 #include "commands/ucm-event.h"
 #include "commands/ucm-file.h"
+#include "commands/ucm-mcast.h"
 #include "commands/ucm-path.h"
 #include "commands/ucm-query.h"
 #include "base/user.h"
@@ -448,14 +449,6 @@ static int ucm_write_event(struct kabi_ucm *file,
 					   (int)cmd->status, cmd->arg);
 }
 
-static int ucm_multicast(struct kabi_ucm *file,
-			 const struct kabi_ucm_call *call)
-{
-	(void)file;
-	(void)call;
-	return -EOPNOTSUPP;
-}
-
 /* ---- the table --------------------------------------------------------- */
 
 /* Length of a command up to and including a member. */
@@ -490,14 +483,17 @@ static const struct {
 	COMMAND(GET_OPTION, ucm_get_option, 0),
 	COMMAND(SET_OPTION, ucm_set_option, sizeof(struct rdma_ucm_set_option)),
 	COMMAND(NOTIFY, ucm_notify, sizeof(struct rdma_ucm_notify)),
-	COMMAND(JOIN_IP_MCAST, ucm_multicast, UPTO(rdma_ucm_join_ip_mcast, id)),
-	COMMAND(LEAVE_MCAST, ucm_multicast, sizeof(struct rdma_ucm_destroy_id)),
+	COMMAND(JOIN_IP_MCAST, kabi_ucm_join_ip_mcast,
+		UPTO(rdma_ucm_join_ip_mcast, id)),
+	COMMAND(LEAVE_MCAST, kabi_ucm_leave_mcast,
+		sizeof(struct rdma_ucm_destroy_id)),
 	COMMAND(MIGRATE_ID, ucm_migrate_id, sizeof(struct rdma_ucm_migrate_id)),
 	COMMAND(QUERY, kabi_ucm_query, sizeof(struct rdma_ucm_query)),
 	COMMAND(BIND, ucm_bind, sizeof(struct rdma_ucm_bind)),
 	COMMAND(RESOLVE_ADDR, ucm_resolve_addr,
 		sizeof(struct rdma_ucm_resolve_addr)),
-	COMMAND(JOIN_MCAST, ucm_multicast, sizeof(struct rdma_ucm_join_mcast)),
+	COMMAND(JOIN_MCAST, kabi_ucm_join_mcast,
+		sizeof(struct rdma_ucm_join_mcast)),
 	[CMD_RESOLVE_IB_SERVICE] = { .handler = ucm_resolve_ib_service,
 				     .in_min = sizeof(struct ucm_ib_service) },
 	[CMD_WRITE_CM_EVENT] = { .handler = ucm_write_event,

@@ -4,6 +4,7 @@
 
 #include "event.h"
 #include "fork.h"
+#include "join.h"
 #include "loop/loop.h"
 #include "os/evfd.h"
 #include "os/fd.h"
@@ -84,6 +85,20 @@ void rnic_cm_chan_free(struct rnic_cm_chan *chan)
 
 /* ---- reading --------------------------- */
 
+/* An event of a group is counted there, and has its cookie. */
+static void event_report(struct cm_event *event)
+{
+	struct cm_join *join = cm_join_of(event);
+
+	if (join) {
+		join->events_reported++;
+		event->ev.uid = join->uid;
+	} else {
+		event->owner->events_reported++;
+		event->ev.uid = event->owner->uid;
+	}
+}
+
 /* Return: false: the identity was destroyed meanwhile. */
 static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 {
@@ -93,8 +108,7 @@ static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 	event = TAILQ_FIRST(&chan->events);
 	if (event) {
 		cm_event_unlink(chan, event);
-		event->owner->events_reported++;
-		event->ev.uid = event->owner->uid;
+		event_report(event);
 		*ret_ev = event->ev;
 	}
 	util_unlock(&rnic_loop.lock);

@@ -29,7 +29,8 @@ void cm_event_post(struct cm_event *event, enum rnic_cm_event_type type,
 		event->ev.listen_id = cm_id_num(owner);
 		owner->listener.unfetched_cnt++;
 	} else {
-		event->ev.id = cm_id_num(owner);
+		event->ev.id = event->join_num ? event->join_num
+					       : cm_id_num(owner);
 	}
 	TAILQ_INSERT_TAIL(&owner->chan->events, event, link);
 	rnic_evfd_post(owner->chan->fd);

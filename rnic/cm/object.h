@@ -24,6 +24,7 @@ struct cm_event {
 	TAILQ_ENTRY(cm_event) link;
 	struct cm_id *owner; /* the identity that counts it */
 	struct cm_id *child; /* CONNECT_REQUEST: the new identity */
+	uint32_t join_num;   /* MULTICAST_JOIN; else 0 */
 	struct rnic_cm_event ev;
 };
 
@@ -84,6 +85,18 @@ struct cm_sidr {
 	uint64_t listener_ref;	  /* counts it while it is not decided */
 };
 
+/* A multicast group of an identity. */
+struct cm_join {
+	LIST_ENTRY(cm_join) link;
+	struct cm_id *id;
+	struct sib_gid mgid;
+	uint64_t uid;
+	uint32_t num; /* by which the application identifies it; never 0 */
+	uint32_t events_reported;
+};
+
+LIST_HEAD(cm_join_list, cm_join);
+
 /* Of identities for datagrams. */
 struct cm_ud {
 	uint16_t ps; /* port space; 0: the identity is for connections */
@@ -91,6 +104,7 @@ struct cm_ud {
 	uint32_t watched;
 	uint32_t undecided_cnt; /* requests of a listener */
 	struct cm_sidr *sidr;
+	struct cm_join_list joins;
 };
 
 struct cm_id {
@@ -230,6 +244,7 @@ struct cm_manager {
 	struct cm_known known[CM_KNOWN_CNT];
 	uint32_t known_turn;
 	struct cm_mads mads;
+	uint32_t join_last;
 	struct cm_sidr_list sidrs[CM_SIDR_LISTS]; /* by request_id */
 };
 

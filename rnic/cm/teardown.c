@@ -5,6 +5,7 @@
 #include "close.h"
 #include "conn.h"
 #include "event.h"
+#include "join.h"
 #include "listen.h"
 #include "os/fd.h"
 #include "passive.h"
@@ -63,6 +64,7 @@ static void id_drop_ud(struct cm_id *id)
 	if (id->state == RNIC_CM_S_REQUEST)
 		(void)cm_sidr_reject(id, NULL, 0);
 	cm_sidr_free(id->ud.sidr);
+	cm_joins_free(id);
 	cm_service_close(id);
 }
 

@@ -37,10 +37,14 @@ enum { LISTENING, DIALLING, ACCEPTED, FILES };
 
 static const struct {
 	const char *name;
-	int err; /* 0: success */
+	int err;    /* 0: success */
+	int ca_err; /* with persona ca */
 } commands[] = {
-#define WORKS(word) [RDMA_USER_CM_CMD_##word] = { #word, 0 }
-#define FAILS(word, error) [RDMA_USER_CM_CMD_##word] = { #word, error }
+#define WORKS(word) [RDMA_USER_CM_CMD_##word] = { #word, 0, 0 }
+#define FAILS(word, error) [RDMA_USER_CM_CMD_##word] = { #word, error, error }
+/* Of an identity for connections. */
+#define MULTICAST(word, error)                                                 \
+	[RDMA_USER_CM_CMD_##word] = { #word, EOPNOTSUPP, error }
 	WORKS(CREATE_ID),
 	WORKS(DESTROY_ID),
 	WORKS(BIND_IP),
@@ -57,17 +61,18 @@ static const struct {
 	FAILS(GET_OPTION, ENOSYS), /* as in the kernel */
 	WORKS(SET_OPTION),
 	WORKS(NOTIFY),
-	FAILS(JOIN_IP_MCAST, EOPNOTSUPP),
-	FAILS(LEAVE_MCAST, EOPNOTSUPP),
+	MULTICAST(JOIN_IP_MCAST, EINVAL),
+	MULTICAST(LEAVE_MCAST, ENOENT),
 	WORKS(MIGRATE_ID),
 	WORKS(QUERY),
 	WORKS(BIND),
 	WORKS(RESOLVE_ADDR),
-	FAILS(JOIN_MCAST, EOPNOTSUPP),
+	MULTICAST(JOIN_MCAST, EINVAL),
 	FAILS(RESOLVE_SERVICE, EOPNOTSUPP),
 	WORKS(WRITE_EVENT),
 #undef WORKS
 #undef FAILS
+#undef MULTICAST
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -93,6 +98,7 @@ static void command(int file, uint32_t nr, const void *cmd, size_t size)
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = nr,
 					.in = (uint16_t)size,
 					.out = sizeof(answer) };
+	int err = is_ca ? commands[nr].ca_err : commands[nr].err;
 	uint8_t buf[512];
 	ssize_t ret;
 
@@ -100,9 +106,9 @@ static void command(int file, uint32_t nr, const void *cmd, size_t size)
 	memcpy(buf + sizeof(hdr), cmd, size);
 	errno = 0;
 	ret = write(fds[file], buf, sizeof(hdr) + size);
-	if ((ret < 0 ? errno : 0) != commands[nr].err)
+	if ((ret < 0 ? errno : 0) != err)
 		fprintf(stderr, "%s\n", commands[nr].name);
-	MUST((ret < 0 ? errno : 0) == commands[nr].err);
+	MUST((ret < 0 ? errno : 0) == err);
 	MUST(ret < 0 || ret == (ssize_t)(sizeof(hdr) + size));
 	is_tried[nr] = true;
 }

@@ -349,6 +349,10 @@ int rnic_cm_get_event(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 REFUSE(create, struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 REFUSE(create_ud, struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
        uint32_t *ret_id)
+REFUSE(join, struct rnic_cm_chan *chan, uint32_t id,
+       const struct sockaddr *addr, size_t addr_len, uint64_t uid,
+       uint32_t *ret_join)
+REFUSE(leave, struct rnic_cm_chan *chan, uint32_t join, uint32_t *ret_events)
 REFUSE(destroy, struct rnic_cm_chan *chan, uint32_t id, uint32_t *ret_events)
 REFUSE(set_uid, struct rnic_cm_chan *chan, uint32_t id, uint64_t uid)
 REFUSE(bind, struct rnic_cm_chan *chan, uint32_t id,

@@ -211,6 +211,170 @@ CASE(the_service_id_has_the_port_space)
 	}
 }
 
+/* ---- multicast ---- */
+
+static const uint8_t mgid[16] = { [10] = 0xff, 0xff, 239, 1, 2, 3 };
+
+static struct rdma_ucm_join_mcast join_of(struct ucm *u, uint32_t id)
+{
+	struct sockaddr_in group = { .sin_family = AF_INET };
+	struct rdma_ucm_join_mcast join = { .response = answer_of(u),
+					    .uid = 0x9009,
+					    .id = id,
+					    .addr_size = sizeof(group) };
+
+	inet_pton(AF_INET, "239.1.2.3", &group.sin_addr);
+	memcpy(&join.addr, &group, sizeof(group));
+	return join;
+}
+
+static uint32_t bound(struct ucm *u)
+{
+	struct sockaddr_in sin = loopback(0);
+	uint32_t id = create(u, RDMA_PS_UDP);
+	struct rdma_ucm_bind bind = { .id = id, .addr_size = sizeof(sin) };
+
+	memcpy(&bind.addr, &sin, sizeof(sin));
+	assert_true(SEND(u, BIND, bind, 0) > 0);
+	return id;
+}
+
+static uint32_t number(const struct ucm *u)
+{
+	struct rdma_ucm_create_id_resp resp;
+
+	memcpy(&resp, u->answer, sizeof(resp));
+	return resp.id;
+}
+
+static void expect_join(struct ucm *u, uint32_t num)
+{
+	struct rdma_ucm_event_resp ev = expect(u, RNIC_CM_MULTICAST_JOIN);
+
+	assert_int_equal(ev.uid, 0x9009);
+	assert_int_equal(ev.id, num);
+	assert_int_equal(ev.status, 0);
+	assert_int_equal(ev.param.ud.qp_num, 0xffffff);
+	assert_int_equal(ev.param.ud.qkey, 0x01234567);
+	assert_memory_equal(ev.param.ud.ah_attr.grh.dgid, mgid, 16);
+	assert_int_equal(ev.param.ud.ah_attr.is_global, 1);
+	assert_int_equal(ev.param.ud.private_data_len, 0);
+}
+
+static void leave(struct ucm *u, uint32_t num, int events)
+{
+	struct rdma_ucm_destroy_id cmd = { .response = answer_of(u),
+					   .id = num };
+	struct rdma_ucm_destroy_id_resp resp;
+
+	assert_true(SEND(u, LEAVE_MCAST, cmd, sizeof(resp)) > 0);
+	memcpy(&resp, u->answer, sizeof(resp));
+	assert_int_equal(resp.events_reported, events);
+	assert_int_equal(SEND(u, LEAVE_MCAST, cmd, sizeof(resp)), -ENOENT);
+}
+
+CASE(a_group_is_joined_and_left)
+{
+	struct rdma_ucm_join_ip_mcast join_ip = { 0 };
+	struct rdma_ucm_join_mcast join;
+	struct rdma_ucm_destroy_id destroy = { 0 };
+	struct rdma_ucm_destroy_id_resp resp;
+	uint32_t id, first;
+	struct ucm u;
+
+	ucm_open(&u);
+	id = bound(&u);
+	join = join_of(&u, id);
+	assert_true(SEND(&u, JOIN_MCAST, join, 4) > 0);
+	first = number(&u);
+	expect_join(&u, first);
+	join_ip.response = answer_of(&u);
+	join_ip.uid = 0x9009;
+	join_ip.id = id;
+	memcpy(&join_ip.addr, &join.addr, sizeof(join_ip.addr));
+	assert_true(SEND(&u, JOIN_IP_MCAST, join_ip, 4) > 0);
+	assert_int_not_equal(number(&u), first);
+	leave(&u, number(&u), 0); /* with its event */
+	leave(&u, first, 1);
+	/* What was told of groups does not count for the identity. */
+	destroy.id = id;
+	destroy.response = answer_of(&u);
+	assert_true(SEND(&u, DESTROY_ID, destroy, 4) > 0);
+	memcpy(&resp, u.answer, sizeof(resp));
+	assert_int_equal(resp.events_reported, 0);
+	ucm_close(&u);
+}
+
+CASE(a_sender_joins_as_well)
+{
+	struct rdma_ucm_join_mcast join;
+	struct ucm u;
+
+	ucm_open(&u);
+	join = join_of(&u, bound(&u));
+	join.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+	assert_true(SEND(&u, JOIN_MCAST, join, 4) > 0);
+	expect_join(&u, number(&u));
+	join.join_flags++;
+	assert_int_equal(SEND(&u, JOIN_MCAST, join, 4), -EINVAL);
+	ucm_close(&u);
+}
+
+/* The identity goes, and its groups with it. */
+CASE(a_group_ends_with_its_identity)
+{
+	struct rdma_ucm_destroy_id cmd = { 0 };
+	struct rdma_ucm_join_mcast join;
+	struct ucm u;
+	uint32_t num;
+
+	ucm_open(&u);
+	join = join_of(&u, bound(&u));
+	assert_true(SEND(&u, JOIN_MCAST, join, 4) > 0);
+	num = number(&u);
+	cmd.id = join.id;
+	cmd.response = answer_of(&u);
+	assert_true(SEND(&u, DESTROY_ID, cmd, 4) > 0);
+	cmd.id = num;
+	assert_int_equal(SEND(&u, LEAVE_MCAST, cmd, 4), -ENOENT);
+	ucm_close(&u);
+}
+
+static void join_is(struct ucm *u, struct rdma_ucm_join_mcast *join,
+		    ssize_t want)
+{
+	assert_int_equal(SEND(u, JOIN_MCAST, *join, 4), want);
+}
+
+CASE(what_is_no_group_is_refused)
+{
+	struct sockaddr_in6 group6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in none = loopback(0);
+	struct rdma_ucm_join_mcast join;
+	struct ucm u;
+
+	ucm_open(&u);
+	join = join_of(&u, bound(&u));
+	join.addr_size--;
+	join_is(&u, &join, -EINVAL);
+	join.addr_size = sizeof(struct sockaddr_in6);
+	join_is(&u, &join, -EINVAL);
+	inet_pton(AF_INET6, "ff0e::1", &group6.sin6_addr);
+	memcpy(&join.addr, &group6, sizeof(group6));
+	join_is(&u, &join, -EINVAL); /* of another family */
+	join = join_of(&u, join.id);
+	memcpy(&join.addr, &none, sizeof(none));
+	join_is(&u, &join, -EINVAL);
+	join = join_of(&u, join.id + 1);
+	join_is(&u, &join, -ENOENT);
+	join = join_of(&u, create(&u, RDMA_PS_UDP)); /* without a device */
+	join_is(&u, &join, -EINVAL);
+	join = join_of(&u, bound(&u));
+	join.response = 8; /* no memory: nothing is joined */
+	join_is(&u, &join, -EFAULT);
+	ucm_close(&u);
+}
+
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
