@@ -55,6 +55,36 @@ def unanswered(address):
         check("UNREACHABLE, error: 1" in client.text(), client.text())
 
 
+GROUP = {"IPv4": "239.1.2.3", "IPv6": "ff0e::1234"}
+
+
+def mckey(address, family="IPv4", inside=(), there=None, receivers=2,
+          count=10):
+    """Each receiver gets each datagram of the sender, and so does the sender
+    itself, which has joined but posts no receives.
+    address, there: of the sender, and of receivers on another host."""
+    words = ["mckey", "-m", GROUP[family], "-C", count]
+    with Test(f"{' '.join(map(str, words))} -b {address}, {receivers} "
+              f"receivers{' there' if there else ''}") as test:
+        ready = [test.start(f"receiver{i}", words + ["-b", there or address],
+                            inside=inside) for i in range(receivers)]
+        # They have joined by the time that the sender, which waits for three
+        # seconds first, sends.
+        for program in ready:
+            program.wait_waiting()
+        sender = test.start("sender", words + ["-b", address, "-s"])
+        sender.wait(30)
+        for program in ready:
+            program.wait(20)
+        ends_well(sender, *ready)
+        total = test.counters.sum()
+        check(total["ud_received"] == receivers * count,
+              f"{total['ud_received']} received")
+        check(total["ud_no_recv"] <= count,
+              f"{total['ud_no_recv']} without a receive: not the sender's only")
+        check(total["ud_bad"] == 0, f"{total['ud_bad']} bad datagrams")
+
+
 def one_host():
     leave()
     lo_up()
@@ -64,6 +94,7 @@ def one_host():
     udaddy("127.0.0.1", connections=50, count=3)
     udaddy("127.0.0.1", options=("-P", "ipoib"))
     udaddy("127.0.0.1", options=("-t", "40"))
+    mckey("127.0.0.1")
 
 
 def two_hosts():
@@ -74,6 +105,9 @@ def two_hosts():
             udaddy(address, net.inside, family)
         udaddy(THERE["IPv4"], net.inside, connections=50, count=3)
         udaddy(THERE["IPv4"], net.inside, size=1024)
+        mckey(ADDRESS["client"], inside=net.inside, there=ADDRESS["server"])
+        mckey(ADDRESS6["client"], "IPv6", net.inside, ADDRESS6["server"])
+        mckey(ADDRESS6["client"], "IPv6")
         with Test("a host with datagrams, but without the service") as test:
             # It has the UDP port while its queue pair lives.
             other = test.start("server", [
