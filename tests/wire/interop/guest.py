@@ -16,7 +16,7 @@ LAB = os.path.join(HERE, "..", "..", "kernel-lab")
 sys.path.insert(0, os.path.join(HERE, "..", "..", "apps"))
 
 import harness  # noqa: E402
-from harness import Failure, check, wait_until  # noqa: E402
+from harness import Failure, Skip, Test, check, wait_until  # noqa: E402
 
 BOOT_SECONDS = 300
 LIFE_SECONDS = 7200
@@ -214,6 +214,34 @@ class GuestProgram:
         if self.answer:
             print(f"--- exit code {self.answer['code']}, output:")
             print(self.answer["text"][-6000:])
+
+
+class InteropTest(Test):
+    """harness.Test, with programs in the guest."""
+
+    def __init__(self, name, guest):
+        super().__init__(name)
+        self.guest = guest
+        self.others = []
+
+    def __exit__(self, kind, value, trace):
+        for program in self.others:
+            try:
+                program.stop()
+            except Failure:
+                pass  # the guest has ended; reported elsewhere
+        return super().__exit__(kind, value, trace)
+
+    def conclude(self, kind, value, states):
+        kind = Skip if kind and issubclass(kind, Skip) else kind
+        super().conclude(kind, value, states)
+        if kind and kind is not Skip:
+            for program in self.others:
+                program.report()
+            self.report_kernel()
+
+    def report_kernel(self):
+        print("--- the guest's kernel:\n" + self.guest.kernel_log()[-3000:])
 
 
 def copy_foreign_libraries(lib):

@@ -16,18 +16,14 @@ Everything runs in separate namespaces, with 2 CPUs and 4 GiB for one guest at
 a time.
 """
 import argparse
-import ctypes
 import functools
 import os
 import re
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import cases
@@ -35,8 +31,9 @@ import guest as kernel_lab
 import rping
 import siwfault
 import wire
-from guest import Guest, harness
-from harness import Failure, Skip, Test, check, wait_until
+from guest import Guest, InteropTest, harness
+from harness import Failure, Skip, check, wait_until
+from sniffer import GuestSniffer, HostSniffer
 
 INSIDE = "USIW_INTEROP_INSIDE"
 IMAGE = os.path.join(os.environ.get("KERNEL_LAB_DIR", "/var/tmp/kernel-lab"),
@@ -95,79 +92,6 @@ def make_network():
                               text=True)
         if done.returncode:
             raise Skip(f"ip {' '.join(words)}: {done.stderr.strip()}")
-
-
-# ---- the wire ---------------------------------------------------------------------
-
-class HostSniffer:
-    """Captures in this namespace. (tcpdump tries to change to a user that a
-    new user namespace does not have; only its compiler is used.)"""
-
-    ALL_PROTOCOLS, ATTACH_FILTER = 0x0003, 26
-    OUTGOING = 4
-
-    def __init__(self, device, path, what=wire.FILTER):
-        self.path, self.is_loopback = path, device == "lo"
-        code = subprocess.run(
-            ["tcpdump", "-ddd", "-y", "EN10MB", "-i", device, what],
-            check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True).stdout.split("\n")[1:]
-        code = [tuple(map(int, line.split())) for line in code if line]
-        program = b"".join(struct.pack("=HBBI", *line) for line in code)
-        buffer = ctypes.create_string_buffer(program)
-        self.file = open(path, "wb", buffering=0)
-        self.file.write(struct.pack("<IHHiIII", wire.PCAP_MAGIC, 2, 4, 0, 0,
-                                    1 << 18, 1))
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        self.socket.setsockopt(
-            socket.SOL_SOCKET, self.ATTACH_FILTER,
-            struct.pack("HL", len(code), ctypes.addressof(buffer)))
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-        self.socket.bind((device, self.ALL_PROTOCOLS))
-        self.socket.settimeout(0.5)
-        self.is_stopping = False
-        self.thread = threading.Thread(target=self.copy, daemon=True)
-        self.thread.start()
-
-    def copy(self):
-        while not self.is_stopping:
-            try:
-                frame, address = self.socket.recvfrom(1 << 18)
-            except TimeoutError:
-                continue
-            if self.is_loopback and address[2] == self.OUTGOING:
-                continue  # each packet to lo is captured on its way in as well
-            now = time.time()
-            self.file.write(struct.pack(
-                "<IIII", int(now), int(now % 1 * 1e6), len(frame),
-                len(frame)) + frame)
-
-    def read(self):
-        with open(self.path, "rb") as f:
-            return f.read()
-
-    def stop(self):
-        if self.is_stopping:
-            return
-        self.is_stopping = True
-        self.thread.join()
-        self.socket.close()
-        self.file.close()
-
-
-class GuestSniffer:
-    def __init__(self, guest, path, what=wire.FILTER):
-        self.guest, self.path = guest, path
-        self.id = guest.ask("start", argv=["tcpdump", "-Z", "root", "-i", "lo", "-U", "-w",
-                                           path, "-B", "8192", what])["id"]
-        wait_until(lambda: "listening on" in guest.ask(
-            "look", id=self.id)["text"], 20, "tcpdump in the guest")
-
-    def read(self):
-        return self.guest.read(self.path)
-
-    def stop(self):
-        self.guest.ask("end", id=self.id)
 
 
 # ---- one case ------------------------------------------------------------------------
@@ -264,34 +188,6 @@ class Pair:
         is_forgiven = role != self.case.usiw and \
             "Failed to close connection" in program.text()
         check(code == 0 or is_forgiven, f"{program.name} ended with {code}")
-
-
-class InteropTest(Test):
-    """harness.Test, with programs in the guest."""
-
-    def __init__(self, name, guest):
-        super().__init__(name)
-        self.guest = guest
-        self.others = []
-
-    def __exit__(self, kind, value, trace):
-        for program in self.others:
-            try:
-                program.stop()
-            except Failure:
-                pass  # the guest has ended; reported elsewhere
-        return super().__exit__(kind, value, trace)
-
-    def conclude(self, kind, value, states):
-        kind = Skip if kind and issubclass(kind, Skip) else kind
-        super().conclude(kind, value, states)
-        if kind and kind is not Skip:
-            for program in self.others:
-                program.report()
-            self.report_kernel()
-
-    def report_kernel(self):
-        print("--- the guest's kernel:\n" + self.guest.kernel_log()[-3000:])
 
 
 def check_starts(case, starts):
@@ -486,7 +382,7 @@ class Boots:
 def run_guest(kind, wanted, tally, directory, keep):
     """Runs all cases of one network. Cases with the same siw come after each
     other."""
-    nets = ("user", "guest") if kind == "user" else ("tap",)
+    nets = ("user", "guest") if kind == "user" else (kind,)
     mine = [c for c in wanted if c.net in nets]
     # The plain module comes first; sort() keeps the order of the table.
     mine.sort(key=lambda c: sorted(c.siw.items()))
