@@ -15,10 +15,8 @@ import collections
 import functools
 import os
 import re
-import signal
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "apps"))
@@ -28,6 +26,7 @@ import harness  # noqa: E402
 import pcap  # noqa: E402
 import perftest  # noqa: E402
 import rping  # noqa: E402
+import tshark  # noqa: E402
 from harness import Test, check  # noqa: E402
 
 ADDRESS = "127.0.0.1"
@@ -44,92 +43,33 @@ COUNTED = {
 }
 ULPDU_LENGTH = re.compile(r"^ +ULPDU length: (\d+)", re.M)
 MARKER_POINTER = re.compile(r"^ +FPDU back pointer: (\d+)", re.M)
-# tshark must not guess a protocol in our payload, and not by a port number: the
-# kernel chooses those of clients, and some belong to a protocol that takes the
-# segments (57000 to IRC).
 ASKED = ("frame", "eth", "ethertype", "ip", "tcp", "data", "iwarp_mpa",
          "iwarp_ddp_rdmap")
 
 
-class Capture:
-    """tcpdump on lo, while the block runs."""
+class Capture(tshark.Capture):
+    """All of TCP on lo, while the block runs."""
 
     def __init__(self, test):
-        self.path = os.path.join(test.directory, "wire.pcap")
-        self.test = test
+        super().__init__(test, "lo", "tcp")
 
-    def __enter__(self):
-        # --immediate-mode: a packet is in the file soon after it came, and not
-        # only when a buffer is full.
-        self.process = subprocess.Popen(
-            ["tcpdump", "-i", "lo", "-s", "0", "-U", "--immediate-mode",
-             "-B", "65536", "-w", self.path, "tcp"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        check("listening" in line, f"tcpdump: {line.strip()}")
-        return self
-
-    def stop(self):
-        """Ends tcpdump in any case. Returns its output."""
-        self.process.send_signal(signal.SIGINT)
+    def is_whole(self):
+        """Every connection in the file has ended, both ways."""
         try:
-            return self.process.communicate(timeout=20)[1]
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.communicate()[1]
-
-    def __exit__(self, kind, value, trace):
-        try:
-            if not kind:
-                self.wait_all()
-        finally:
-            said = self.stop()
-        if not kind:
-            check(re.search(r"^0 packets dropped", said, re.M),
-                  f"tcpdump: {said.strip()}")
-
-    def wait_all(self):
-        """Waits until every connection in the file has ended, both ways."""
-        def is_all():
-            try:
-                found = pcap.connections(self.path)
-            except pcap.Error:
-                return False  # a packet is being written
-            return found and all(
-                sum(k != "data" for k, _, _ in c.steps) >= 2 or
-                any(k == "rst" for k, _, _ in c.steps) for c in found)
-        harness.wait_until(is_all, 10, "the capture to be whole")
+            found = pcap.connections(self.path)
+        except pcap.Error:
+            return False  # a packet is being written
+        return found and all(
+            sum(k != "data" for k, _, _ in c.steps) >= 2 or
+            any(k == "rst" for k, _, _ in c.steps) for c in found)
 
 
-def run_tshark(directory, *words):
-    """Its output, with the settings in that directory, not the user's."""
-    done = subprocess.run(["tshark", *words], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "WIRESHARK_CONFIG_DIR": directory})
-    check(done.returncode == 0, f"tshark: {done.stderr.strip()}")
-    return done.stdout
-
-
-def turn_off_others(directory):
-    """All protocols but those of ASKED. Not by --disable-protocol: tshark 4.4
-    refuses names that it lists itself. In the file it passes over them."""
-    names = [line.split("\t")[2] for line in
-             run_tshark(directory, "-G", "protocols").splitlines()]
-    missing = [name for name in ASKED if name not in names]
-    check(not missing, f"tshark does not know {missing}")
-    with open(os.path.join(directory, "disabled_protos"), "w",
-              encoding="utf-8") as f:
-        f.writelines(f"{name}\n" for name in names if name not in ASKED)
-
-
-def tshark(path):
+def tshark_lines(path):
     """The lines of tshark for the file."""
-    with tempfile.TemporaryDirectory() as directory:
-        turn_off_others(directory)
-        return run_tshark(
-            directory, "-r", path, "-O", "iwarp_mpa,iwarp_ddp_rdmap",
-            # Two processors may hand packets to the capture in any order.
-            "-o", "tcp.reassemble_out_of_order:TRUE")
+    return tshark.run(
+        ASKED, "-r", path, "-O", "iwarp_mpa,iwarp_ddp_rdmap",
+        # Two processors may hand packets to the capture in any order.
+        "-o", "tcp.reassemble_out_of_order:TRUE")
 
 
 def count(text):
@@ -187,7 +127,7 @@ def once(mtu, env):
     with Test(f"MTU {mtu} {env}") as test:
         with Capture(test) as capture:
             traffic(test, env)
-        text = tshark(capture.path)
+        text = tshark_lines(capture.path)
         print(f"tshark: {count(text)}")
         if env.get("USIW_MARKERS"):
             check_marked(text, capture.path, env, mtu == LONE_MTU)
