@@ -7,7 +7,9 @@
  *   ud-verify -s [options]              serve one peer
  *   ud-verify -c ADDRESS [options]      connect
  *
- *   -p PORT  -S SIZE,SIZE,...
+ *   -p PORT  -S SIZE,SIZE,...  -b COUNT   datagrams of a burst (0: none)
+ *   -d   this side drops a datagram that is longer than its receive; the QP of
+ *        rdma_rxe fails
  *
  * A TCP connection keeps the two in step. Its addresses are the GIDs of both,
  * so they choose IPv4 or IPv6, and the device.
@@ -44,12 +46,13 @@
 static struct {
 	const char *address, *port;
 	uint32_t size[SIZE_MAX_CNT];
-	int size_cnt;
-} opt = { .port = "7174" };
+	int size_cnt, burst;
+	bool drops_long;
+} opt = { .port = "7174", .burst = 32 };
 
 static struct {
 	int tcp;
-	bool is_client, is_ipv4;
+	bool is_client, is_ipv4, peer_drops_long;
 	union ibv_gid gid, peer_gid;
 	uint8_t gid_idx;
 	struct ibv_context *ctx;
@@ -402,8 +405,8 @@ static void check_grh(const uint8_t *grh, uint32_t len, int kind, bool has_tos)
 }
 
 /* The next completion is of that datagram. @room: of its receive. */
-static void check_recv(int slot, uint32_t len, int kind, uint32_t seed,
-		       uint32_t room, bool has_tos)
+static struct ibv_wc check_recv(int slot, uint32_t len, int kind, uint32_t seed,
+				uint32_t room, bool has_tos)
 {
 	struct ibv_wc wc = wait_wc(me.rcq, "a datagram");
 	const uint8_t *p = recv_slot(slot);
@@ -423,6 +426,15 @@ static void check_recv(int slot, uint32_t len, int kind, uint32_t seed,
 		expect(p[GRH + i], pattern_at(seed, i), "an octet");
 	for (uint32_t i = 0; i < GUARD; i++)
 		expect(p[GRH + room + i], GUARD_OCTET, "beside the receive");
+	return wc;
+}
+
+static void check_empty(void)
+{
+	struct ibv_wc wc;
+
+	expect((uint64_t)ibv_poll_cq(me.rcq, 1, &wc), 0,
+	       "completions of what must not arrive");
 }
 
 static void wait_event(void)
@@ -467,9 +479,94 @@ static void each_size(bool is_mover)
 				    opt.size[i] * KIND_CNT + (uint32_t)kind);
 }
 
+/* The peer answers to the address that a completion has. */
+static void answer(bool is_mover, uint32_t seed)
+{
+	struct target to = { .qkey = QKEY };
+	struct ibv_wc wc;
+
+	post_recv(0, 100);
+	meet(seed);
+	if (is_mover) {
+		post_send(0, 100, KIND_IMM, seed, to_peer());
+		send_done(0);
+		check_recv(0, 100, 0, seed + 1, 100, false);
+		return;
+	}
+	wc = check_recv(0, 100, KIND_IMM, seed, 100, true);
+	to.ah = ibv_create_ah_from_wc(me.pd, &wc,
+				      (struct ibv_grh *)recv_slot(0), PORT_NUM);
+	if (!to.ah)
+		die("ibv_create_ah_from_wc", errno);
+	to.num = wc.src_qp;
+	post_send(0, 100, 0, seed + 1, to);
+	send_done(0);
+	ibv_destroy_ah(to.ah);
+}
+
+static void burst(bool is_mover, uint32_t len, uint32_t seed)
+{
+	for (int i = 0; i < opt.burst && !is_mover; i++)
+		post_recv(i, len);
+	meet(seed);
+	for (int i = 0; i < opt.burst && is_mover; i++)
+		post_send(i, len, KIND_IMM, seed + (uint32_t)i, to_peer());
+	for (int i = 0; i < opt.burst; i++) {
+		if (is_mover)
+			send_done(i);
+		else
+			check_recv(i, len, KIND_IMM, seed + (uint32_t)i, len,
+				   true);
+	}
+}
+
+/* Of two datagrams the first must not arrive. @room: of the receive. */
+static void lost(bool is_mover, uint32_t seed, uint32_t qkey, uint32_t len,
+		 uint32_t room)
+{
+	struct target bad = to_peer();
+
+	bad.qkey = qkey;
+	if (!is_mover)
+		post_recv(0, room);
+	meet(seed);
+	if (is_mover) {
+		post_send(0, len, 0, seed, bad);
+		send_done(0);
+		post_send(0, 8, 0, seed + 1, to_peer());
+		send_done(0);
+	} else {
+		check_recv(0, 8, 0, seed + 1, room, true);
+	}
+	meet(seed + 1);
+	if (!is_mover)
+		check_empty();
+}
+
+/* One that comes before the receive is posted is lost. */
+static void early(bool is_mover, uint32_t seed)
+{
+	meet(seed);
+	if (is_mover) {
+		post_send(0, 8, 0, seed, to_peer());
+		send_done(0);
+	}
+	meet(seed + 1);
+	usleep(is_mover ? 0 : 300000); /* the network is no part of meet() */
+	one(is_mover, 8, 0, seed + 2);
+}
+
 static void script(bool is_mover)
 {
 	each_size(is_mover);
+	answer(is_mover, 700001);
+	if (opt.burst)
+		burst(is_mover, me.mtu, 710000);
+	lost(is_mover, 720000, QKEY + 1, 8, 8);
+	if (is_mover ? me.peer_drops_long : opt.drops_long)
+		lost(is_mover, 730000, QKEY, 200, 100);
+	early(is_mover, 740000);
+	check_empty();
 }
 
 static void options_parse(int argc, char **argv)
@@ -477,7 +574,7 @@ static void options_parse(int argc, char **argv)
 	char *word;
 	int o;
 
-	while ((o = getopt(argc, argv, "sc:p:S:")) != -1) {
+	while ((o = getopt(argc, argv, "sc:p:S:b:d")) != -1) {
 		switch (o) {
 		case 's':
 			break;
@@ -494,6 +591,12 @@ static void options_parse(int argc, char **argv)
 				opt.size[opt.size_cnt++] =
 					(uint32_t)strtoul(word, NULL, 0);
 			break;
+		case 'b':
+			opt.burst = atoi(optarg);
+			break;
+		case 'd':
+			opt.drops_long = true;
+			break;
 		default:
 			exit(2);
 		}
@@ -501,6 +604,8 @@ static void options_parse(int argc, char **argv)
 	for (int i = 0; i < opt.size_cnt; i++)
 		if (opt.size[i] > PAYLOAD_MAX)
 			exit(2);
+	if (opt.burst < 0 || opt.burst > SLOT_CNT)
+		exit(2);
 }
 
 int main(int argc, char **argv)
@@ -513,6 +618,8 @@ int main(int argc, char **argv)
 	make_ah();
 	tell(me.mtu);
 	expect(hear(), me.mtu, "the peer's MTU");
+	tell(opt.drops_long);
+	me.peer_drops_long = hear();
 	script(me.is_client);
 	script(!me.is_client);
 	meet(999);
