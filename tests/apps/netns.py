@@ -9,6 +9,7 @@ import harness
 from harness import Failure
 
 CLONE_NEWNET = 0x40000000
+IPV6_MTU = 1280  # IPv6 is off on an interface of a smaller one
 
 ADDRESS = {"server": "192.0.2.1", "client": "192.0.2.2"}
 ADDRESS6 = {"server": "fd00:7573::1", "client": "fd00:7573::2"}
@@ -33,18 +34,21 @@ class Net:
         self.inside = ["nsenter", "-t", str(self.holder.pid), "-n", "--"]
         ip = ["ip"]
         there = self.inside + ip
-        for words in (
+        has_ipv6 = mtu >= IPV6_MTU
+        for words in filter(None, (
                 ip + ["link", "add", "veth0", "mtu", str(mtu), "type",
                       "veth", "peer", "name", "veth1", "mtu", str(mtu),
                       "netns", str(self.holder.pid)],
                 ip + self.address("veth0", ADDRESS["client"] + "/24"),
-                ip + self.address("veth0", ADDRESS6["client"] + "/64"),
+                has_ipv6 and ip + self.address(
+                    "veth0", ADDRESS6["client"] + "/64"),
                 there + self.address("veth1", ADDRESS["server"] + "/24"),
-                there + self.address("veth1", ADDRESS6["server"] + "/64"),
+                has_ipv6 and there + self.address(
+                    "veth1", ADDRESS6["server"] + "/64"),
                 ip + ["link", "set", "lo", "up"],
                 there + ["link", "set", "lo", "up"],
                 ip + ["link", "set", "veth0", "up"],
-                there + ["link", "set", "veth1", "up"]):
+                there + ["link", "set", "veth1", "up"])):
             done = subprocess.run(words, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             if done.returncode:
