@@ -29,11 +29,12 @@ PLAIN = {}  # siw as it is; other settings need siw-tunable
 
 
 class Guest:
-    """Booted on entry.  kind: "user" (QEMU's network) or "tap"."""
+    """Booted on entry.  kind: "user" (QEMU's network), "tap" or "roce" (a tap,
+    too)."""
 
-    HOST = {"user": "10.0.2.2", "tap": "10.9.0.1"}
-    SELF = {"user": "10.0.2.15", "tap": "10.9.0.2"}
-    DEVICE = {"user": "eth0", "tap": "eth1"}
+    HOST = {"user": "10.0.2.2", "tap": "10.9.0.1", "roce": "10.9.0.1"}
+    SELF = {"user": "10.0.2.15", "tap": "10.9.0.2", "roce": "10.9.0.2"}
+    DEVICE = {"user": "eth0", "tap": "eth1", "roce": "eth1"}
 
     def __init__(self, kind, directory):
         self.kind = kind
@@ -52,7 +53,7 @@ class Guest:
                         os.path.join(self.share, "lib"), symlinks=True,
                         ignore=shutil.ignore_patterns("*.a"))
         os.mkdir(os.path.join(self.share, "bin"))
-        for name in ("usiw", "interop-verify", "sdp-link-cases",
+        for name in ("usiw", "interop-verify", "ud-verify", "sdp-link-cases",
                      "sdpstat"):
             shutil.copy(os.path.join(harness.BUILD, "bin", name),
                         os.path.join(self.share, "bin"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""usiw against the Linux kernel's siw, in a QEMU guest.
+"""usiw against the Linux kernel's siw and rdma_rxe, in a QEMU guest.
 
     interop.py [-l] [-k] [-r TIMES] [--quick] [PATTERN]...
 
-Runs the cases of cases.py with a name that matches a PATTERN (a regular
+Runs the cases of cases.py and roce_cases.py with a name that matches a PATTERN (a regular
 expression; all cases without one; --quick: a few). -l lists them, -r repeats
 each, -k keeps captures and logs and prints their place. Exit code 77: it
 cannot run here, the reason is printed.
@@ -28,6 +28,7 @@ import time
 
 import cases
 import guest as kernel_lab
+import roce
 import rping
 import siwfault
 import wire
@@ -39,7 +40,7 @@ INSIDE = "USIW_INTEROP_INSIDE"
 IMAGE = os.path.join(os.environ.get("KERNEL_LAB_DIR", "/var/tmp/kernel-lab"),
                      os.environ.get("KERNEL_LAB_SUITE", "bookworm"))
 VERIFY = os.path.join(harness.BUILD, "bin", "interop-verify")
-PROGRAMS = ("rping", "ucmatose", *cases.PERFTESTS)
+PROGRAMS = ("rping", "ucmatose", *cases.PERFTESTS, *roce.PROGRAMS)
 
 
 # ---- requirements ----------------------------------------------------
@@ -353,9 +354,13 @@ class Boots:
             guest.__exit__()
             raise
         self.guest = guest
+        if self.kind == "roce":
+            roce.prepare_guest(guest)
         print(f"guest ({self.kind}) is up after "
               f"{time.monotonic() - begin:.0f} s")
         sys.stdout.flush()
+        if self.kind == "roce":
+            return  # each case has a capture of its own
         device = "lo" if self.kind == "user" else "tap0"
         self.sniffers[self.kind] = HostSniffer(
             device, os.path.join(directory, "starts.pcap"))
@@ -389,9 +394,9 @@ def run_guest(kind, wanted, tally, directory, keep):
     boots = Boots(kind, directory, keep)
     try:
         for case in mine:
-            tally.run(case.name, functools.partial(
-                run_in_guest if case.net == "guest" else run_case,
-                *boots.ready(), case))
+            run = {"guest": run_in_guest, "roce": run_roce}.get(
+                case.net, run_case)
+            tally.run(case.name, functools.partial(run, *boots.ready(), case))
     finally:
         boots.stop()
 
@@ -402,6 +407,14 @@ def run_in_guest(guest, sniffers, case):
         run_script(guest, case)
     else:
         run_case(guest, sniffers, case)
+
+
+def run_roce(guest, _, case):
+    harness.PERSONA[:] = ["--persona", "ca"]  # an iWARP device has no datagrams
+    try:
+        roce.run_case(guest, case)
+    finally:
+        harness.PERSONA.clear()
 
 
 def run_script(guest, case):
@@ -434,7 +447,7 @@ def read_arguments():
 def main():
     arguments = read_arguments()
     patterns = arguments.pattern + (cases.QUICK if arguments.quick else [])
-    wanted = [c for c in cases.table() if not patterns or
+    wanted = [c for c in cases.table() + roce.table() if not patterns or
               any(re.search(p, c.name) for p in patterns)]
     if arguments.list:
         print("\n".join(c.name for c in wanted))
@@ -448,6 +461,7 @@ def main():
             prepare()
             enter()
         make_network()
+        roce.prepare_host()
     except Skip as e:
         print(f"skipped: {e}")
         return harness.SKIP
@@ -457,7 +471,7 @@ def main():
     tally = Tally()
     begin = time.monotonic()
     directory = tempfile.mkdtemp(prefix="usiw-interop.")
-    for kind in ("user", "tap"):
+    for kind in ("user", "tap", "roce"):
         try:
             run_guest(kind, wanted, tally, os.path.join(directory, kind),
                       arguments.keep)

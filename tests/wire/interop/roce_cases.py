@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The table of cases of datagrams: usiw with persona ca on the host, the
+kernel's rdma_rxe in the guest. A case is data; roce.py runs it."""
+import itertools
+
+from cases import LIMIT, SIDES
+
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 255, 256, 511, 1000, 1021, 1022,
+         1023, 1024)  # the path MTU of a link of 1500 octets
+IPS = ("ipv4", "ipv6")
+
+
+class RoceCase:
+    """In the words of a command, GID is the index of the address, and DEVICE
+    the device's name, on the machine where it runs."""
+    net, siw = "roce", {}
+
+    def __init__(self, name, usiw, ip, words, packets, sizes=None, table=None,
+                 timeout=30, tcp_ip="ipv4", peer=(), own=()):
+        self.name = f"roce-{usiw}-{name}-{ip}"
+        self.usiw, self.ip, self.words = usiw, ip, words
+        self.own = own  # what usiw's command has beside the words
+        self.peer = peer  # what the client's command has before the address
+        self.tcp_ip = tcp_ip  # of the programs' own connection
+        self.packets = packets  # (from usiw, to usiw), at least
+        self.sizes = sizes  # all sizes of payload that the wire must have
+        self.table = table  # perftest: (program, octets, iterations)
+        self.timeout, self.repeats = timeout * LIMIT, 0
+
+
+def verify(usiw, ip):
+    """Each size four times, with immediate data and without, and what is
+    lost."""
+    return RoceCase("ud-verify", usiw, ip,
+                    ["UD_VERIFY", "-p", "PORT", "-S",
+                     ",".join(map(str, SIZES))],
+                    (8 * len(SIZES), 8 * len(SIZES)), sizes=set(SIZES),
+                    tcp_ip=ip, peer=("-c",), own=("-d",), timeout=60)
+
+
+def pingpong(usiw, ip, size, *options):
+    count = 100
+    words = ["ibv_ud_pingpong", "-d", "DEVICE", "-g", "GID", "-p", "PORT",
+             "-s", size, "-n", count, *options]
+    name = "-".join(["ud-pingpong", str(size), *options]).replace("--", "-")
+    return RoceCase(name, usiw, ip, words, (count, count), sizes={size})
+
+
+def perf(usiw, ip, program, size, *options):
+    count = 200
+    words = [program, "-c", "UD", "-d", "DEVICE", "-x", "GID", "-F", "-p",
+             "PORT", "-s", size, "-n", count, *options]
+    if program == "ib_send_bw":
+        words += ["-r", 2 * count]  # a datagram without a receive is lost
+    back = count if program == "ib_send_lat" or "-b" in options else 0
+    packets = (count, back) if usiw == "client" else (back, count)
+    name = "-".join([program, str(size), *options]).replace("--", "-")
+    return RoceCase(name, usiw, ip, words, packets, sizes={size},
+                    table=(program, size, count), timeout=60)
+
+
+def table():
+    for usiw, ip in itertools.product(SIDES, IPS):
+        yield verify(usiw, ip)
+        for size in (1, 1024):
+            yield pingpong(usiw, ip, size)
+        yield pingpong(usiw, ip, 64, "-e")
+        for size in (1, 64, 1024):
+            yield perf(usiw, ip, "ib_send_bw", size)
+            yield perf(usiw, ip, "ib_send_lat", size)
+        yield perf(usiw, ip, "ib_send_bw", 512, "-b")
+        yield perf(usiw, ip, "ib_send_lat", 32, "-I", "32")
