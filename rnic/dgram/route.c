@@ -95,43 +95,47 @@ static bool route_mad(int host_fd, uint32_t ifindex,
 	return rc == 0;
 }
 
-/* Return: whether a QP gets it. */
-static bool route_qp(struct rnic_engine *engine, int host_fd,
-		     struct rnic_host_head *head, uint32_t len)
+/* Return: 0: a QP gets it; -EAGAIN: its process is full; other -errno. */
+static int route_qp(struct rnic_engine *engine, int host_fd,
+		    struct rnic_host_head *head, uint32_t len)
 {
 	struct rnic_host_name name = rnic_host_name_qp(head->dest_num);
 	struct rnic_qp *qp = rnic_qp_get(head->dest_num);
 	bool is_here = qp && qp->engine == engine;
-	bool is_routed = false;
+	int rc = -ENOENT;
 
 	if (!is_here) {
-		is_routed = route_away(host_fd, &name, head, len) == 0;
+		rc = route_away(host_fd, &name, head, len);
 	} else if (qp->transport->type == RNIC_QPT_UD && !rnic_qp_is_over(qp)) {
 		route_here(qp, head, len);
-		is_routed = true;
+		rc = 0;
 	}
 	rnic_qp_put(qp);
-	return is_routed;
+	return rc;
 }
 
-/* Each process of the host that has joined gets the packet from the kernel. */
-static bool route_group(struct rnic_engine *engine, int host_fd,
-			uint32_t ifindex, const struct sib_gid *mgid,
-			struct rnic_host_head *head, uint32_t len)
+/*
+ * Each process of the host that has joined gets the packet from the kernel.  A
+ * QP that is full does not hold up the others of the group.
+ */
+static int route_group(struct rnic_engine *engine, int host_fd,
+		       uint32_t ifindex, const struct sib_gid *mgid,
+		       struct rnic_host_head *head, uint32_t len)
 {
 	uint32_t num[RNIC_GROUP_QP_MAX];
 	uint32_t cnt = rnic_group_members(mgid, ifindex, num);
-	bool is_routed = cnt > 0;
+	int rc = cnt ? 0 : -ENOENT;
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		head->dest_num = num[i];
-		is_routed &= route_qp(engine, host_fd, head, len);
+		if (route_qp(engine, host_fd, head, len) < 0)
+			rc = -ENOENT;
 	}
-	return is_routed;
+	return rc;
 }
 
-static bool route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
-		  struct rnic_host_head *head, uint32_t len)
+static int route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
+		 struct rnic_host_head *head, uint32_t len)
 {
 	struct sib_gid src, dst;
 	bool is_group = head->dest_num == SIB_QPN_MULTICAST;
@@ -139,17 +143,22 @@ static bool route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
 	/* Both say that it is for a group, or neither. */
 	if (!sib_grh_gids(head->grh, &src, &dst) ||
 	    sib_gid_is_multicast(&dst) != is_group)
-		return false;
+		return -ENOENT;
 	if (is_group)
 		return route_group(engine, host_fd, ifindex, &dst, head, len);
-	return head->dest_num == SIB_QPN_GSI
-		       ? route_mad(host_fd, ifindex, head, len)
-		       : route_qp(engine, host_fd, head, len);
+	if (head->dest_num == SIB_QPN_GSI)
+		return route_mad(host_fd, ifindex, head, len) ? 0 : -ENOENT;
+	return route_qp(engine, host_fd, head, len);
 }
 
-void rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
-		   struct rnic_host_head *head, uint32_t len)
+int rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
+		  struct rnic_host_head *head, uint32_t len)
 {
-	if (!route(engine, host_fd, ifindex, head, len))
+	int rc = route(engine, host_fd, ifindex, head, len);
+
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc < 0)
 		rnic_stat_add(RNIC_STAT_ud_lost, 1);
+	return 0;
 }

@@ -11,8 +11,10 @@
  * QP of @engine, which the caller leads, gets it at once.  Another QP, and who
  * listens or asks at QP 1, gets it by @host_fd, a socket of
  * rnic_host_open_sender().  @engine: NULL: none is led.
+ * Return: 0: it is delivered, or counted as lost; -EAGAIN: neither, the process
+ * of the QP is full.
  */
-void rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
-		   struct rnic_host_head *head, uint32_t len);
+int rnic_ud_route(struct rnic_engine *engine, int host_fd, uint32_t ifindex,
+		  struct rnic_host_head *head, uint32_t len);
 
 #endif

@@ -24,6 +24,7 @@
 #include "os/stat.h"
 #include "os/tcp.h"
 #include "route.h"
+#include "send.h"
 #include "udp-send.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -41,6 +42,13 @@
 #define UDP_HEADROOM sizeof(struct rnic_host_head)
 /* Packets of one system call. */
 #define UDP_BATCH 16
+/* How often a process that is full is tried again: its AF_UNIX socket may hold
+ * no more than 10 datagrams. */
+#define UDP_RETRY_NS (50 * NS_PER_US)
+/* ... and for how long: all others of the host wait behind it. */
+#define UDP_FULL_NS (10 * NS_PER_MS)
+/* QPs of which it is known that they have been full for long. */
+#define UDP_FULL_CNT 64u
 
 struct udp_packet {
 	struct sockaddr_storage from;
@@ -53,7 +61,17 @@ struct udp_packet {
 		uint8_t buf[UDP_HEADROOM + UDP_PACKET_MAX];
 };
 
+struct udp_sock;
+
 struct udp_batch {
+	struct udp_sock *sock; /* it came from */
+	int cnt, next;	       /* packets; the next one to be taken */
+	/* The packet before that waits for the process of its QP, and all
+	 * others behind it.  NULL: none does. */
+	struct rnic_host_head *waits;
+	uint32_t waits_len, waits_ifindex;
+	uint64_t wait_end_ns;
+	uint32_t full_num[UDP_FULL_CNT]; /* by number; 0: none */
 	struct mmsghdr mmsg[UDP_BATCH];
 	struct udp_packet packet[UDP_BATCH];
 };
@@ -155,8 +173,7 @@ static void udp_seen(struct msghdr *msg, struct udp_seen *ret_seen)
 	seen_from(ret_seen, msg->msg_name);
 }
 
-/* Return: how many packets are in the batch. */
-static int udp_recv(int fd, struct udp_batch *batch)
+static void udp_recv(struct udp_sock *sock, struct udp_batch *batch)
 {
 	int cnt;
 
@@ -174,9 +191,11 @@ static int udp_recv(int fd, struct udp_batch *batch)
 			.msg_controllen = sizeof(packet->control),
 		};
 	}
-	cnt = (int)syscall(SYS_recvmmsg, fd, batch->mmsg, UDP_BATCH,
-			   MSG_DONTWAIT, NULL);
-	return cnt > 0 ? cnt : 0;
+	cnt = (int)syscall(SYS_recvmmsg, sock->source.fd, batch->mmsg,
+			   UDP_BATCH, MSG_DONTWAIT, NULL);
+	batch->cnt = cnt > 0 ? cnt : 0;
+	batch->next = 0;
+	batch->sock = sock;
 }
 
 /* Is it a datagram for a QP, and whole?  Return: 0; -EBADMSG. */
@@ -196,8 +215,54 @@ static int udp_decode(struct udp_seen *seen, const uint8_t *buf, size_t len,
 	return 0;
 }
 
-/* @buf: with UDP_HEADROOM before it.  @engine: NULL: the loop. */
-static void udp_take(struct rnic_engine *engine, struct udp_seen *seen,
+/* The process of @num is full.  Return: whether its packet waits; else it is
+ * lost, as all others until that process takes one. */
+static bool packet_waits(struct rnic_engine *engine, uint32_t num)
+{
+	struct udp_batch *batch = udp.batch;
+	uint32_t *full_num = &batch->full_num[num % UDP_FULL_CNT];
+	uint64_t now_ns;
+
+	if (!engine || *full_num == num)
+		return false;
+	now_ns = rnic_engine_now_ns(engine);
+	if (!batch->wait_end_ns)
+		batch->wait_end_ns = now_ns + UDP_FULL_NS;
+	if (now_ns >= batch->wait_end_ns) {
+		*full_num = num;
+		return false;
+	}
+	rnic_engine_deadline(engine, &batch->sock->source.due,
+			     now_ns + UDP_RETRY_NS);
+	return true;
+}
+
+/* Return: false: it waits. */
+static bool packet_route(struct rnic_engine *engine, uint32_t ifindex,
+			 struct rnic_host_head *head, uint32_t len)
+{
+	struct udp_batch *batch = udp.batch;
+	uint32_t num = head->dest_num;
+	int rc = rnic_ud_route(engine, udp.host_fd, ifindex, head, len);
+
+	if (rc == -EAGAIN && packet_waits(engine, num)) {
+		batch->waits = head;
+		batch->waits_len = len;
+		batch->waits_ifindex = ifindex;
+		return false;
+	}
+	if (rc < 0)
+		rnic_stat_add(RNIC_STAT_ud_lost, 1);
+	else if (batch->full_num[num % UDP_FULL_CNT] == num)
+		batch->full_num[num % UDP_FULL_CNT] = 0;
+	batch->waits = NULL;
+	batch->wait_end_ns = 0;
+	return true;
+}
+
+/* @buf: with UDP_HEADROOM before it.  @engine: NULL: the loop.  Return: false:
+ * it waits. */
+static bool udp_take(struct rnic_engine *engine, struct udp_seen *seen,
 		     uint8_t *buf, size_t len)
 {
 	struct rnic_host_head head;
@@ -207,7 +272,7 @@ static void udp_take(struct rnic_engine *engine, struct udp_seen *seen,
 	if (udp_decode(seen, buf, len, &pkt) < 0 ||
 	    sib_grh_encode(&seen->path, len, head.grh, sizeof(head.grh)) < 0) {
 		rnic_stat_add(RNIC_STAT_ud_bad, 1);
-		return;
+		return true;
 	}
 	head.magic = RNIC_HOST_MAGIC;
 	head.dest_num = pkt.hdr.dest_qpn;
@@ -219,9 +284,9 @@ static void udp_take(struct rnic_engine *engine, struct udp_seen *seen,
 		(pkt.hdr.is_solicited ? RNIC_HOST_SOLICITED : 0);
 	payload = buf + (pkt.payload - buf);
 	memcpy(payload - sizeof(head), &head, sizeof(head));
-	rnic_ud_route(engine, udp.host_fd, seen->ifindex,
-		      (void *)(payload - sizeof(head)),
-		      (uint32_t)pkt.payload_len);
+	return packet_route(engine, seen->ifindex,
+			    (void *)(payload - sizeof(head)),
+			    (uint32_t)pkt.payload_len);
 }
 
 static void udp_note_lost(struct udp_sock *sock, const struct udp_seen *seen)
@@ -232,27 +297,64 @@ static void udp_note_lost(struct udp_sock *sock, const struct udp_seen *seen)
 	sock->lost = seen->lost;
 }
 
-static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
+/* Return: false: a packet waits. */
+static bool batch_take(struct udp_batch *batch, struct rnic_engine *engine)
 {
 	struct udp_seen seen;
-	int cnt;
+
+	if (batch->waits && !packet_route(engine, batch->waits_ifindex,
+					  batch->waits, batch->waits_len))
+		return false;
+	while (batch->next < batch->cnt) {
+		int i = batch->next++;
+
+		udp_seen(&batch->mmsg[i].msg_hdr, &seen);
+		udp_note_lost(batch->sock, &seen);
+		if (!udp_take(engine, &seen,
+			      batch->packet[i].buf + UDP_HEADROOM,
+			      batch->mmsg[i].msg_len))
+			return false;
+	}
+	return true;
+}
+
+/* While a packet waits, the kernel keeps those behind it. */
+static bool batch_pass(struct rnic_engine *engine)
+{
+	bool did_wait = udp.batch->waits;
+	bool is_done = batch_take(udp.batch, engine);
+
+	for (int i = 0; i < UDP_CNT && is_done == did_wait; i++)
+		if (udp.sock[i].engine)
+			rnic_engine_set_events(engine, &udp.sock[i].source,
+					       is_done ? EPOLLIN : 0);
+	return is_done;
+}
+
+/* The engine ends, or another one reads from now on. */
+static void batch_drop(struct udp_batch *batch)
+{
+	int cnt = batch->cnt - batch->next + (batch->waits ? 1 : 0);
+
+	rnic_stat_add(RNIC_STAT_ud_lost, (uint64_t)cnt);
+	batch->next = batch->cnt;
+	batch->waits = NULL;
+	batch->wait_end_ns = 0;
+}
+
+static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
+{
+	struct udp_batch *batch = udp.batch;
 
 	/* An error that a router has reported looks like an empty socket, and
 	 * the next call finds what is behind it. */
-	for (int left = UDP_PASS_MAX; left > 0; left -= cnt) {
-		cnt = udp_recv(sock->source.fd, udp.batch);
-		for (int i = 0; i < cnt; i++) {
-			struct mmsghdr *mmsg = &udp.batch->mmsg[i];
-
-			udp_seen(&mmsg->msg_hdr, &seen);
-			udp_note_lost(sock, &seen);
-			udp_take(engine, &seen,
-				 udp.batch->packet[i].buf + UDP_HEADROOM,
-				 mmsg->msg_len);
-		}
-		if (cnt)
+	for (int left = UDP_PASS_MAX; left > 0; left -= batch->cnt) {
+		if (!batch_pass(engine))
+			return;
+		udp_recv(sock, batch);
+		if (batch->cnt)
 			sock->source.quiet_cnt = 0;
-		if (cnt < UDP_BATCH)
+		if (!batch_pass(engine) || batch->cnt < UDP_BATCH)
 			return;
 	}
 }
@@ -299,6 +401,17 @@ static void udp_abort(struct rnic_source *source)
 
 	rnic_engine_remove(sock->engine, source);
 	sock->engine = NULL;
+	batch_drop(udp.batch);
+}
+
+/* A process was full. */
+static void udp_due(struct rnic_due *due, uint64_t now_ns)
+{
+	struct rnic_source *source =
+		RNIC_CONTAINER_OF(due, struct rnic_source, due);
+
+	(void)now_ns;
+	udp_pass(source, 0);
 }
 
 static const struct rnic_source_ops udp_source_ops = {
@@ -405,12 +518,13 @@ static int socks_open(void)
 	};
 	int rc = 0;
 
-	udp.batch = malloc(sizeof(*udp.batch));
+	udp.batch = calloc(1, sizeof(*udp.batch));
 	udp.host_fd = rnic_host_open_sender();
 	/* A kernel may be without one of the two. */
 	for (int i = 0; i < UDP_CNT; i++)
 		udp.sock[i] = (struct udp_sock){
 			.source = { .ops = &udp_source_ops,
+				    .due = { .serve = udp_due },
 				    .fd = sock_open(families[i]) },
 		};
 	rnic_udp_send_by(udp.sock[UDP_IPV4].source.fd,

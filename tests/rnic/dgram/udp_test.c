@@ -303,6 +303,104 @@ CASE(who_asks_for_a_service_of_nobody_hears_it)
 	rnic_fd_close(asker_fd);
 }
 
+/* ---- a QP of another process --------------------------------------------- */
+
+/* Instead of that process: its QP's socket.  spoil_num() makes the number. */
+static int away_open(const struct rnic_qp *qp)
+{
+	struct rnic_host_name name =
+		rnic_host_name_qp(rnic_qp_num(qp) ^ 0x800000);
+	int fd = rnic_host_open(&name);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void away_send(int raw_fd, const struct rnic_qp *qp, int cnt)
+{
+	uint8_t octets[SIB_HDR_MAX + 16];
+	size_t len = packet(qp, octets, spoil_num);
+
+	for (int i = 0; i < cnt; i++)
+		raw_send(raw_fd, octets, len);
+}
+
+static bool away_take(int fd)
+{
+	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
+
+	return rnic_host_recv(fd, buf) >= 0;
+}
+
+/* An AF_UNIX socket holds 10 datagrams. */
+CASE(packets_wait_for_a_process_that_is_full)
+{
+	uint64_t lost = test_stat(RNIC_STAT_ud_lost);
+	int raw_fd = raw_open(RAW_PORT), fd;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	fd = away_open(p.side[1].qp);
+	away_send(raw_fd, p.side[1].qp, 100);
+	for (int i = 0; i < 100; i++)
+		wait_until(away_take(fd));
+	assert_false(away_take(fd));
+	assert_int_equal(test_stat(RNIC_STAT_ud_lost), lost);
+	rnic_fd_close(fd);
+	close(raw_fd);
+	rnicpair_close(&p);
+}
+
+CASE(one_that_stays_full_holds_up_others_once)
+{
+	uint64_t lost = test_stat(RNIC_STAT_ud_lost);
+	int raw_fd = raw_open(RAW_PORT), fd, taken = 0;
+	uint8_t octets[SIB_HDR_MAX + 16];
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	fd = away_open(p.side[1].qp);
+	for (uint64_t i = 0; i < 3; i++) {
+		size_t len = packet(p.side[1].qp, octets, NULL);
+
+		away_send(raw_fd, p.side[1].qp, 40);
+		ud_recv(&p.side[1], i, 0, 100);
+		raw_send(raw_fd, octets, len);
+		assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id,
+				 i);
+	}
+	while (away_take(fd))
+		taken++;
+	assert_true(taken > 0);
+	assert_int_equal(test_stat(RNIC_STAT_ud_lost) - lost, 3 * 40 - taken);
+	/* It has taken some: packets wait for it again. */
+	away_send(raw_fd, p.side[1].qp, 40);
+	for (int i = 0; i < 40; i++)
+		wait_until(away_take(fd));
+	rnic_fd_close(fd);
+	close(raw_fd);
+	rnicpair_close(&p);
+}
+
+/* The QP that has read goes while a packet waits. */
+CASE(what_waits_is_lost_with_its_engine)
+{
+	uint64_t lost = test_stat(RNIC_STAT_ud_lost);
+	int raw_fd = raw_open(RAW_PORT), fd, taken = 0;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	fd = away_open(p.side[1].qp);
+	away_send(raw_fd, p.side[1].qp, 12);
+	rnicpair_close(&p);
+	while (away_take(fd))
+		taken++;
+	assert_true(test_stat(RNIC_STAT_ud_lost) - lost + (uint64_t)taken <=
+		    12);
+	rnic_fd_close(fd);
+	close(raw_fd);
+}
+
 /* Two contexts have engines of their own: the port is read as long as one of
  * them has UD QPs. */
 CASE(another_engine_reads_when_one_goes)
