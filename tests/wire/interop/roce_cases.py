@@ -16,11 +16,14 @@ class RoceCase:
     net, siw = "roce", {}
 
     def __init__(self, name, usiw, ip, words, packets, sizes=None, table=None,
-                 timeout=30, tcp_ip="ipv4", peer=(), own=()):
+                 timeout=30, tcp_ip="ipv4", peer=(), own=(), server=(),
+                 by_cm=False):
         self.name = f"roce-{usiw}-{name}-{ip}"
         self.usiw, self.ip, self.words = usiw, ip, words
         self.own = own  # what usiw's command has beside the words
+        self.server = server  # what the server's command has at the end
         self.peer = peer  # what the client's command has before the address
+        self.by_cm = by_cm  # the server listens by rdma_cm, not by TCP
         self.tcp_ip = tcp_ip  # of the programs' own connection
         self.packets = packets  # (from usiw, to usiw), at least
         self.sizes = sizes  # all sizes of payload that the wire must have
@@ -59,6 +62,16 @@ def perf(usiw, ip, program, size, *options):
                     table=(program, size, count), timeout=60)
 
 
+def udaddy(usiw, ip, *options, size=100, count=10):
+    """rdma_cm's RDMA_PS_UDP: the client asks for a QP by SIDR."""
+    words = ["udaddy", "-S", size, "-C", count, *options, "-b"]
+    name = "-".join(["udaddy", *options]).replace("--", "-")
+    mads = int(dict(zip(options, options[1:])).get("-c", 1))
+    return RoceCase(name, usiw, ip, words, (mads, mads), {size, 256},
+                    peer=("OWN", "-s"), server=("OWN",), by_cm=True,
+                    tcp_ip=ip)
+
+
 def table():
     for usiw, ip in itertools.product(SIDES, IPS):
         yield verify(usiw, ip)
@@ -70,3 +83,5 @@ def table():
             yield perf(usiw, ip, "ib_send_lat", size)
         yield perf(usiw, ip, "ib_send_bw", 512, "-b")
         yield perf(usiw, ip, "ib_send_lat", 32, "-I", "32")
+        yield udaddy(usiw, ip)
+        yield udaddy(usiw, ip, "-c", "20")
