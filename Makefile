@@ -52,8 +52,9 @@ check-long:
 	$(MAKE) --no-print-directory all
 	scripts/check "$(BUILD)" -C long -L '^long$$'
 
-## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), with
-##       the packages they need; prints a table of what went by SDP and what by TCP
+## apps: servers and their clients over SDP (apache2, PostgreSQL, Node.js, ...), and
+##       programs of datagrams (UCX, MPI, ...), with the packages they need; prints a
+##       table of what went by SDP, by TCP and by datagrams
 apps:
 	scripts/install-deps build test apps
 	$(MAKE) --no-print-directory all
