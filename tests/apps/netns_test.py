@@ -218,8 +218,9 @@ def over(mtu, crc):
         net.close()
 
 
-harness.confine(__file__)
-harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
-              for mtu in (1500, 9000) for crc in ("on", "off")] +
-             [("by-hand", by_hand), ("two-ports", two_ports),
-              ("libfabric", libfabric), ("mpi", mpi)])
+if __name__ == "__main__":
+    harness.confine(__file__)
+    harness.main([(f"mtu{mtu}-crc-{crc}", functools.partial(over, mtu, crc))
+                  for mtu in (1500, 9000) for crc in ("on", "off")] +
+                 [("by-hand", by_hand), ("two-ports", two_ports),
+                  ("libfabric", libfabric), ("mpi", mpi)])
