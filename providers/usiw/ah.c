@@ -115,8 +115,12 @@ struct ibv_ah *usiw_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 int usiw_destroy_ah(struct ibv_ah *ibah)
 {
 	struct usiw_ah *ah = usiw_ah(ibah);
-	int err = usiw_handle_check(&ah->handle, "destroy_ah");
+	int err;
 
+	/* There is none. */
+	if (!usiw_context(ibah->context)->is_ca)
+		return usiw_result_int(-EOPNOTSUPP);
+	err = usiw_handle_check(&ah->handle, "destroy_ah");
 	if (err)
 		return usiw_result_int(err);
 	if (!usiw_is_forked(ah->fork_gen))
