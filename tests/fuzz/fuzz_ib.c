@@ -88,6 +88,21 @@ static void check_sidr_rep(const uint8_t *buf, size_t len)
 	fuzz_assert(!memcmp(first, second, sizeof(first)));
 }
 
+static void check_grh(const uint8_t *buf, size_t len)
+{
+	struct sib_path path = { .hop_limit = 1 };
+	struct sib_gid src, dst;
+	uint8_t grh[SIB_GRH_SIZE];
+
+	if (len < SIB_GRH_SIZE || !sib_grh_gids(buf, &path.src, &path.dst))
+		return;
+	fuzz_assert(sib_grh_encode(&path, len & 0xff, grh, sizeof(grh)) ==
+		    (int)SIB_GRH_SIZE);
+	fuzz_assert(sib_grh_gids(grh, &src, &dst));
+	/* An IPv6 header may have addresses that mean IPv4. */
+	fuzz_assert(!memcmp(&dst, &path.dst, sizeof(dst)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *buf = malloc(size ? size : 1);
@@ -100,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)sib_cm_decode(buf, size, &cm);
 	check_sidr_req(buf, size);
 	check_sidr_rep(buf, size);
+	check_grh(buf, size);
 	(void)sib_ip_cm_decode(buf, size, &ip);
 	free(buf);
 	return 0;
