@@ -85,6 +85,22 @@ def mckey(address, family="IPv4", inside=(), there=None, receivers=2,
         check(total["ud_bad"] == 0, f"{total['ud_bad']} bad datagrams")
 
 
+def udpong(address, inside=()):
+    """rsockets of datagrams: each of 1000 is answered. The server runs for
+    ever."""
+    words = ["udpong", "-T", "e", "-C", 1000, "-S", 100]
+    with Test(f"{' '.join(map(str, words))} -s {address}") as test:
+        server = test.start("server", words + ["-b", address], inside=inside)
+        server.wait_waiting()
+        client = test.start("client", words + ["-s", address])
+        client.wait(30)
+        check(server.process.poll() is None, "the server died")
+        check("custom    100     2k" in client.text(), client.text())
+        total = test.counters.sum()
+        check(total["ud_received"] >= 2 * 1000,
+              f"{total['ud_received']} datagrams")
+
+
 def one_host():
     leave()
     lo_up()
@@ -95,6 +111,7 @@ def one_host():
     udaddy("127.0.0.1", options=("-P", "ipoib"))
     udaddy("127.0.0.1", options=("-t", "40"))
     mckey("127.0.0.1")
+    udpong("127.0.0.1")
 
 
 def two_hosts():
@@ -108,6 +125,7 @@ def two_hosts():
         mckey(ADDRESS["client"], inside=net.inside, there=ADDRESS["server"])
         mckey(ADDRESS6["client"], "IPv6", net.inside, ADDRESS6["server"])
         mckey(ADDRESS6["client"], "IPv6")
+        udpong(THERE["IPv4"], net.inside)
         with Test("a host with datagrams, but without the service") as test:
             # It has the UDP port while its queue pair lives.
             other = test.start("server", [
