@@ -11,21 +11,37 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/addr.h"
 #include "os/guard.h"
 #include "os/tcp.h"
 
 /* Who sends keeps them open. */
-static int udp_ipv4_fd = -1, udp_ipv6_fd = -1;
+static struct udp_from {
+	int fd;
+	uint16_t port; /* another than SIB_UDP_PORT if that was taken */
+} udp_ipv4 = { .fd = -1 }, udp_ipv6 = { .fd = -1 };
+
+static struct udp_from from_of(int fd)
+{
+	struct sockaddr_storage addr = { 0 };
+	socklen_t len = sizeof(addr);
+
+	if (fd >= 0)
+		(void)rnic_tcp()->getsockname(fd, (struct sockaddr *)&addr,
+					      &len);
+	return (struct udp_from){ fd, ntohs(rnic_addr_port_be(
+					      (struct sockaddr *)&addr)) };
+}
 
 void rnic_udp_send_by(int ipv4_fd, int ipv6_fd)
 {
-	udp_ipv4_fd = ipv4_fd;
-	udp_ipv6_fd = ipv6_fd;
+	udp_ipv4 = from_of(ipv4_fd);
+	udp_ipv6 = from_of(ipv6_fd);
 }
 
 int rnic_udp_send_fd(bool is_ipv4)
 {
-	return is_ipv4 ? udp_ipv4_fd : udp_ipv6_fd;
+	return is_ipv4 ? udp_ipv4.fd : udp_ipv6.fd;
 }
 
 union udp_control {
@@ -144,14 +160,16 @@ static void udp_icrc(void *arg)
 static int packet_fill(struct udp_packet *packet,
 		       const struct rnic_udp_datagram *datagram)
 {
-	const struct sib_path *path = &datagram->path;
-	uint32_t ifindex = udp_ifindex(&path->dst, datagram->dev_ifindex);
-	struct udp_icrc icrc = { path, packet, 1 + datagram->cnt, 0 };
+	struct sib_path path = datagram->path;
+	uint32_t ifindex = udp_ifindex(&path.dst, datagram->dev_ifindex);
+	bool is_ipv4 = sib_gid_is_ipv4(&path.dst);
+	struct udp_icrc icrc = { &path, packet, 1 + datagram->cnt, 0 };
 	int len = sib_hdr_encode(&datagram->hdr, datagram->len, packet->head,
 				 sizeof(packet->head));
 
 	if (len < 0)
 		return len;
+	path.src_port = is_ipv4 ? udp_ipv4.port : udp_ipv6.port;
 	packet->iov[0] = (struct iovec){ packet->head, (size_t)len };
 	memcpy(packet->iov + 1, datagram->iov,
 	       (size_t)datagram->cnt * sizeof(packet->iov[0]));
@@ -163,15 +181,15 @@ static int packet_fill(struct udp_packet *packet,
 		(struct iovec){ packet->tail, (size_t)icrc.ret };
 	packet->msg = (struct msghdr){
 		.msg_name = &packet->name,
-		.msg_namelen = udp_name(&packet->name, &path->dst, ifindex),
+		.msg_namelen = udp_name(&packet->name, &path.dst, ifindex),
 		.msg_iov = packet->iov,
 		.msg_iovlen = (size_t)icrc.cnt + 1,
 		.msg_control = &packet->control,
 	};
-	if (sib_gid_is_ipv4(&path->dst))
-		control_ipv4(&packet->msg, path, ifindex);
+	if (is_ipv4)
+		control_ipv4(&packet->msg, &path, ifindex);
 	else
-		control_ipv6(&packet->msg, path, ifindex);
+		control_ipv6(&packet->msg, &path, ifindex);
 	return 0;
 }
 

@@ -18,8 +18,8 @@ int rnic_udp_send_fd(bool is_ipv4);
 
 struct rnic_udp_datagram {
 	struct sib_hdr hdr;
-	/* Both addresses, traffic class, and hop limit (0: the kernel's); ports
-	 * are SIB_UDP_PORT. */
+	/* Both addresses, traffic class, and hop limit (0: the kernel's);
+	 * dst_port is SIB_UDP_PORT, and the socket has its own. */
 	struct sib_path path;
 	uint32_t dev_ifindex;	 /* for groups and link-local addresses */
 	const struct iovec *iov; /* @cnt pieces of the payload, of @len */

@@ -163,6 +163,38 @@ CASE(without_the_port_this_host_is_reached)
 	close(fd);
 }
 
+/* The ICRC covers the port that a packet comes from. */
+CASE(without_the_port_packets_are_right)
+{
+	static const uint8_t lo[4] = { 127, 0, 0, 1 };
+	struct sib_path path = { .dst_port = SIB_UDP_PORT };
+	int fd = raw_open(SIB_UDP_PORT);
+	struct sockaddr_in from;
+	socklen_t from_len = sizeof(from);
+	struct usiw_ud_sqe to;
+	uint8_t octets[128];
+	struct rnicpair p;
+	uint16_t ip_id;
+	ssize_t len;
+
+	ud_open(&p, &defaults);
+	to = ud_to(p.side[1].qp);
+	to.label &= ~USIW_AV_OWN; /* as to another host */
+	ud_send(&p.side[0], &to, 1, 10);
+	len = recvfrom(fd, octets, sizeof(octets), 0, (struct sockaddr *)&from,
+		       &from_len);
+	assert_int_equal(len, SIB_BTH_SIZE + 8 + 12 + SIB_ICRC_SIZE);
+	assert_int_not_equal(ntohs(from.sin_port), SIB_UDP_PORT);
+	path.src_port = ntohs(from.sin_port);
+	must(!sib_gid_from_ip(lo, 4, &path.src));
+	must(!sib_gid_from_ip(lo, 4, &path.dst));
+	assert_int_equal(sib_icrc_check(&path, octets, (size_t)len, &ip_id),
+			 SIB_OK);
+	assert_int_equal(ip_id, 0);
+	rnicpair_close(&p);
+	close(fd);
+}
+
 CASE(the_port_is_free_without_ud)
 {
 	struct rnicpair p;
