@@ -12,7 +12,7 @@ PCAP_MAGIC = 0xa1b2c3d4
 ETHERTYPE_IPV4, ETHERTYPE_IPV6 = 0x0800, 0x86dd
 UDP = 17
 UD_SEND, UD_SEND_IMM = 0x64, 0x65
-GSI = 1
+GSI, MULTICAST = 1, 0xffffff
 PSNS = 1 << 24
 
 
@@ -103,6 +103,8 @@ class Packet:
         demand(self.pkey == 0xffff, f"P_Key {self.pkey:#x}")
         demand(target >> 24 == 0, "BTH: reserved octet or ECN")
         self.qpn, self.psn = target & 0xffffff, rest & 0xffffff
+        demand(ipaddress.ip_address(self.target).is_multicast ==
+               (self.qpn == MULTICAST), "the QP number of groups")
         # rdma_rxe sets A in packets of QP 1.
         demand(rest >> 24 == 0 or self.qpn == GSI, "BTH: A or reserved bits")
         self.qkey, source = struct.unpack_from(">II", data, 12)

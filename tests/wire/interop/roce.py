@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 
@@ -20,7 +21,7 @@ sys.path.insert(0, os.path.join(kernel_lab.HERE, ".."))
 import roce_tshark  # noqa: E402
 import rocev2  # noqa: E402
 
-PROGRAMS = ("ibv_ud_pingpong", "udaddy")
+PROGRAMS = ("ibv_ud_pingpong", "udaddy", "mckey")
 HAS_TSHARK = shutil.which("tshark") is not None
 ADDRESS = {"ipv4": {"host": "10.9.0.1", "guest": "10.9.0.2"},
            "ipv6": {"host": "fd09::1", "guest": "fd09::2"}}
@@ -41,6 +42,11 @@ def prepare_guest(guest):
     guest.shell(f"ip -6 addr add {ADDRESS['ipv6']['guest']}/64 dev "
                 f"{guest.device} nodad && modprobe -a ib_uverbs rdma_rxe rdma_ucm && "
                 f"rdma link add rxe0 type rxe netdev {guest.device}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 class RocePair:
@@ -85,11 +91,10 @@ class RocePair:
         words = self.words(where)
         if where == "host":
             words += case.own
-        if role == "client":
-            words += [*case.peer, ADDRESS[case.tcp_ip][self.where("server")]]
-        else:
-            words += case.server
-        words = [ADDRESS[case.ip][where] if w == "OWN" else w for w in words]
+        words += case.client if role == "client" else case.server
+        peer = ADDRESS[case.tcp_ip][self.where("server")]
+        words = [{"OWN": ADDRESS[case.ip][where], "PEER": peer}.get(w, w)
+                 for w in words]
         name = f"{role} on {'usiw' if where == 'host' else 'rxe'}"
         if where == "host":
             return self.test.start(name, words, env={"USIW_LOG": "info"})
@@ -98,11 +103,16 @@ class RocePair:
         return program
 
     def has_listener(self):
-        """Of rdma_cm."""
-        if self.where("server") == "guest":
+        """Of rdma_cm, or a member of the group."""
+        is_guest = self.where("server") == "guest"
+        if self.case.group:
+            number = int(ipaddress.IPv4Address(self.case.group))
+            wanted = f"{socket.htonl(number):08X}"
+            return wanted in (self.guest.shell("cat /proc/net/igmp")
+                              if is_guest else read("/proc/net/igmp"))
+        if is_guest:
             return "LISTEN" in self.guest.shell("rdma resource show cm_id")
-        with open("/proc/net/unix", encoding="utf-8") as f:
-            return "@usiw-sidr/" in f.read()
+        return "@usiw-sidr/" in read("/proc/net/unix")
 
     def run(self):
         server = self.start("server")
@@ -123,8 +133,9 @@ def check_packets(case, path, drops):
     except rocev2.Wrong as e:
         raise Failure(f"on the wire: {e}") from None
     ours, theirs = (ADDRESS[case.ip][w] for w in ("host", "guest"))
-    for source, target, wanted in ((ours, theirs, case.packets[0]),
-                                   (theirs, ours, case.packets[1])):
+    for source, target, wanted in (
+            (ours, case.group or theirs, case.packets[0]),
+            (theirs, case.group or ours, case.packets[1])):
         mine = [p for p in packets
                 if (p.source, p.target) == (source, target)]
         check(len(mine) >= wanted or drops,
@@ -132,7 +143,8 @@ def check_packets(case, path, drops):
         sizes = {len(p.payload) for p in mine}
         check(not wanted or case.sizes <= sizes or drops,
               f"from {source} no packets of {case.sizes - sizes} octets")
-    strange = [p for p in packets if {p.source, p.target} != {ours, theirs}]
+    strange = [p for p in packets if not {p.source, p.target} <= {
+        ours, theirs, case.group}]
     check(not strange, f"whose packet is this? {strange and strange[0]}")
     # QP 1 of usiw belongs to all processes of the host: its PSN is 0.
     gaps = rocev2.gaps(p for p in packets
@@ -145,7 +157,10 @@ def check_packets(case, path, drops):
 def check_usiw(test, case):
     """Nothing but what the case loses on purpose."""
     counters = test.counters.sum()
-    check(counters.get("ud_bad", 0) == 0 and counters.get("ud_lost", 0) == 0,
+    # A sender that is in the group gets what it sends, and has no receives.
+    lost = 0 if case.group and case.usiw == "client" else \
+        counters.get("ud_lost", 0)
+    check(counters.get("ud_bad", 0) == 0 and lost == 0,
           f"usiw lost packets, or found them bad: {counters}")
     check(counters.get("ud_received", 0) >= case.packets[1],
           f"usiw received {counters.get('ud_received')} datagrams")

@@ -8,22 +8,25 @@ from cases import LIMIT, SIDES
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 255, 256, 511, 1000, 1021, 1022,
          1023, 1024)  # the path MTU of a link of 1500 octets
 IPS = ("ipv4", "ipv6")
+GROUP = "239.1.2.3"
 
 
 class RoceCase:
-    """In the words of a command, GID is the index of the address, and DEVICE
-    the device's name, on the machine where it runs."""
+    """In the words of a command, OWN and PEER are addresses, GID is the index
+    of the own one, and DEVICE the device's name, on the machine where it
+    runs."""
     net, siw = "roce", {}
 
     def __init__(self, name, usiw, ip, words, packets, sizes=None, table=None,
-                 timeout=30, tcp_ip="ipv4", peer=(), own=(), server=(),
-                 by_cm=False):
+                 timeout=30, tcp_ip="ipv4", client=("PEER",), own=(),
+                 server=(), by_cm=False, group=None):
         self.name = f"roce-{usiw}-{name}-{ip}"
         self.usiw, self.ip, self.words = usiw, ip, words
         self.own = own  # what usiw's command has beside the words
-        self.server = server  # what the server's command has at the end
-        self.peer = peer  # what the client's command has before the address
+        # What their commands have at the end.
+        self.server, self.client = server, client
         self.by_cm = by_cm  # the server listens by rdma_cm, not by TCP
+        self.group = group  # the server is a member of it, the client sends
         self.tcp_ip = tcp_ip  # of the programs' own connection
         self.packets = packets  # (from usiw, to usiw), at least
         self.sizes = sizes  # all sizes of payload that the wire must have
@@ -38,7 +41,7 @@ def verify(usiw, ip):
                     ["UD_VERIFY", "-p", "PORT", "-S",
                      ",".join(map(str, SIZES))],
                     (8 * len(SIZES), 8 * len(SIZES)), sizes=set(SIZES),
-                    tcp_ip=ip, peer=("-c",), own=("-d",), timeout=60)
+                    tcp_ip=ip, client=("-c", "PEER"), own=("-d",), timeout=60)
 
 
 def pingpong(usiw, ip, size, *options):
@@ -68,8 +71,18 @@ def udaddy(usiw, ip, *options, size=100, count=10):
     name = "-".join(["udaddy", *options]).replace("--", "-")
     mads = int(dict(zip(options, options[1:])).get("-c", 1))
     return RoceCase(name, usiw, ip, words, (mads, mads), {size, 256},
-                    peer=("OWN", "-s"), server=("OWN",), by_cm=True,
+                    client=("OWN", "-s", "PEER"), server=("OWN",), by_cm=True,
                     tcp_ip=ip)
+
+
+def mckey(usiw, size=1000, count=10):
+    """Both join a group; the client sends to it. rdma_rxe joins no group of
+    IPv6 by rdma_cm."""
+    words = ["mckey", "-m", GROUP, "-S", size, "-C", count, "-b"]
+    packets = (count, 0) if usiw == "client" else (0, count)
+    return RoceCase("mckey", usiw, "ipv4", words, packets, {size},
+                    client=("OWN", "-s"), server=("OWN",), by_cm=True,
+                    group=GROUP)
 
 
 def table():
@@ -85,3 +98,5 @@ def table():
         yield perf(usiw, ip, "ib_send_lat", 32, "-I", "32")
         yield udaddy(usiw, ip)
         yield udaddy(usiw, ip, "-c", "20")
+    for usiw in SIDES:
+        yield mckey(usiw)
