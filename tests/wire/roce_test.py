@@ -43,7 +43,7 @@ def verify(link_mtu, addresses):
     try:
         with Test(f"MTU {mtu} {addresses['server']}") as test:
             harness.PERSONA[:] = ["--persona", "ca"]
-            words = [VERIFY, "-p", harness.free_port(), "-d", "-S",
+            words = [VERIFY, "-p", harness.free_port(), "-dq", "-S",
                      ",".join(map(str, sizes))]
             with Capture(test, 2 * KINDS * len(sizes)) as capture:
                 server = test.start("server", [*words, "-s"],

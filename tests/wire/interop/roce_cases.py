@@ -41,7 +41,8 @@ def verify(usiw, ip):
                     ["UD_VERIFY", "-p", "PORT", "-S",
                      ",".join(map(str, SIZES))],
                     (8 * len(SIZES), 8 * len(SIZES)), sizes=set(SIZES),
-                    tcp_ip=ip, client=("-c", "PEER"), own=("-d",), timeout=60)
+                    tcp_ip=ip, client=("-c", "PEER"), own=("-d", "-q"),
+                    timeout=60)
 
 
 def pingpong(usiw, ip, size, *options):

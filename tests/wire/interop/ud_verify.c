@@ -8,6 +8,8 @@
  *   ud-verify -c ADDRESS [options]      connect
  *
  *   -p PORT  -S SIZE,SIZE,...  -b COUNT   datagrams of a burst (0: none)
+ *   -q   this side sends its QP's Q_Key where a work request has one with bit
+ *        31; rdma_rxe sends that of the work request
  *   -d   this side drops a datagram that is longer than its receive; the QP of
  *        rdma_rxe fails
  *
@@ -40,6 +42,7 @@
 #define INLINE_MAX 64
 #define LIMIT_MS 30000 /* the other side may be a slow guest */
 #define QKEY 0x11223344u
+#define QKEY_CONTROLLED 0x80000001u
 #define TCLASS 0x20
 #define PORT_NUM 1
 
@@ -47,12 +50,12 @@ static struct {
 	const char *address, *port;
 	uint32_t size[SIZE_MAX_CNT];
 	int size_cnt, burst;
-	bool drops_long;
+	bool drops_long, sends_own_qkey;
 } opt = { .port = "7174", .burst = 32 };
 
 static struct {
 	int tcp;
-	bool is_client, is_ipv4, peer_drops_long;
+	bool is_client, is_ipv4, peer_drops_long, peer_sends_own_qkey;
 	union ibv_gid gid, peer_gid;
 	uint8_t gid_idx;
 	struct ibv_context *ctx;
@@ -543,6 +546,27 @@ static void lost(bool is_mover, uint32_t seed, uint32_t qkey, uint32_t len,
 		check_empty();
 }
 
+/* A Q_Key that only the kernel may give: the QP's stands for it. */
+static void controlled(bool is_mover, uint32_t seed)
+{
+	struct target to = to_peer();
+
+	to.qkey = QKEY_CONTROLLED;
+	if (!(is_mover ? opt.sends_own_qkey : me.peer_sends_own_qkey)) {
+		lost(is_mover, seed, QKEY_CONTROLLED, 8, 8);
+		return;
+	}
+	if (!is_mover)
+		post_recv(0, 8);
+	meet(seed);
+	if (is_mover) {
+		post_send(0, 8, 0, seed, to);
+		send_done(0);
+	} else {
+		check_recv(0, 8, 0, seed, 8, true);
+	}
+}
+
 /* One that comes before the receive is posted is lost. */
 static void early(bool is_mover, uint32_t seed)
 {
@@ -565,6 +589,7 @@ static void script(bool is_mover)
 	lost(is_mover, 720000, QKEY + 1, 8, 8);
 	if (is_mover ? me.peer_drops_long : opt.drops_long)
 		lost(is_mover, 730000, QKEY, 200, 100);
+	controlled(is_mover, 735000);
 	early(is_mover, 740000);
 	check_empty();
 }
@@ -574,7 +599,7 @@ static void options_parse(int argc, char **argv)
 	char *word;
 	int o;
 
-	while ((o = getopt(argc, argv, "sc:p:S:b:d")) != -1) {
+	while ((o = getopt(argc, argv, "sc:p:S:b:dq")) != -1) {
 		switch (o) {
 		case 's':
 			break;
@@ -596,6 +621,9 @@ static void options_parse(int argc, char **argv)
 			break;
 		case 'd':
 			opt.drops_long = true;
+			break;
+		case 'q':
+			opt.sends_own_qkey = true;
 			break;
 		default:
 			exit(2);
@@ -620,6 +648,8 @@ int main(int argc, char **argv)
 	expect(hear(), me.mtu, "the peer's MTU");
 	tell(opt.drops_long);
 	me.peer_drops_long = hear();
+	tell(opt.sends_own_qkey);
+	me.peer_sends_own_qkey = hear();
 	script(me.is_client);
 	script(!me.is_client);
 	meet(999);
