@@ -55,6 +55,7 @@ class RocePair:
     def __init__(self, test, guest, case):
         self.test, self.guest, self.case = test, guest, case
         self.port = guest.next_port()
+        self.server = self.client = None
 
     def where(self, role):
         return "host" if role == self.case.usiw else "guest"
@@ -114,16 +115,28 @@ class RocePair:
             return "LISTEN" in self.guest.shell("rdma resource show cm_id")
         return "@usiw-sidr/" in read("/proc/net/unix")
 
-    def run(self):
-        server = self.start("server")
+    def serve(self):
+        self.server = self.start("server")
         if self.case.by_cm:
             wait_until(self.has_listener, self.case.timeout, "a listener")
         else:
-            server.wait_listening(self.port, self.case.timeout)
-        client = self.start("client")
-        client.wait(self.case.timeout)
-        server.wait(self.case.timeout)
-        return client
+            self.server.wait_listening(self.port, self.case.timeout)
+
+    def wait(self):
+        self.client.wait(self.case.timeout)
+        self.server.wait(self.case.timeout)
+
+
+def run_pairs(test, guest, case):
+    """Return: the output of the first client."""
+    pairs = [RocePair(test, guest, case) for _ in range(case.pairs)]
+    for pair in pairs:
+        pair.serve()
+    for pair in pairs:
+        pair.client = pair.start("client")
+    for pair in pairs:
+        pair.wait()
+    return pairs[0].client.text()
 
 
 def check_packets(case, path, drops):
@@ -171,11 +184,10 @@ def run_case(guest, case):
     with InteropTest(case.name, guest) as test:
         path = os.path.join(test.directory, "roce.pcap")
         sniffer = HostSniffer("tap0", path, f"udp port {rocev2.PORT}")
-        pair = RocePair(test, guest, case)
         try:
-            client = pair.run()
+            text = run_pairs(test, guest, case)
             if case.table:
-                check_table(case, client.text())
+                check_table(case, text)
             check_usiw(test, case)
             wait_until(sniffer.is_idle, 10, "the capture to be whole")
             sniffer.stop()

@@ -19,7 +19,7 @@ class RoceCase:
 
     def __init__(self, name, usiw, ip, words, packets, sizes=None, table=None,
                  timeout=30, tcp_ip="ipv4", client=("PEER",), own=(),
-                 server=(), by_cm=False, group=None):
+                 server=(), by_cm=False, group=None, pairs=1):
         self.name = f"roce-{usiw}-{name}-{ip}"
         self.usiw, self.ip, self.words = usiw, ip, words
         self.own = own  # what usiw's command has beside the words
@@ -28,19 +28,23 @@ class RoceCase:
         self.by_cm = by_cm  # the server listens by rdma_cm, not by TCP
         self.group = group  # the server is a member of it, the client sends
         self.tcp_ip = tcp_ip  # of the programs' own connection
+        self.pairs = pairs  # of programs, at the same time
         self.packets = packets  # (from usiw, to usiw), at least
         self.sizes = sizes  # all sizes of payload that the wire must have
         self.table = table  # perftest: (program, octets, iterations)
         self.timeout, self.repeats = timeout * LIMIT, 0
 
 
-def verify(usiw, ip):
-    """Each size four times, with immediate data and without, and what is
-    lost."""
-    return RoceCase("ud-verify", usiw, ip,
+def verify(usiw, ip, pairs=1):
+    """Each size eight times, with immediate data and without, and what is
+    lost. One process of usiw has the UDP port, and hands packets on to the
+    others."""
+    name = "ud-verify" if pairs == 1 else f"ud-verify-{pairs}-at-once"
+    return RoceCase(name, usiw, ip,
                     ["UD_VERIFY", "-p", "PORT", "-S",
                      ",".join(map(str, SIZES))],
-                    (8 * len(SIZES), 8 * len(SIZES)), sizes=set(SIZES),
+                    (8 * pairs * len(SIZES), 8 * pairs * len(SIZES)),
+                    sizes=set(SIZES), pairs=pairs,
                     tcp_ip=ip, client=("-c", "PEER"), own=("-d", "-q"),
                     timeout=60)
 
@@ -59,6 +63,7 @@ def perf(usiw, ip, program, size, *options):
              "PORT", "-s", size, "-n", count, *options]
     if program == "ib_send_bw":
         words += ["-r", 2 * count]  # a datagram without a receive is lost
+    count *= int(dict(zip(options, options[1:])).get("-q", 1))
     back = count if program == "ib_send_lat" or "-b" in options else 0
     packets = (count, back) if usiw == "client" else (back, count)
     name = "-".join([program, str(size), *options]).replace("--", "-")
@@ -97,6 +102,8 @@ def table():
             yield perf(usiw, ip, "ib_send_lat", size)
         yield perf(usiw, ip, "ib_send_bw", 512, "-b")
         yield perf(usiw, ip, "ib_send_lat", 32, "-I", "32")
+        yield perf(usiw, ip, "ib_send_bw", 64, "-q", "4")
+        yield verify(usiw, ip, pairs=3)
         yield udaddy(usiw, ip)
         yield udaddy(usiw, ip, "-c", "20")
     for usiw in SIDES:
