@@ -89,7 +89,7 @@ fuzz:
 	cmake --build build-fuzz -j $(JOBS)
 	scripts/run-fuzz build-fuzz $(or $(SECONDS),10)
 
-## interop: usiw against the Linux kernel's siw in a QEMU guest (QUICK=1, CASES=PATTERN)
+## interop: usiw against the Linux kernel's siw and rdma_rxe in a QEMU guest (QUICK=1, CASES=PATTERN)
 interop:
 	scripts/install-deps build test
 	scripts/install-deps interop || true # the suite skips, and says why

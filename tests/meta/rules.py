@@ -396,6 +396,47 @@ def requirement_map(files, page, requirement, definition):
     return found
 
 
+# "IBA 9.2, 9.3; A17": clauses of InfiniBand, and of its annexes.
+IBA_CLAUSES = re.compile(r"\bIBA ([0-9].*)")
+IBA_CLAUSE = re.compile(r"\b[0-9]+(?:\.[0-9]+)+\b")
+IBA_ANNEX = re.compile(r"\bA1[1479](?:\.[0-9]+)*\b")
+IBA_CODE = ("libsiw-ib/", "rnic/dgram/", "rnic/cm/", "providers/")
+
+
+def iba_clauses(text):
+    return set(IBA_ANNEX.findall(text)).union(
+        *(IBA_CLAUSE.findall(rest) for rest in IBA_CLAUSES.findall(text)))
+
+
+def roce_map(files):
+    """Function and test of each row exist, and it says what it was compared
+    with. Each clause that the code names has a row."""
+    page = "doc/roce-map.md"
+    code, found, listed = defined_functions(files), [], set()
+    for line in (files.get(page) or "").split("\n"):
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        clauses = iba_clauses(cells[0])
+        if not line.startswith("|") or not clauses:
+            continue
+        listed |= clauses
+        if len(cells) != 5 or not cells[4] or "`" not in cells[2]:
+            found.append(f"{page}: {cells[0]}: a cell is missing")
+            continue
+        found += [f"{page}: {cells[0]}: no function {name}()"
+                  for name in re.findall(r"`(\w+)\(\)`", cells[2])
+                  if name not in code]
+        found += check_test_cell(files, page, cells[0], cells[3])
+    if not listed:
+        found.append(f"{page}: has no row")
+    for path, text in files.items():
+        if text is None or not tree.is_c(path) or \
+                not path.startswith(IBA_CODE):
+            continue
+        found += [f"{page}: {clause} is named in {path}, has no row"
+                  for clause in sorted(iba_clauses(text) - listed)]
+    return found
+
+
 # Part 10 of the SDP specification numbers its tests: T1, T70b.
 TEST_NUMBER = re.compile(r"\bT[0-9]+b?\b")
 TEST_PART = re.compile(r"^## 10\. .*?(?=^## |\Z)", re.M | re.S)
@@ -823,6 +864,7 @@ ALL = {
     "mirror": mirror,
     "rfc_map": rfc_map,
     "sdp_map": sdp_map,
+    "roce_map": roce_map,
     "sdp_tests": sdp_tests,
     "documents": documents,
     "folder_readmes": folders.readmes,

@@ -18,6 +18,9 @@ GOOD_SDP_MAP = {
     "doc/spec/sdp.md": "- SDP-2 · MUST", "sdp/a.c": "int f(void)\n{\n}\n",
     "t.c": "x"}
 
+ROCE = {"doc/roce-map.md": "| IBA 9.2; A17 | x | `f()` | `t.c:x` | rxe |\n",
+        "libsiw-ib/a.c": "/* IBA 9.2. */\nint f(void)\n{\n}\n", "t.c": "x"}
+
 STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
@@ -164,6 +167,12 @@ CASES = [
       "doc/spec/mpa.md": "MPA-2\n| MPA-3 | MUST | x | y | 4 |\nMPA-4"}),
     ("rfc_map", {**GOOD_MAP, "doc/rfc-map.md": MAP + "| MPA-2 | no |\n"},
      {**GOOD_MAP, "doc/rfc-map.md": MAP}),
+    ("roce_map", {**ROCE, "t.c": "y"}, ROCE),
+    ("roce_map", {**ROCE, "libsiw-ib/a.c": "int g(void)\n{\n}\n"}, ROCE),
+    ("roce_map", {**ROCE, "libsiw-ib/b.h": "/* IBA 9.3 (x); 9.2 */"},
+     {**ROCE, "libsiw-ib/b.h": "/* 9.3; IBA 9.2 (x); A17 */"}),
+    ("roce_map", {**ROCE, "doc/roce-map.md": ROCE["doc/roce-map.md"].replace(
+        "rxe", "")}, ROCE),
     ("sdp_map", {**GOOD_SDP_MAP, "t.c": "y"}, GOOD_SDP_MAP),
     ("sdp_map", {**GOOD_SDP_MAP, "doc/spec/sdp.md": "- SDP-2 · MUST\n- SDP-3 ·"},
      {**GOOD_SDP_MAP, "doc/spec/sdp.md": "- SDP-2 · MUST\nSDP-3"}),
