@@ -117,10 +117,10 @@ class RocePair:
 
     def serve(self):
         self.server = self.start("server")
-        if self.case.by_cm:
-            wait_until(self.has_listener, self.case.timeout, "a listener")
-        else:
+        if self.case.listens == "tcp":
             self.server.wait_listening(self.port, self.case.timeout)
+        else:
+            wait_until(self.has_listener, self.case.timeout, "a listener")
 
     def wait(self):
         self.client.wait(self.case.timeout)
@@ -170,9 +170,10 @@ def check_packets(case, path, drops):
 def check_usiw(test, case):
     """Nothing but what the case loses on purpose."""
     counters = test.counters.sum()
-    # A sender that is in the group gets what it sends, and has no receives.
-    lost = 0 if case.group and case.usiw == "client" else \
-        counters.get("ud_lost", 0)
+    # A sender that is in a group gets what it sends, and has no receives. MADs
+    # that come at once may be more than an AF_UNIX socket holds; they come
+    # again.
+    lost = 0 if case.listens == "cm" else counters.get("ud_lost", 0)
     check(counters.get("ud_bad", 0) == 0 and lost == 0,
           f"usiw lost packets, or found them bad: {counters}")
     check(counters.get("ud_received", 0) >= case.packets[1],
