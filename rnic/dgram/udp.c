@@ -45,8 +45,6 @@
 /* How often a process that is full is tried again: its AF_UNIX socket may hold
  * no more than 10 datagrams. */
 #define UDP_RETRY_NS (50 * NS_PER_US)
-/* ... and for how long: all others of the host wait behind it. */
-#define UDP_FULL_NS (10 * NS_PER_MS)
 /* QPs of which it is known that they have been full for long. */
 #define UDP_FULL_CNT 64u
 
@@ -227,7 +225,7 @@ static bool packet_waits(struct rnic_engine *engine, uint32_t num)
 		return false;
 	now_ns = rnic_engine_now_ns(engine);
 	if (!batch->wait_end_ns)
-		batch->wait_end_ns = now_ns + UDP_FULL_NS;
+		batch->wait_end_ns = now_ns + RNIC_UD_FULL_NS;
 	if (now_ns >= batch->wait_end_ns) {
 		*full_num = num;
 		return false;
