@@ -350,6 +350,23 @@ def datagrams():
               ("M/s",))
 
 
+def unreliable():
+    """UC beside RC, both connected by hand."""
+    for kind, op, size, metrics in (("lat", "send", 8, TIMES),
+                                    ("lat", "write", 8, TIMES),
+                                    ("bw", "write", 64, ("MiB/s",)),
+                                    ("bw", "write", 64 * KIB, ("MiB/s",))):
+        tool, args = f"perftest_type_{kind}", {"op": op, "size": size}
+        yield Row(f"uc-{kind}-{op}-{size}", "unreliable connections",
+                  f"`ib_{op}_{kind} -c UC -s {size}`" +
+                  (", half a round trip" if kind == "lat" else ""),
+                  *(("us", LESS) if kind == "lat" else ("MiB/s", MORE)),
+                  usiw(tool, DEFAULT, qp_type="UC", **args) +
+                  tuple(way for s in DEFAULT for way in
+                        peer(f"RC, {s}", tool, s, qp_type="RC", **args)),
+                  metrics)
+
+
 IDLE = 1000
 
 
@@ -464,8 +481,9 @@ def sdp_loaded():
 
 
 def table():
-    return [*bandwidth(), *passive(), *touched(), *markers(), *busy(), *rates(), *threads(), *latency(), *programs(), *datagrams(),
-            *costs(), *sdp()]
+    return [*bandwidth(), *passive(), *touched(), *markers(), *busy(),
+            *rates(), *threads(), *latency(), *programs(), *datagrams(),
+            *unreliable(), *costs(), *sdp()]
 
 
 # The rows of the first table of the report.

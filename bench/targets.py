@@ -42,6 +42,9 @@ def local_targets():
     yield most("*send-lat-8-events", "local", 0.9, peer="TCP blocking")
     yield most("ud-lat-8", "local", 1.2, peer="RC, local")
     yield least("ud-rate-64", "local", 1, peer="UDP, lists of 32")
+    for way in rows.DEFAULT:
+        yield most("uc-lat-*", way, 1, peer=f"RC, {way}")
+        yield least("uc-bw-*", way, 1, peer=f"RC, {way}")
     for op in rows.OPS:
         for size in (64 * KIB, 256 * KIB, MIB):
             yield least(f"{op}-64-buffers-{size}", "local", 1.8, peer="TCP")

@@ -222,6 +222,25 @@ def perftest_lat(sample, op, size, is_event):
         perftest_pair(sample, f"ib_{op}_lat", options))
 
 
+def perftest_by_hand(sample, program, qp_type, size, per_s):
+    harness.need(program)
+    return perftest.pair(sample, program,
+                         ["-F", "-c", qp_type, "-s", str(size), "-n",
+                          str(sample.bench.count(per_s))],
+                         connect=perftest.BY_HAND, timeout=LIMIT)
+
+
+def perftest_type_bw(sample, op, qp_type, size):
+    per_s = min(MESSAGES_PER_S, OCTETS_PER_S / size)
+    return outputs.perftest_bandwidth(
+        perftest_by_hand(sample, f"ib_{op}_bw", qp_type, size, per_s))
+
+
+def perftest_type_lat(sample, op, qp_type, size):
+    return outputs.perftest_latency(perftest_by_hand(
+        sample, f"ib_{op}_lat", qp_type, size, POLLED_PER_S))
+
+
 def demand_datagrams(test, before, _program, _options, table):
     arrived = (test.counters.sum().get("ud_received", 0) -
                before.get("ud_received", 0))
@@ -551,4 +570,5 @@ TOOLS = {tool.__name__: tool for tool in (
     perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_loops,
     verbs_pingpong, connect, memory, tcp_stream, tcp_pingpong, fi_pingpong,
     fabric_stream, ucx, rstream, qperf, iperf3, redis, sockets_pingpong,
-    sockets_idle, perftest_ud_lat, perftest_ud_rate, raw_udp)}
+    sockets_idle, perftest_type_bw, perftest_type_lat, perftest_ud_lat,
+    perftest_ud_rate, raw_udp)}
