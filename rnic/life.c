@@ -284,13 +284,14 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		   struct rnic_qp **ret_qp)
 {
 	int rc = rnic_qp_new(pd, opt, transports[opt->type], ret_qp);
-	uint32_t events;
 
 	if (rc < 0 || opt->type != RNIC_QPT_UD)
 		return rc;
 	rc = rnic_udp_get((*ret_qp)->engine);
-	if (rc < 0)
-		(void)rnic_qp_destroy(*ret_qp, &events);
+	if (rc < 0) {
+		rnic_qp_retire(*ret_qp);
+		(void)rnic_qp_free(*ret_qp);
+	}
 	return rc;
 }
 

@@ -700,8 +700,11 @@ int rnic_udp_get(struct rnic_engine *engine)
 	rc = user_add();
 	if (rc == 0) {
 		rc = server_join(engine);
-		if (rc == 0)
+		if (rc == 0) {
 			rc = serve();
+			if (rc < 0)
+				server_leave(server_find(engine));
+		}
 		if (rc < 0)
 			user_remove();
 	}
