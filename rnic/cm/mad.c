@@ -146,7 +146,8 @@ static int mad_decode(const struct rnic_host_head *head, size_t len,
 int cm_mad_recv(int fd, struct cm_mad *ret_mad)
 {
 	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
-	ssize_t len = rnic_host_recv(fd, buf);
+	struct rnic_stranger from;
+	ssize_t len = rnic_host_recv(fd, buf, &from);
 	int ret;
 
 	if (len < 0 && len != -EBADMSG)

@@ -8,12 +8,16 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "local/inbox.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stranger.h"
 #include "os/tcp.h"
+
+/* Wake-ups that are taken together: a flood of them is no reason to stay. */
+#define WAKES_MAX 64
 
 struct rnic_host_name rnic_host_name_qp(uint32_t num)
 {
@@ -70,9 +74,13 @@ int rnic_host_open(const struct rnic_host_name *name)
 	struct sockaddr_un sun;
 	socklen_t len = host_address(&sun, name);
 	int fd = rnic_host_open_sender();
+	const int on = 1;
 	int rc;
 
-	if (fd < 0 || rnic_tcp()->bind(fd, (struct sockaddr *)&sun, len) == 0)
+	/* Before the name: each message tells of which user it is. */
+	if (fd < 0 || (rnic_tcp()->setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on,
+					      sizeof(on)) == 0 &&
+		       rnic_tcp()->bind(fd, (struct sockaddr *)&sun, len) == 0))
 		return fd;
 	rc = -errno;
 	rnic_fd_close(fd);
@@ -95,8 +103,8 @@ int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
 	return errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;
 }
 
-int rnic_host_tell(int fd, const struct rnic_host_name *name,
-		   enum rnic_host_magic magic, uint32_t src_num, int passed)
+static int tell(int fd, struct sockaddr_un *sun, socklen_t len,
+		enum rnic_host_magic magic, uint32_t src_num, int passed)
 {
 	struct rnic_host_head head = { .magic = magic, .src_num = src_num };
 	union {
@@ -105,11 +113,10 @@ int rnic_host_tell(int fd, const struct rnic_host_name *name,
 	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
 			       .cmsg_type = SCM_RIGHTS,
 			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct sockaddr_un sun;
 	struct iovec iov = { &head, sizeof(head) };
 	struct msghdr msg = {
-		.msg_name = &sun,
-		.msg_namelen = host_address(&sun, name),
+		.msg_name = sun,
+		.msg_namelen = len,
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = passed < 0 ? NULL : &control,
@@ -123,24 +130,49 @@ int rnic_host_tell(int fd, const struct rnic_host_name *name,
 	return -errno;
 }
 
+int rnic_host_tell(int fd, const struct rnic_host_name *name,
+		   enum rnic_host_magic magic, uint32_t src_num)
+{
+	struct sockaddr_un sun;
+	socklen_t len = host_address(&sun, name);
+
+	return tell(fd, &sun, len, magic, src_num, -1);
+}
+
+int rnic_host_give(int fd, struct rnic_stranger *to, uint32_t src_num,
+		   int passed)
+{
+	/* Others could write into the memory, and give it to third ones. */
+	if (to->uid != getuid() || to->name_len <= sizeof(sa_family_t))
+		return -EPERM;
+	return tell(fd, &to->name, to->name_len, RNIC_HOST_GIVE, src_num,
+		    passed);
+}
+
 int rnic_host_recv_given(int fd, uint32_t *ret_src_num)
 {
 	struct rnic_host_head head;
+	struct rnic_stranger from;
 	int passed = rnic_stranger_recv_fd(fd, &head, sizeof(head),
-					   rnic_inbox_check);
+					   rnic_inbox_check, &from);
 
 	if (passed < 0)
 		return passed;
-	*ret_src_num = head.magic == RNIC_HOST_GIVE ? head.src_num : 0;
+	*ret_src_num = head.magic == RNIC_HOST_GIVE && from.uid == getuid()
+			       ? head.src_num
+			       : 0;
 	return passed;
 }
 
-void rnic_host_recv_wakes(int fd)
+int rnic_host_recv_wakes(int fd)
 {
 	uint8_t octets[sizeof(struct rnic_host_head)];
+	struct rnic_stranger from;
+	ssize_t got = 0;
 
-	while (rnic_stranger_recv(fd, octets, sizeof(octets)) >= 0)
-		;
+	for (int i = 0; i < WAKES_MAX && got >= 0; i++)
+		got = rnic_stranger_recv(fd, octets, sizeof(octets), &from);
+	return got == -EPROTO ? -EPROTO : 0;
 }
 
 int rnic_host_peek(int fd, uint32_t *ret_magic)
@@ -152,9 +184,9 @@ int rnic_host_peek(int fd, uint32_t *ret_magic)
 		       : -EAGAIN;
 }
 
-ssize_t rnic_host_recv(int fd, void *buf)
+ssize_t rnic_host_recv(int fd, void *buf, struct rnic_stranger *ret_from)
 {
-	ssize_t len = rnic_stranger_recv(fd, buf, RNIC_HOST_MAX);
+	ssize_t len = rnic_stranger_recv(fd, buf, RNIC_HOST_MAX, ret_from);
 	const struct rnic_host_head *head = buf;
 
 	if (len < 0)

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 
 #include "libsiw-ib/include/siw-ib.h"
+#include "os/stranger.h"
 
 /* What a message is; they change with the layout. */
 enum rnic_host_magic {
@@ -72,10 +73,13 @@ int rnic_host_open_sender(void);
 int rnic_host_send(int fd, const struct rnic_host_name *name, struct iovec *iov,
 		   int cnt);
 
-/* Messages without payload: @passed is a descriptor, or -1.  Errors as
- * above. */
+/* A message without payload.  Errors as above. */
 int rnic_host_tell(int fd, const struct rnic_host_name *name,
-		   enum rnic_host_magic magic, uint32_t src_num, int passed);
+		   enum rnic_host_magic magic, uint32_t src_num);
+/* A RNIC_HOST_GIVE with a descriptor, to whom has asked.  Return: -EPERM: it is
+ * another user's process, or has no name; as above. */
+int rnic_host_give(int fd, struct rnic_stranger *to, uint32_t src_num,
+		   int passed);
 
 /* The next message, which stays.  Return: 0; -EAGAIN: there is none. */
 int rnic_host_peek(int fd, uint32_t *ret_magic);
@@ -85,13 +89,15 @@ int rnic_host_peek(int fd, uint32_t *ret_magic);
  * Return: octets; -EAGAIN; -EBADMSG: it was none of usiw; -EPROTO: it has
  * descriptors, and stays (os/stranger.h); other -errno.
  */
-ssize_t rnic_host_recv(int fd, void *buf);
+ssize_t rnic_host_recv(int fd, void *buf, struct rnic_stranger *ret_from);
 
 /* The next message is a RNIC_HOST_GIVE.  Return: the descriptor, which is the
- * caller's and not in the fd table; -EPROTO: it is not, and stays. */
+ * caller's and not in the fd table; -EPROTO: it is not, and stays.
+ * *ret_src_num: 0: another user's process gives it. */
 int rnic_host_recv_given(int fd, uint32_t *ret_src_num);
 
-/* Wake-ups are taken from a socket of rnic_host_name_waker(). */
-void rnic_host_recv_wakes(int fd);
+/* Wake-ups are taken from a socket of rnic_host_name_waker().  Return: 0;
+ * -EPROTO: there is a descriptor, which stays. */
+int rnic_host_recv_wakes(int fd);
 
 #endif

@@ -46,8 +46,7 @@ static void peer_ask(struct rnic_ud *ud, uint32_t num)
 	rnic_inbox_unmap(&peer->inbox);
 	peer->num = num;
 	peer->has_put = false;
-	(void)rnic_host_tell(ud->source.fd, &name, RNIC_HOST_ASK, ud->qp->num,
-			     -1);
+	(void)rnic_host_tell(ud->source.fd, &name, RNIC_HOST_ASK, ud->qp->num);
 }
 
 void rnic_peer_given(struct rnic_ud *ud, uint32_t num, int fd)
@@ -67,7 +66,7 @@ static bool peer_wake(const struct rnic_ud *ud, const struct rnic_peer *peer)
 
 	rnic_stat_add(RNIC_STAT_local_wakes, 1);
 	/* EAGAIN: enough wake-ups wait there. */
-	return rnic_host_tell(ud->source.fd, &name, RNIC_HOST_MAGIC, 0, -1) !=
+	return rnic_host_tell(ud->source.fd, &name, RNIC_HOST_MAGIC, 0) !=
 	       -ECONNREFUSED;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "util/env.h"
 #include "util/log.h"
@@ -117,13 +118,12 @@ static int inbox_make(struct rnic_ud *ud)
 }
 
 /* Without an inbox, its datagrams come by the socket. */
-static void inbox_give(struct rnic_ud *ud, uint32_t num)
+static void inbox_give(struct rnic_ud *ud, struct rnic_stranger *to)
 {
-	struct rnic_host_name name = rnic_host_name_qp(num);
-
-	if (util_settings()->local != UTIL_LOCAL_OFF && inbox_make(ud) == 0)
-		(void)rnic_host_tell(ud->source.fd, &name, RNIC_HOST_GIVE,
-				     ud->qp->num, ud->inbox_fd);
+	if (util_settings()->local != UTIL_LOCAL_OFF && to->uid == getuid() &&
+	    inbox_make(ud) == 0)
+		(void)rnic_host_give(ud->source.fd, to, ud->qp->num,
+				     ud->inbox_fd);
 }
 
 /* The next message has a descriptor.  Return: 0; -EPROTO. */
@@ -143,7 +143,8 @@ static int socket_take_one(struct rnic_ud *ud)
 {
 	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
 	const struct rnic_host_head *head = (const void *)buf;
-	ssize_t len = rnic_host_recv(ud->source.fd, buf);
+	struct rnic_stranger from;
+	ssize_t len = rnic_host_recv(ud->source.fd, buf, &from);
 
 	if (len == -EPROTO)
 		return socket_take_given(ud);
@@ -152,7 +153,7 @@ static int socket_take_one(struct rnic_ud *ud)
 	if (len < 0)
 		rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_bad, 1);
 	else if (head->magic == RNIC_HOST_ASK)
-		inbox_give(ud, head->src_num);
+		inbox_give(ud, &from);
 	else
 		rnic_ud_deliver(ud, head, head + 1,
 				(uint32_t)((size_t)len - sizeof(*head)));
@@ -168,41 +169,88 @@ static int socket_change(struct rnic_ud *ud, int fd)
 								      : old;
 }
 
+static void name_later(struct rnic_ud *ud)
+{
+	rnic_engine_deadline(ud->engine, &ud->source.due,
+			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
+}
+
 /*
  * A stranger has passed descriptors, which only a thread of its own may close.
  * The name is free when that has closed the socket; until then a socket without
- * a name sends.
+ * a name sends.  Without a descriptor for that, this is tried again.
  */
 static void socket_renew(struct rnic_ud *ud)
 {
 	int fd = rnic_host_open_sender();
 
-	util_warn("rnic",
-		  "%s: a process of this host passes descriptors: its socket "
-		  "is made anew",
-		  RNIC_QP_NAME(ud->qp));
+	name_later(ud);
 	if (fd < 0) {
 		rnic_engine_set_events(ud->engine, &ud->source, 0);
 		return;
 	}
+	util_warn("rnic",
+		  "%s: a process of this host passes descriptors: its socket "
+		  "is made anew",
+		  RNIC_QP_NAME(ud->qp));
 	rnic_stranger_close(socket_change(ud, fd));
+	rnic_engine_set_events(ud->engine, &ud->source,
+			       ud->recv == RNIC_UD_WAIT ? 0 : EPOLLIN);
 	ud->is_nameless = true;
-	rnic_engine_deadline(ud->engine, &ud->source.due,
-			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
 }
 
-void rnic_ud_name(struct rnic_ud *ud)
+/* Return: whether it has its name. */
+static bool socket_name(struct rnic_ud *ud)
 {
 	struct rnic_host_name name = rnic_host_name_qp(ud->qp->num);
 	int fd = rnic_host_open(&name);
 
-	if (fd >= 0) {
-		rnic_fd_close(socket_change(ud, fd));
-		ud->is_nameless = false;
-		return;
-	}
-	rnic_engine_deadline(ud->engine, &ud->source.due,
-			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
+	if (fd < 0)
+		return false;
+	rnic_fd_close(socket_change(ud, fd));
+	ud->is_nameless = false;
+	return true;
+}
+
+static bool waker_name(struct rnic_ud *ud)
+{
+	struct rnic_host_name name = rnic_host_name_waker(ud->qp->num);
+	int fd = rnic_host_open(&name);
+
+	if (fd < 0)
+		return false;
+	if (rnic_engine_change_wake_fd(ud->engine, &ud->source, fd) == 0)
+		return true;
+	rnic_fd_close(fd);
+	return false;
+}
+
+static bool ud_lacks_waker(const struct rnic_ud *ud)
+{
+	return ud->source.has_wake && ud->source.wake_fd < 0;
+}
+
+void rnic_ud_name(struct rnic_ud *ud)
+{
+	bool has_all = !ud->is_nameless || socket_name(ud);
+
+	if (ud_lacks_waker(ud) && !waker_name(ud))
+		has_all = false;
+	if (!has_all)
+		name_later(ud);
+}
+
+void rnic_ud_renew_waker(struct rnic_ud *ud)
+{
+	int old = ud->source.wake_fd;
+
+	util_warn("rnic",
+		  "%s: a process of this host passes descriptors: its waker "
+		  "is made anew",
+		  RNIC_QP_NAME(ud->qp));
+	(void)rnic_engine_change_wake_fd(ud->engine, &ud->source, -1);
+	rnic_stranger_close(old);
+	name_later(ud);
 }
 
 /* What is no datagram needs no receive.  *ret: -EAGAIN: there is nothing; 0: it

@@ -12,8 +12,14 @@
  */
 void rnic_ud_take(struct rnic_ud *ud);
 
-/* The QP is_nameless, and tries to get its name again. */
+/* Names that the QP lacks are tried again, until it has them. */
 void rnic_ud_name(struct rnic_ud *ud);
+
+/*
+ * A stranger has passed descriptors to the waker.  Until that has its name
+ * again, the inbox is looked at by a deadline.
+ */
+void rnic_ud_renew_waker(struct rnic_ud *ud);
 
 /* As rnic_source_ops.sleep. */
 bool rnic_ud_sleep(struct rnic_ud *ud);

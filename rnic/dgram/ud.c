@@ -36,6 +36,7 @@ static void ud_detach(struct rnic_ud *ud)
 static void ud_free(struct rnic_ud *ud)
 {
 	bool had_wake = ud->source.has_wake;
+	bool had_waker = ud->source.wake_fd >= 0;
 
 	rnic_inbox_leave(&ud->inbox);
 	rnic_engine_remove(ud->engine, &ud->source);
@@ -44,7 +45,7 @@ static void ud_free(struct rnic_ud *ud)
 	free(ud->batch);
 	rnic_fd_close(ud->inbox_fd);
 	/* Else a thread still looks at the inbox. */
-	if (had_wake && ud->source.wake_fd >= 0) {
+	if (had_wake && (!had_waker || ud->source.wake_fd >= 0)) {
 		rnic_stranger_close(ud->source.wake_fd);
 		rnic_inbox_unmap(&ud->inbox);
 	}
@@ -77,8 +78,9 @@ static void ud_look(struct rnic_source *source, bool is_woken)
 {
 	struct rnic_ud *ud = ud_of(source);
 
-	if (is_woken)
-		rnic_host_recv_wakes(source->wake_fd);
+	if (is_woken && source->wake_fd >= 0 &&
+	    rnic_host_recv_wakes(source->wake_fd) < 0)
+		rnic_ud_renew_waker(ud);
 	rnic_ud_take(ud);
 	ud_settle(ud);
 }
@@ -150,8 +152,7 @@ static void ud_due(struct rnic_due *due, uint64_t now_ns)
 	struct rnic_ud *ud = RNIC_CONTAINER_OF(due, struct rnic_ud, source.due);
 
 	(void)now_ns;
-	if (ud->is_nameless)
-		rnic_ud_name(ud);
+	rnic_ud_name(ud);
 	rnic_ud_send(ud);
 	ud_pass(&ud->source, 0);
 }
@@ -191,8 +192,7 @@ static int ud_attach(struct rnic_qp *qp, struct rnic_ud *ud)
 		return rc;
 	ud->qp = qp;
 	qp->link = ud;
-	if (ud->is_nameless)
-		rnic_ud_name(ud);
+	rnic_ud_name(ud);
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	return 0;
 }

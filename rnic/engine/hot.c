@@ -54,6 +54,21 @@ int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 	return 0;
 }
 
+int rnic_engine_change_wake_fd(struct rnic_engine *engine,
+			       struct rnic_source *source, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	util_lock_assert_held(&engine->lead);
+	ev.data.u64 = wake_token(engine, source->slot);
+	if (fd >= 0 && epoll_ctl(engine->epfd, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return -errno;
+	if (source->wake_fd >= 0)
+		epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->wake_fd, NULL);
+	source->wake_fd = fd;
+	return 0;
+}
+
 static void source_cool(struct rnic_engine *engine, struct rnic_source *source)
 {
 	TAILQ_REMOVE(&engine->hot.list, source, hot_link);

@@ -38,6 +38,14 @@ void rnic_engine_remove_wake(struct rnic_engine *engine,
 			     struct rnic_source *source);
 
 /*
+ * @fd: in place of wake_fd; -1: nothing wakes the source until the next one.
+ * For sources without handover: no thread uses wake_fd then.  Return: 0; what
+ * epoll_ctl() said.
+ */
+int rnic_engine_change_wake_fd(struct rnic_engine *engine,
+			       struct rnic_source *source, int fd);
+
+/*
  * The other end is to be woken as soon as this thread has given up the lead.
  * What is woken may run on this CPU at once, in place of this thread, and a
  * thread that waits for the lead would wait for both.

@@ -77,11 +77,13 @@ int rnic_inbox_new(struct rnic_inbox *inbox, int *ret_fd)
 
 int rnic_inbox_check(int fd)
 {
+	int rc = rnic_sealed_check(fd, sizeof(struct rnic_inbox_shared));
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
-		return -EPROTO;
-	return rnic_sealed_check(fd, sizeof(struct rnic_inbox_shared));
+	/* Behind that: fstat() of a file that is elsewhere may block. */
+	if (rc == 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid()))
+		rc = -EPROTO;
+	return rc;
 }
 
 void rnic_inbox_unmap(struct rnic_inbox *inbox)

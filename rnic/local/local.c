@@ -170,7 +170,7 @@ bool rnic_local_woken(struct rnic_local *local)
 	/* Not for each pass until the next sleep. */
 	if (rnic_local_is_called(local))
 		local->is_asleep = false;
-	len = rnic_stranger_recv(local->wake_fd, octets, sizeof(octets));
+	len = rnic_stranger_recv(local->wake_fd, octets, sizeof(octets), NULL);
 	return len > 0 || len == -EAGAIN;
 }
 

@@ -234,7 +234,7 @@ static int offer_receive(int fd)
 {
 	struct meet_offer offer;
 	int mem_fd = rnic_stranger_recv_fd(fd, &offer, sizeof(offer),
-					   rnic_local_memory_check);
+					   rnic_local_memory_check, NULL);
 
 	if (mem_fd < 0 ||
 	    (offer.magic == MEET_MAGIC && offer.version == MEET_VERSION &&

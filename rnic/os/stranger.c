@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* AF_UNIX stream sockets whose other end is not trusted. */
-#define _GNU_SOURCE /* MSG_CMSG_CLOEXEC, accept4 */
+/* AF_UNIX sockets whose other end is not trusted. */
+#define _GNU_SOURCE /* MSG_CMSG_CLOEXEC, accept4, struct ucred */
 #include "stranger.h"
 
 #include <errno.h>
@@ -47,36 +47,62 @@ static void close_apart(int fd)
 		  "closed; one of them stays open");
 }
 
+static void control_read(struct msghdr *msg, int *ret_fd,
+			 struct rnic_stranger *ret_from)
+{
+	struct cmsghdr *cmsg;
+	struct ucred cred;
+
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET)
+			continue;
+		if (ret_fd && cmsg->cmsg_type == SCM_RIGHTS &&
+		    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+			memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(int));
+		if (ret_from && cmsg->cmsg_type == SCM_CREDENTIALS &&
+		    cmsg->cmsg_len == CMSG_LEN(sizeof(cred))) {
+			memcpy(&cred, CMSG_DATA(cmsg), sizeof(cred));
+			ret_from->uid = cred.uid;
+		}
+	}
+}
+
 /*
  * Looks at what is next.  @ret_fd: NULL, or for a descriptor, which is the
- * caller's; -1: none.
+ * caller's; -1: none.  @ret_from: NULL: the socket has no SO_PASSCRED.
  * Return: octets; -EPROTO: more descriptors than that; other -errno.
  */
-static ssize_t stranger_peek(int fd, void *mem, size_t len, int *ret_fd)
+static ssize_t stranger_peek(int fd, void *mem, size_t len, int *ret_fd,
+			     struct rnic_stranger *ret_from)
 {
 	union {
 		struct cmsghdr hdr;
-		uint8_t room[CMSG_SPACE(sizeof(int))];
+		uint8_t room[CMSG_SPACE(sizeof(struct ucred)) +
+			     CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { mem, len };
 	/* Room for one, to the octet: the kernel makes no more. */
+	size_t room = (ret_from ? CMSG_SPACE(sizeof(struct ucred)) : 0) +
+		      (ret_fd ? CMSG_LEN(sizeof(int)) : 0);
 	struct msghdr msg = {
+		.msg_name = ret_from ? &ret_from->name : NULL,
+		.msg_namelen = ret_from ? sizeof(ret_from->name) : 0,
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
-		.msg_control = ret_fd ? &control : NULL,
-		.msg_controllen = ret_fd ? CMSG_LEN(sizeof(int)) : 0,
+		.msg_control = room ? &control : NULL,
+		.msg_controllen = room,
 	};
-	const struct cmsghdr *cmsg;
-	ssize_t got = rnic_tcp()->recvmsg(
-		fd, &msg, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t got;
 
+	if (ret_from)
+		ret_from->uid = (uid_t)-1;
+	got = rnic_tcp()->recvmsg(fd, &msg,
+				  MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0)
 		return -errno;
-	cmsg = ret_fd ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET &&
-	    cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(int));
+	control_read(&msg, ret_fd, ret_from);
+	if (ret_from)
+		ret_from->name_len = msg.msg_namelen;
 	return msg.msg_flags & MSG_CTRUNC ? -EPROTO : got;
 }
 
@@ -89,17 +115,20 @@ static ssize_t stranger_take(int fd, void *mem, size_t len)
 	return got < 0 ? -errno : got;
 }
 
-ssize_t rnic_stranger_recv(int fd, void *mem, size_t len)
+ssize_t rnic_stranger_recv(int fd, void *mem, size_t len,
+			   struct rnic_stranger *ret_from)
 {
-	ssize_t got = stranger_peek(fd, mem, len, NULL);
+	ssize_t got = stranger_peek(fd, mem, len, NULL, ret_from);
 
-	return got <= 0 ? got : stranger_take(fd, mem, (size_t)got);
+	/* A datagram may have no octets. */
+	return got < 0 ? got : stranger_take(fd, mem, (size_t)got);
 }
 
-int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd))
+int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
+			  struct rnic_stranger *ret_from)
 {
 	int passed = -1;
-	ssize_t got = stranger_peek(fd, mem, len, &passed);
+	ssize_t got = stranger_peek(fd, mem, len, &passed, ret_from);
 	bool is_known = passed >= 0 && check(passed) == 0;
 
 	if (got == (ssize_t)len && is_known &&
@@ -112,17 +141,31 @@ int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd))
 	return got < 0 ? (int)got : -EPROTO;
 }
 
+static bool socket_is_datagrams(int fd)
+{
+	socklen_t len = sizeof(int);
+	int type = 0;
+
+	return rnic_tcp()->getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) ==
+		       0 &&
+	       type == SOCK_DGRAM;
+}
+
 /* Return: whether descriptors are left in the queue. */
 static bool queue_has_descriptors(int fd)
 {
 	uint8_t octets[STRANGER_PIECE];
+	bool is_datagrams = socket_is_datagrams(fd);
+	const int off = 0;
 	ssize_t got;
 
 	/* Nothing joins the queue behind this. */
 	rnic_tcp()->shutdown(fd, SHUT_RD);
+	(void)rnic_tcp()->setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &off,
+				     sizeof(off));
 	do
-		got = rnic_stranger_recv(fd, octets, sizeof(octets));
-	while (got > 0);
+		got = rnic_stranger_recv(fd, octets, sizeof(octets), NULL);
+	while (got > 0 || (got == 0 && is_datagrams));
 	return got == -EPROTO;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * AF_UNIX stream sockets whose other end is not trusted.
+ * AF_UNIX sockets whose other end is not trusted.
  *
  * It may pass descriptors (SCM_RIGHTS) of files whose close() takes any time: a
  * TCP socket with SO_LINGER, a file of a FUSE server that does not answer.  The
@@ -8,19 +8,31 @@
  * closes the socket with the message in it.  So messages are looked at before
  * they are taken, and what is unknown is closed by a thread of its own.
  *
- * No call here blocks.  Descriptors are in the fd table.
+ * No call here blocks.  Descriptors are in the fd table.  @ret_from: of a
+ * socket with SO_PASSCRED; NULL: of one without.
  */
 #ifndef RNIC_STRANGER_H
 #define RNIC_STRANGER_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
+
+/* Who has sent a datagram. */
+struct rnic_stranger {
+	uid_t uid;
+	struct sockaddr_un name;
+	socklen_t name_len; /* 0: it has none */
+};
 
 /*
- * As recv().  Return: octets; 0: the end; -EPROTO: descriptors are next in the
- * queue, and stay there; other -errno.
+ * As recv().  Return: octets; 0: the end of a stream, or a datagram without
+ * any, which is taken; -EPROTO: descriptors are next in the queue, and stay
+ * there; other -errno.
  */
-ssize_t rnic_stranger_recv(int fd, void *mem, size_t len);
+ssize_t rnic_stranger_recv(int fd, void *mem, size_t len,
+			   struct rnic_stranger *ret_from);
 
 /*
  * A message of @len octets and one descriptor, for which @check returns 0.
@@ -29,7 +41,8 @@ ssize_t rnic_stranger_recv(int fd, void *mem, size_t len);
  *   -EAGAIN: there is no message; -EPROTO: it is another one, or @check has
  *   refused; other -errno.
  */
-int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd));
+int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
+			  struct rnic_stranger *ret_from);
 
 /* As accept4(), as long as rnic_fd_is_spare(), else -EMFILE.  Return: the
  * connection; -errno. */

@@ -118,10 +118,11 @@ static inline size_t sidr_peer_recv(int fd, struct sidr_dgram *ret)
 {
 	static uint8_t buf[RNIC_HOST_MAX];
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct rnic_stranger from;
 	ssize_t len;
 
 	assert_int_equal(poll(&pfd, 1, CM_LIMIT_MS), 1);
-	len = rnic_host_recv(fd, buf);
+	len = rnic_host_recv(fd, buf, &from);
 	assert_true(len >= (ssize_t)sizeof(ret->head));
 	assert_true((size_t)len <= sizeof(*ret));
 	memcpy(ret, buf, (size_t)len);

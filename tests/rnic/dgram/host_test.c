@@ -16,6 +16,7 @@
 /* No QP has a number like this. */
 #define NUM 0x000007u
 
+static struct rnic_stranger from;
 static struct rnic_host_head head = { .magic = RNIC_HOST_MAGIC,
 				      .dest_num = NUM,
 				      .src_num = 9 };
@@ -58,36 +59,37 @@ CASE(a_number_has_one_socket)
 CASE(what_is_sent_is_received)
 {
 	static uint8_t buf[RNIC_HOST_MAX];
-	int to = host_open(), from = rnic_host_open_sender();
+	int to = host_open(), sender = rnic_host_open_sender();
 
 	assert_false(has_news(to));
-	assert_int_equal(rnic_host_recv(to, buf), -EAGAIN);
+	assert_int_equal(rnic_host_recv(to, buf, &from), -EAGAIN);
 	for (size_t len = 0; len <= SIB_PAYLOAD_MAX; len += 1024) {
-		assert_int_equal(send_len(from, len), 0);
+		assert_int_equal(send_len(sender, len), 0);
 		assert_true(has_news(to));
-		assert_int_equal(rnic_host_recv(to, buf), sizeof(head) + len);
+		assert_int_equal(rnic_host_recv(to, buf, &from),
+				 sizeof(head) + len);
 		assert_memory_equal(buf, &head, sizeof(head));
 	}
 	rnic_fd_close(to);
-	assert_int_equal(send_len(from, 1), -ECONNREFUSED);
-	rnic_fd_close(from);
+	assert_int_equal(send_len(sender, 1), -ECONNREFUSED);
+	rnic_fd_close(sender);
 }
 
 CASE(a_full_receiver_says_so)
 {
-	int to = host_open(), from = rnic_host_open_sender();
+	int to = host_open(), sender = rnic_host_open_sender();
 	static uint8_t buf[RNIC_HOST_MAX];
 	int sent = 0, got = 0;
 
-	while (send_len(from, 1000) == 0)
+	while (send_len(sender, 1000) == 0)
 		sent++;
-	assert_int_equal(send_len(from, 1000), -EAGAIN);
-	while (rnic_host_recv(to, buf) > 0)
+	assert_int_equal(send_len(sender, 1000), -EAGAIN);
+	while (rnic_host_recv(to, buf, &from) > 0)
 		got++;
 	assert_int_equal(got, sent);
-	assert_int_equal(send_len(from, 1000), 0);
+	assert_int_equal(send_len(sender, 1000), 0);
 	rnic_fd_close(to);
-	rnic_fd_close(from);
+	rnic_fd_close(sender);
 }
 
 static void raw_send(int fd, const void *octets, size_t len, int passed)
@@ -134,16 +136,44 @@ CASE(what_a_stranger_sends_is_refused)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int to = host_open();
-		int from = socket(AF_UNIX, SOCK_DGRAM, 0);
+		int raw = socket(AF_UNIX, SOCK_DGRAM, 0);
 		struct rnic_host_head octets = head;
 
 		if (!rows[i].has_magic)
 			octets.magic++;
-		raw_send(from, &octets, rows[i].len,
-			 rows[i].has_fd ? from : -1);
+		raw_send(raw, &octets, rows[i].len, rows[i].has_fd ? raw : -1);
 		assert_row(rows[i].name,
-			   rnic_host_recv(to, buf) == rows[i].ret);
-		close(from);
+			   rnic_host_recv(to, buf, &from) == rows[i].ret);
+		if (!rows[i].has_fd)
+			assert_row(rows[i].name,
+				   rnic_host_recv(to, buf, &from) == -EAGAIN);
+		close(raw);
 		rnic_fd_close(to);
 	}
+}
+
+/* Who is of another user does not get the memory, nor do others by a name. */
+CASE(an_inbox_is_given_to_the_own_user)
+{
+	int to = host_open(), other = rnic_host_open_sender();
+	static uint8_t buf[RNIC_HOST_MAX];
+	struct rnic_host_name name = rnic_host_name_qp(NUM);
+	struct rnic_host_name asker_name = rnic_host_name_qp(NUM + 1);
+	int asker = rnic_host_open(&asker_name);
+
+	assert_int_equal(rnic_host_tell(other, &name, RNIC_HOST_ASK, 5), 0);
+	assert_int_equal(rnic_host_recv(to, buf, &from), sizeof(head));
+	assert_int_equal(from.uid, getuid());
+	assert_int_equal(rnic_host_give(to, &from, NUM, to), -EPERM);
+
+	assert_int_equal(rnic_host_tell(asker, &name, RNIC_HOST_ASK, 5), 0);
+	assert_int_equal(rnic_host_recv(to, buf, &from), sizeof(head));
+	from.uid++;
+	assert_int_equal(rnic_host_give(to, &from, NUM, to), -EPERM);
+	from.uid--;
+	assert_int_equal(rnic_host_give(to, &from, NUM, to), 0);
+	assert_int_equal(rnic_host_recv(asker, buf, &from), -EPROTO);
+	rnic_fd_close(to);
+	rnic_fd_close(other);
+	rnic_stranger_close(asker);
 }

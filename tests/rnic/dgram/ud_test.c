@@ -354,14 +354,17 @@ CASE(a_receiver_that_is_full_is_given_up)
 	rnicpair_close(&p);
 }
 
-/* Anybody of this host may send to a QP's socket. */
-static void pass_descriptor(const struct rnic_qp *qp)
+/* Anybody of this host may send to a QP's sockets. */
+static void pass_descriptor(struct rnic_host_name name)
 {
-	struct rnic_host_name name = rnic_host_name_qp(rnic_qp_num(qp));
+	struct rnic_stranger to = { .uid = getuid(),
+				    .name = { .sun_family = AF_UNIX } };
 	int fd = rnic_host_open_sender();
 
+	to.name_len = (socklen_t)(sizeof(sa_family_t) + 1 + strlen(name.text));
+	memcpy(to.name.sun_path + 1, name.text, strlen(name.text));
 	/* It may have to get its name again. */
-	wait_until(rnic_host_tell(fd, &name, RNIC_HOST_GIVE, 5, fd) == 0);
+	wait_until(rnic_host_give(fd, &to, 5, fd) == 0);
 	rnic_fd_close(fd);
 }
 
@@ -379,17 +382,54 @@ static bool any_comes(struct rnicpair *p)
 	return cqe.status == USIW_WC_SUCCESS;
 }
 
+static int send_nothing(int fd, const struct rnic_host_name *name)
+{
+	struct iovec iov = { "", 0 };
+
+	return rnic_host_send(fd, name, &iov, 1);
+}
+
 /* What is sent meanwhile may be lost. */
 CASE(a_stranger_that_passes_descriptors_costs_a_socket)
 {
 	struct rnicpair p;
+	uint32_t num;
+
+	ud_open(&p, &defaults);
+	num = rnic_qp_num(p.side[1].qp);
+	ud_recv(&p.side[1], 7, 0, 100);
+	/* The first one asks for the inbox. */
+	wait_until(any_comes(&p));
+	for (int i = 0; i < 3; i++) {
+		if (util_settings()->local != UTIL_LOCAL_OFF) {
+			pass_descriptor(rnic_host_name_waker(num));
+			wait_until(any_comes(&p));
+		}
+		pass_descriptor(rnic_host_name_qp(num));
+		wait_until(any_comes(&p));
+	}
+	rnicpair_close(&p);
+}
+
+/* The engine sleeps again, and the QP hears what comes behind them. */
+CASE(a_stranger_that_sends_nothing_costs_nothing)
+{
+	struct rnic_host_name names[2];
+	struct rnicpair p;
+	int fd;
 
 	ud_open(&p, &defaults);
 	ud_recv(&p.side[1], 7, 0, 100);
-	for (int i = 0; i < 3; i++) {
-		pass_descriptor(p.side[1].qp);
+	wait_until(any_comes(&p));
+	names[0] = rnic_host_name_qp(rnic_qp_num(p.side[1].qp));
+	names[1] = rnic_host_name_waker(rnic_qp_num(p.side[1].qp));
+	fd = rnic_host_open_sender();
+	for (int i = 0; i < 6; i++) {
+		if (i % 2 == 0 || util_settings()->local != UTIL_LOCAL_OFF)
+			wait_until(send_nothing(fd, &names[i % 2]) == 0);
 		wait_until(any_comes(&p));
 	}
+	rnic_fd_close(fd);
 	rnicpair_close(&p);
 }
 

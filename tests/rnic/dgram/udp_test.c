@@ -10,8 +10,10 @@
 #include "dgram/udp.h"
 #include "loop/object.h"
 #include "os/fd.h"
+#include "os/tcp.h"
 
 static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+static struct rnic_stranger sender;
 
 BEFORE_CASES()
 {
@@ -206,6 +208,48 @@ CASE(the_port_is_free_without_ud)
 	close(fd);
 }
 
+/* ---- without sockets ---- */
+
+static struct {
+	int (*real)(int family, int type, int protocol);
+	int family;
+} missing;
+
+static int socket_or_fail(int family, int type, int protocol)
+{
+	if (family != missing.family || (type & 0xf) != SOCK_DGRAM)
+		return missing.real(family, type, protocol);
+	errno = EMFILE;
+	return -1;
+}
+
+/* The next one gets them. */
+CASE(a_qp_without_sockets_does_not_begin)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	struct rnic_qp_options ud = { .type = RNIC_QPT_UD };
+	struct rnic_qp *qp;
+	struct rnicpair p;
+
+	missing.real = ops.socket;
+	missing.family = AF_UNIX;
+	ops.socket = socket_or_fail;
+	rnicpair_open_idle(&p, &defaults);
+	ud.send_cq = p.side[0].scq;
+	ud.recv_cq = p.side[0].rcq;
+	ud.max_send_wr = ud.max_recv_wr = 4;
+	ud.max_send_sge = ud.max_recv_sge = 1;
+	for (int i = 0; i < 2; i++) {
+		rnic_tcp_replace(&ops);
+		assert_int_equal(rnic_qp_create(p.side[0].pd, &ud, &qp),
+				 -EMFILE);
+		rnic_tcp_replace(NULL);
+	}
+	rnicpair_close(&p);
+	ud_open(&p, &defaults);
+	rnicpair_close(&p);
+}
+
 /* ---- management datagrams ---- */
 
 static void udp_user(int (*act)(void))
@@ -253,7 +297,7 @@ static void mads_arrive(int service_fd, int asker_fd)
 			 SIB_MAD_SIZE);
 	send_mad(mad);
 	wait_until(has_news(service_fd));
-	assert_int_equal(rnic_host_recv(service_fd, buf),
+	assert_int_equal(rnic_host_recv(service_fd, buf, &sender),
 			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
 	assert_memory_equal(buf + sizeof(struct rnic_host_head), mad,
 			    SIB_MAD_SIZE);
@@ -261,7 +305,7 @@ static void mads_arrive(int service_fd, int asker_fd)
 			 SIB_MAD_SIZE);
 	send_mad(mad);
 	wait_until(has_news(asker_fd));
-	assert_int_equal(rnic_host_recv(asker_fd, buf),
+	assert_int_equal(rnic_host_recv(asker_fd, buf, &sender),
 			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
 }
 
@@ -321,7 +365,7 @@ CASE(who_asks_for_a_service_of_nobody_hears_it)
 			 SIB_MAD_SIZE);
 	send_mad(mad);
 	wait_until(has_news(asker_fd));
-	assert_int_equal(rnic_host_recv(asker_fd, buf),
+	assert_int_equal(rnic_host_recv(asker_fd, buf, &sender),
 			 sizeof(struct rnic_host_head) + SIB_MAD_SIZE);
 	assert_int_equal(
 		sib_sidr_rep_decode(buf + sizeof(struct rnic_host_head),
@@ -361,7 +405,7 @@ static bool away_take(int fd)
 {
 	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
 
-	return rnic_host_recv(fd, buf) >= 0;
+	return rnic_host_recv(fd, buf, &sender) >= 0;
 }
 
 /* An AF_UNIX socket holds 10 datagrams. */

@@ -20,15 +20,19 @@ struct pair {
 	int peer; /* of what lingers; -1 */
 };
 
-static void pair_open(struct pair *p)
+static void pair_open_type(struct pair *p, int type)
 {
 	int fds[2];
 
-	assert_int_equal(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, type | SOCK_NONBLOCK, 0, fds), 0);
 	p->own = rnic_fd_own(fds[0]);
 	p->other = fds[1];
 	p->peer = -1;
+}
+
+static void pair_open(struct pair *p)
+{
+	pair_open_type(p, SOCK_STREAM);
 }
 
 static void pair_close(struct pair *p)
@@ -67,14 +71,14 @@ CASE(octets_come_as_they_are)
 	char text[8];
 
 	pair_open(&p);
-	assert_int_equal(rnic_stranger_recv(p.own, text, 8), -EAGAIN);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), -EAGAIN);
 	assert_int_equal(send(p.other, "abc", 3, 0), 3);
 	assert_int_equal(send(p.other, "de", 2, 0), 2);
-	assert_int_equal(rnic_stranger_recv(p.own, text, 4), 4);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 4, NULL), 4);
 	assert_memory_equal(text, "abcd", 4);
-	assert_int_equal(rnic_stranger_recv(p.own, text, 8), 1);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), 1);
 	assert_int_equal(shutdown(p.other, SHUT_WR), 0);
-	assert_int_equal(rnic_stranger_recv(p.own, text, 8), 0);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), 0);
 	pair_close(&p);
 }
 
@@ -87,7 +91,23 @@ CASE(descriptors_stay_in_the_queue)
 	pass_lingering(&p, "x");
 	for (int i = 0; i < 2; i++)
 		assert_at_once(assert_int_equal(
-			rnic_stranger_recv(p.own, text, 8), -EPROTO));
+			rnic_stranger_recv(p.own, text, 8, NULL), -EPROTO));
+	pair_close(&p);
+}
+
+CASE(a_datagram_without_octets_is_taken)
+{
+	struct pair p;
+	char text[8];
+
+	pair_open_type(&p, SOCK_DGRAM);
+	assert_int_equal(send(p.other, "", 0, 0), 0);
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), 0);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), 3);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, NULL), -EAGAIN);
+	assert_int_equal(send(p.other, "", 0, 0), 0);
+	pass_lingering(&p, "x");
 	pair_close(&p);
 }
 
@@ -113,18 +133,18 @@ CASE(the_wanted_descriptor_comes)
 	int fd, got;
 
 	pair_open(&p);
-	assert_int_equal(rnic_stranger_recv_fd(p.own, text, 2, is_memfd),
+	assert_int_equal(rnic_stranger_recv_fd(p.own, text, 2, is_memfd, NULL),
 			 -EAGAIN);
 	fd = memfd_new();
 	assert_int_equal(ftruncate(fd, 4711), 0);
 	pass_descriptors(p.other, "ab", 2, &fd, 1);
 	assert_int_equal(send(p.other, "c", 1, 0), 1);
-	got = rnic_stranger_recv_fd(p.own, text, 2, is_memfd);
+	got = rnic_stranger_recv_fd(p.own, text, 2, is_memfd, NULL);
 	assert_true(got >= 0);
 	assert_int_equal(lseek(got, 0, SEEK_END), 4711);
 	close(got);
 	assert_memory_equal(text, "ab", 2);
-	assert_int_equal(rnic_stranger_recv(p.own, text, 2), 1);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 2, NULL), 1);
 	pair_close(&p);
 }
 
@@ -156,8 +176,8 @@ CASE(nothing_else_is_taken_for_it)
 					 (size_t)cnt);
 		else
 			assert_int_equal(send(p.other, "ab", 2, 0), 2);
-		assert_at_once(
-			rc = rnic_stranger_recv_fd(p.own, text, 2, is_memfd));
+		assert_at_once(rc = rnic_stranger_recv_fd(p.own, text, 2,
+							  is_memfd, NULL));
 		assert_row(rows[i].name, rc == -EPROTO);
 		pair_close(&p);
 	}
