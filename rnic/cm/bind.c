@@ -156,6 +156,7 @@ static int id_bind_ud(struct cm_id *id, const struct sockaddr *addr)
 	if (fd < 0)
 		return fd;
 	id->ud.fd = fd;
+	id->is_inherited = false;
 	id->dev = dev;
 	rnic_addr_set(&id->local, addr);
 	rnic_addr_set_port_be(&id->local, htons(port));

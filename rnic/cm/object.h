@@ -122,7 +122,7 @@ struct cm_id {
 	bool is_reuseaddr, has_afonly, is_afonly;
 	bool is_moved;	   /* its socket is on the port beside (port.c) */
 	bool has_qp;	   /* made by librdmacm, not by the application */
-	bool is_inherited; /* the parent has it too, or had it */
+	bool is_inherited; /* the parent has its socket too, or had it */
 	uint32_t qp_num;
 	/* Persona ca: the peer's start frame has arrived. */
 	bool has_start;

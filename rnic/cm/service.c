@@ -13,6 +13,7 @@
 #include "loop/loop.h"
 #include "mad.h"
 #include "os/addr.h"
+#include "os/fd.h"
 #include "os/stranger.h"
 
 /* Of these Linux gives ports, too. */
@@ -53,7 +54,11 @@ int cm_service_open(uint16_t ps, uint16_t *port)
 
 void cm_service_close(struct cm_id *id)
 {
-	rnic_stranger_close(id->ud.fd);
+	/* The parent's too: it may go on listening. */
+	if (id->is_inherited)
+		rnic_fd_close(id->ud.fd);
+	else
+		rnic_stranger_close(id->ud.fd);
 	id->ud.fd = -1;
 }
 
@@ -66,6 +71,7 @@ static int service_reopen(struct cm_id *id)
 	if (fd < 0)
 		return fd;
 	id->ud.fd = fd;
+	id->is_inherited = false;
 	return 0;
 }
 

@@ -169,6 +169,28 @@ FIRST_CASE(a_daemon_goes_on_listening)
 	close(via[0]);
 }
 
+/* What the listener hears comes through the parent's socket. */
+CASE(a_child_that_closes_removes_nothing)
+{
+	struct cm_side listener, active;
+	struct rnic_cm_event ev;
+	uint16_t port = sidr_listen(&listener, 0);
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		rnic_cm_chan_free(listener.chan);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	sidr_resolve(&active, AF_INET, port);
+	assert_int_equal(sidr_connect(&active, "hi", 2), 0);
+	cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+	cm_side_close(&active);
+	cm_side_close(&listener);
+}
+
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
