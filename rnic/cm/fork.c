@@ -203,6 +203,7 @@ static void inherit_id(struct cm_id *id)
 	cm_sidr_forget(id->ud.sidr);
 	id->ud.sidr = NULL;
 	id->ud.watched = 0;
+	id->ud.has_mads = false;
 	id->ud.undecided_cnt = 0;
 	id->in_timewait.list = RNIC_TIMER_NONE;
 	rnic_acceptor_fork_child(&id->listener.acceptor);

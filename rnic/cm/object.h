@@ -102,6 +102,7 @@ struct cm_ud {
 	uint16_t ps; /* port space; 0: the identity is for connections */
 	int fd;	     /* has the name of the port; -1 */
 	uint32_t watched;
+	bool has_mads;		/* a listener keeps the process's socket */
 	uint32_t undecided_cnt; /* requests of a listener */
 	struct cm_sidr *sidr;
 	struct cm_join_list joins;
