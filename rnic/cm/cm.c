@@ -303,9 +303,11 @@ int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
 	if (ret < 0)
 		return ret;
 	if (from != to) {
-		cm_event_migrate(id, to);
+		/* Before the identities that its requests have made: the end
+		 * of a channel begins with those who own the events. */
 		TAILQ_REMOVE(&from->ids, id, chan_link);
 		TAILQ_INSERT_TAIL(&to->ids, id, chan_link);
+		cm_event_migrate(id, to);
 		id->chan = to;
 	}
 	*ret_id = num;

@@ -35,6 +35,25 @@ CASE(destroy_takes_queued_events_along)
 	cm_side_close(&s);
 }
 
+/* The identity that a request has made goes with its listener. */
+CASE(a_migrated_request_ends_with_its_listener)
+{
+	struct cm_side s, t, active;
+	struct cm_qp q;
+	uint32_t id, cnt;
+
+	cm_qp_open(&q);
+	cm_dial(&active, &q, cm_listen(&s, AF_INET, 0), "");
+	assert_true(cm_is_readable(s.chan, CM_LIMIT_MS));
+	cm_side_open(&t, 2);
+	assert_int_equal(rnic_cm_migrate(s.chan, s.id, t.chan, &id, &cnt), 0);
+	assert_true(cm_is_readable(t.chan, 0));
+	cm_side_close(&t);
+	cm_side_close(&active);
+	cm_side_close(&s);
+	cm_qp_close(&q);
+}
+
 CASE(migrate_moves_id_and_events)
 {
 	struct sockaddr_storage dst = cm_loopback(AF_INET, 9);
