@@ -158,6 +158,8 @@ void rnic_cm_fork_child(struct util_fdtab *tab)
 	cm = (struct cm_manager){
 		.whole_gen = whole_gen,
 		.is_inherited = true,
+		/* The groups that are inherited keep their numbers. */
+		.join_last = cm.join_last,
 	};
 	if (is_whole)
 		cm.chans = chans;

@@ -192,6 +192,39 @@ CASE(a_child_that_closes_removes_nothing)
 	cm_side_close(&listener);
 }
 
+static uint32_t join(const struct cm_side *s)
+{
+	struct sockaddr_in group = { .sin_family = AF_INET };
+	uint32_t num = 0;
+
+	(void)inet_pton(AF_INET, "239.1.2.3", &group.sin_addr);
+	(void)rnic_cm_join(s->chan, s->id, (struct sockaddr *)&group,
+			   sizeof(group), 1, &num);
+	return num;
+}
+
+/* Which has inherited those of its parent. */
+CASE(a_child_gives_its_groups_other_numbers)
+{
+	struct cm_side s;
+	uint32_t first;
+	int status;
+	pid_t pid;
+
+	sidr_bind(&s, AF_INET, 0);
+	first = join(&s);
+	assert_int_not_equal(first, 0);
+	pid = fork();
+	if (pid == 0) {
+		uint32_t again = join(&s);
+
+		_exit(again == 0 || again == first);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	cm_side_close(&s);
+}
+
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
