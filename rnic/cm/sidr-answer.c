@@ -126,16 +126,19 @@ static void request_refuse(const struct request *request, uint32_t ifindex,
 
 /* ---- requests ------------------------------------------------------------ */
 
-/* A listener at any address takes both families, but for AFONLY. */
+/*
+ * A listener at any address takes both families, but for AFONLY, which is the
+ * default at that of IPv4, as in the kernel.
+ */
 static bool listener_takes(const struct cm_id *id, const struct sib_ip_cm *ip)
 {
 	const struct sockaddr *local = (const struct sockaddr *)&id->local;
 	bool is_ipv4 = local->sa_family == AF_INET;
+	bool is_afonly = id->has_afonly ? id->is_afonly : is_ipv4;
 	struct sib_gid gid;
 
 	if (rnic_addr_is_any(local))
-		return !(id->has_afonly && id->is_afonly) ||
-		       is_ipv4 == sib_gid_is_ipv4(&ip->dst);
+		return !is_afonly || is_ipv4 == sib_gid_is_ipv4(&ip->dst);
 	cm_gid_of(&id->local, &gid);
 	return memcmp(&gid, &ip->dst, sizeof(gid)) == 0;
 }

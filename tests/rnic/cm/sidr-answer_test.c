@@ -321,15 +321,32 @@ static const struct {
 	const char *name;
 	int family;
 	int afonly; /* -1: not set */
-	bool takes_ipv4;
+	int request;
+	bool is_taken;
 	bool has_device;
 } listeners[] = {
-	{ "IPv4", AF_INET, -1, true, true },
-	{ "IPv6 takes both", AF_INET6, -1, true, true },
-	{ "IPv6, both", AF_INET6, 0, true, true },
-	{ "IPv6 only", AF_INET6, 1, false, true },
-	{ "no address of this host", AF_INET, -1, false, false },
+	{ "IPv4", AF_INET, -1, AF_INET, true, true },
+	{ "IPv4 alone", AF_INET, -1, AF_INET6, false, true },
+	{ "IPv4, both", AF_INET, 0, AF_INET6, true, true },
+	{ "IPv4 only", AF_INET, 1, AF_INET6, false, true },
+	{ "IPv6 takes both", AF_INET6, -1, AF_INET, true, true },
+	{ "IPv6", AF_INET6, -1, AF_INET6, true, true },
+	{ "IPv6, both", AF_INET6, 0, AF_INET, true, true },
+	{ "IPv6 only", AF_INET6, 1, AF_INET, false, true },
+	{ "no address of this host", AF_INET, -1, AF_INET, false, false },
 };
+
+/* The request is for ::1. */
+static void request_to_ipv6(struct sidr_dgram *dgram)
+{
+	struct sib_ip_cm ip = { .src_port = SRC_PORT };
+
+	assert_int_equal(sib_gid_from_ip(in6addr_loopback.s6_addr, 16, &ip.src),
+			 0);
+	ip.dst = ip.src;
+	assert_int_equal(sib_ip_cm_encode(&ip, dgram->mad + 40, SIB_IP_CM_SIZE),
+			 SIB_IP_CM_SIZE);
+}
 
 CASE(a_listener_at_any_address_takes_those_of_devices)
 {
@@ -358,10 +375,12 @@ CASE(a_listener_at_any_address_takes_those_of_devices)
 		assert_int_equal(rnic_cm_query(s->chan, s->id, &info), 0);
 		a.port = cm_port(&info.local);
 		request_encode(&dgram, a.port, REQUEST_ID);
+		if (listeners[i].request == AF_INET6)
+			request_to_ipv6(&dgram);
 		if (!listeners[i].has_device)
 			dgram.mad[40 + 32] = 192; /* 192.0.0.1 */
 		dgram_send(&a, &dgram);
-		if (listeners[i].takes_ipv4)
+		if (listeners[i].is_taken)
 			request_expect(&a);
 		else
 			refusal_expect(&a, REQUEST_ID);
