@@ -147,9 +147,14 @@ static bool bind_device(const struct sockaddr *addr,
 static int id_bind_ud(struct cm_id *id, const struct sockaddr *addr)
 {
 	uint16_t port = ntohs(rnic_addr_port_be(addr));
+	struct sockaddr_storage local;
 	struct rnic_device *dev;
-	int fd;
+	int fd, ret;
 
+	/* Is it one of ours?  The port's name does not say. */
+	ret = rnic_addr_is_any(addr) ? 0 : rnic_addr_source(addr, addr, &local);
+	if (ret < 0)
+		return ret;
 	if (!bind_device(addr, &dev))
 		return -ENODEV;
 	fd = cm_service_open(id->ud.ps, &port);

@@ -50,7 +50,7 @@ CASE(only_own_addresses_are_bound)
 
 	assert_int_equal(rnic_cm_chan_new(&s.chan), 0);
 	assert_int_equal(bind_to(&s, SIB_PS_UDP, "192.0.2.77", 0, &id),
-			 -ENODEV);
+			 -EADDRNOTAVAIL);
 	assert_int_equal(bind_to(&s, SIB_PS_UDP, "0.0.0.0", 0, &id), 0);
 	cm_side_close(&s);
 }
