@@ -13,10 +13,14 @@
 /* A QP is known by its number, in one place.  Another one of the same place
  * gets its datagrams by AF_UNIX. */
 #define PEERS 256u
+/* A question, or its answer, is lost where a socket is full: it is asked again
+ * with one of so many datagrams. */
+#define PEER_ASK_EVERY 64u
 
 struct rnic_peer {
-	uint32_t num; /* 0: none */
-	bool has_put; /* a datagram, since it has the inbox */
+	uint32_t num;	   /* 0: none */
+	uint32_t sent_cnt; /* by the socket, since it is known */
+	bool has_put;	   /* a datagram, since it has the inbox */
 	struct rnic_inbox inbox;
 };
 
@@ -27,8 +31,7 @@ static struct rnic_peer *peer_find(const struct rnic_ud *ud, uint32_t num)
 	return ud->peers && peer->num == num ? peer : NULL;
 }
 
-/* The first datagram for it: asks for its inbox.  Without memory nothing is
- * lost but time. */
+/* Asks for its inbox.  Without memory nothing is lost but time. */
 static void peer_ask(struct rnic_ud *ud, uint32_t num)
 {
 	struct rnic_host_name name = rnic_host_name_qp(num);
@@ -45,6 +48,7 @@ static void peer_ask(struct rnic_ud *ud, uint32_t num)
 		return; /* the place is taken */
 	rnic_inbox_unmap(&peer->inbox);
 	peer->num = num;
+	peer->sent_cnt = 0;
 	peer->has_put = false;
 	(void)rnic_host_tell(ud->source.fd, &name, RNIC_HOST_ASK, ud->qp->num);
 }
@@ -111,7 +115,7 @@ int rnic_peer_send(struct rnic_ud *ud, uint32_t num, struct iovec *iov, int cnt)
 	}
 	name = rnic_host_name_qp(num);
 	rc = rnic_host_send(ud->source.fd, &name, iov, cnt);
-	if (rc == 0 && !peer)
+	if (rc == 0 && (!peer || ++peer->sent_cnt == PEER_ASK_EVERY))
 		peer_ask(ud, num);
 	return rc;
 }

@@ -201,6 +201,38 @@ CASE(the_inbox_goes_on_where_the_socket_ends)
 	rnicpair_close(&p);
 }
 
+static uint64_t opened_after_send(struct rnicpair *p)
+{
+	struct usiw_ud_sqe to = ud_to(p->side[1].qp);
+
+	ud_recv(&p->side[1], 7, 0, 100);
+	ud_send(&p->side[0], &to, 7, 10);
+	(void)rnicpair_take(&p->side[1], p->side[1].rcq);
+	(void)rnicpair_take(&p->side[0], p->side[0].scq);
+	return test_stat(RNIC_STAT_local_opened);
+}
+
+/* There is no room for the inbox where it is asked for. */
+CASE(an_inbox_that_was_lost_comes_later)
+{
+	uint64_t opened = test_stat(RNIC_STAT_local_opened);
+	struct rnic_host_head head = { .magic = RNIC_HOST_MAGIC };
+	int fd = rnic_host_open_sender();
+	struct rnic_host_name name;
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	name = rnic_host_name_qp(rnic_qp_num(p.side[0].qp));
+	while (!rnic_host_send(fd, &name,
+			       &(struct iovec){ &head, sizeof(head) }, 1))
+		;
+	(void)opened_after_send(&p);
+	if (util_settings()->local != UTIL_LOCAL_OFF)
+		wait_until(opened_after_send(&p) > opened);
+	rnicpair_close(&p);
+	rnic_fd_close(fd);
+}
+
 /* The sender has its inbox still. */
 CASE(a_qp_that_has_gone_is_forgotten)
 {
