@@ -207,9 +207,12 @@ bool rnic_qp_is_attached(const struct rnic_qp *qp)
 	bool is_attached = false;
 
 	util_lock(&group_lock);
-	for (size_t i = 0; i < LIST_CNT; i++)
+	for (size_t i = 0; i < LIST_CNT; i++) {
 		LIST_FOREACH(member, &groups[i], link)
-	is_attached |= member->num == qp->num;
+		{
+			is_attached |= member->num == qp->num;
+		}
+	}
 	util_unlock(&group_lock);
 	return is_attached;
 }

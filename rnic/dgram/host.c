@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "local/inbox.h"
 #include "os/addr.h"
@@ -143,7 +142,7 @@ int rnic_host_give(int fd, struct rnic_stranger *to, uint32_t src_num,
 		   int passed)
 {
 	/* Others could write into the memory, and give it to third ones. */
-	if (to->uid != getuid() || to->name_len <= sizeof(sa_family_t))
+	if (!rnic_stranger_is_own(to) || to->name_len <= sizeof(sa_family_t))
 		return -EPERM;
 	return tell(fd, &to->name, to->name_len, RNIC_HOST_GIVE, src_num,
 		    passed);
@@ -158,7 +157,8 @@ int rnic_host_recv_given(int fd, uint32_t *ret_src_num)
 
 	if (passed < 0)
 		return passed;
-	*ret_src_num = head.magic == RNIC_HOST_GIVE && from.uid == getuid()
+	*ret_src_num = head.magic == RNIC_HOST_GIVE &&
+				       rnic_stranger_is_own(&from)
 			       ? head.src_num
 			       : 0;
 	return passed;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "util/env.h"
 #include "util/log.h"
@@ -120,8 +119,8 @@ static int inbox_make(struct rnic_ud *ud)
 /* Without an inbox, its datagrams come by the socket. */
 static void inbox_give(struct rnic_ud *ud, struct rnic_stranger *to)
 {
-	if (util_settings()->local != UTIL_LOCAL_OFF && to->uid == getuid() &&
-	    inbox_make(ud) == 0)
+	if (util_settings()->local != UTIL_LOCAL_OFF &&
+	    rnic_stranger_is_own(to) && inbox_make(ud) == 0)
 		(void)rnic_host_give(ud->source.fd, to, ud->qp->num,
 				     ud->inbox_fd);
 }

@@ -33,16 +33,25 @@ static uint64_t wake_token(const struct rnic_engine *engine, uint32_t slot)
 	       (slot | ENGINE_SLOT_WAKE);
 }
 
+/* Under the lead. */
+static int wake_watch(const struct rnic_engine *engine,
+		      const struct rnic_source *source, int wake_fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	util_lock_assert_held(&engine->lead);
+	ev.data.u64 = wake_token(engine, source->slot);
+	return epoll_ctl(engine->epfd, EPOLL_CTL_ADD, wake_fd, &ev) < 0 ? -errno
+									: 0;
+}
+
 int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 			 int wake_fd)
 {
-	struct epoll_event ev = { .events = EPOLLIN };
-	uint32_t slot = source->slot;
+	int rc = wake_watch(engine, source, wake_fd);
 
-	util_lock_assert_held(&engine->lead);
-	ev.data.u64 = wake_token(engine, slot);
-	if (epoll_ctl(engine->epfd, EPOLL_CTL_ADD, wake_fd, &ev) < 0)
-		return -errno;
+	if (rc < 0)
+		return rc;
 	rnic_engine_forget_busy(engine, source);
 	source->wake_fd = wake_fd;
 	source->has_wake = true;
@@ -57,12 +66,10 @@ int rnic_engine_add_wake(struct rnic_engine *engine, struct rnic_source *source,
 int rnic_engine_change_wake_fd(struct rnic_engine *engine,
 			       struct rnic_source *source, int fd)
 {
-	struct epoll_event ev = { .events = EPOLLIN };
+	int rc = fd < 0 ? 0 : wake_watch(engine, source, fd);
 
-	util_lock_assert_held(&engine->lead);
-	ev.data.u64 = wake_token(engine, source->slot);
-	if (fd >= 0 && epoll_ctl(engine->epfd, EPOLL_CTL_ADD, fd, &ev) < 0)
-		return -errno;
+	if (rc < 0)
+		return rc;
 	if (source->wake_fd >= 0)
 		epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->wake_fd, NULL);
 	source->wake_fd = fd;

@@ -14,10 +14,12 @@
 #ifndef RNIC_STRANGER_H
 #define RNIC_STRANGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* Who has sent a datagram. */
 struct rnic_stranger {
@@ -25,6 +27,12 @@ struct rnic_stranger {
 	struct sockaddr_un name;
 	socklen_t name_len; /* 0: it has none */
 };
+
+/* Is it a process of this user? */
+static inline bool rnic_stranger_is_own(const struct rnic_stranger *from)
+{
+	return from->uid == getuid();
+}
 
 /*
  * As recv().  Return: octets; 0: the end of a stream, or a datagram without
