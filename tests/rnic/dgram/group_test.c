@@ -9,20 +9,8 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 
-#include "../netns-fixture.h"
 #include "dgram/group.h"
 #include "until.h"
-
-static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
-
-/* In a namespace of its own, where the port is not shared with other tests. */
-BEFORE_CASES()
-{
-	(void)argc;
-	(void)argv;
-	must(netns_enter());
-	netns_lo_set_up(true);
-}
 
 /* The loopback interface takes no groups of IPv6: apps-datagram has these. */
 static const struct {

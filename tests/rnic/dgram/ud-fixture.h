@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "../netns-fixture.h"
 #include "dgram/host.h"
 #include "dgram/rnic-ud.h"
 #include "os/stat.h"
@@ -14,6 +15,17 @@
 #include "stats.h"
 
 #define UD_QKEY 0x11223344u
+
+static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
+
+/* In a namespace of its own, where the port is not shared with other tests. */
+BEFORE_CASES()
+{
+	(void)argc;
+	(void)argv;
+	must(netns_enter());
+	netns_lo_set_up(true);
+}
 
 static inline void ud_open(struct rnicpair *p,
 			   const struct rnicpair_options *opt)

@@ -3,21 +3,9 @@
 #define _GNU_SOURCE
 #include "ud-fixture.h"
 
-#include "../netns-fixture.h"
 #include "engine/engine.h"
 #include "os/fd.h"
 #include "util/env.h"
-
-static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
-
-/* In a namespace of its own, where the port is not shared with other tests. */
-BEFORE_CASES()
-{
-	(void)argc;
-	(void)argv;
-	must(netns_enter());
-	netns_lo_set_up(true);
-}
 
 /* ---- what arrives -------------------------------------------------------- */
 

@@ -5,23 +5,13 @@
 
 #include <arpa/inet.h>
 
-#include "../netns-fixture.h"
 #include "dgram/udp-send.h"
 #include "dgram/udp.h"
 #include "loop/object.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 
-static const struct rnicpair_options defaults = RNICPAIR_OPTIONS_INIT;
 static struct rnic_stranger sender;
-
-BEFORE_CASES()
-{
-	(void)argc;
-	(void)argv;
-	must(netns_enter());
-	netns_lo_set_up(true);
-}
 
 /* A socket of another program. */
 static int raw_open(uint16_t port)
