@@ -15,7 +15,7 @@
 #include "os/stranger.h"
 #include "os/tcp.h"
 
-/* Wake-ups that are taken together: a flood of them is no reason to stay. */
+/* Wake-ups that one pass takes: other sources have their turn. */
 #define WAKES_MAX 64
 
 struct rnic_host_name rnic_host_name_qp(uint32_t num)

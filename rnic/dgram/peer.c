@@ -13,8 +13,8 @@
 /* A QP is known by its number, in one place.  Another one of the same place
  * gets its datagrams by AF_UNIX. */
 #define PEERS 256u
-/* A question, or its answer, is lost where a socket is full: it is asked again
- * with one of so many datagrams. */
+/* A request for an inbox, or the inbox itself, is lost if a socket is full. One
+ * of so many datagrams that go by the socket sends the request again. */
 #define PEER_ASK_EVERY 64u
 
 struct rnic_peer {
