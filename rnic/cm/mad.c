@@ -64,20 +64,27 @@ static int mads_open(void)
 	return ret;
 }
 
-int cm_mads_get(void)
+int cm_mads_hold(bool *is_held)
 {
 	int ret = 0;
 
 	util_lock_assert_held(&rnic_loop.lock);
+	if (*is_held)
+		return 0;
 	if (!cm.mads.user_cnt)
 		ret = mads_open();
-	if (ret == 0)
-		cm.mads.user_cnt++;
-	return ret;
+	if (ret < 0)
+		return ret;
+	cm.mads.user_cnt++;
+	*is_held = true;
+	return 0;
 }
 
-void cm_mads_put(void)
+void cm_mads_release(bool *is_held)
 {
+	if (!*is_held)
+		return;
+	*is_held = false;
 	if (--cm.mads.user_cnt)
 		return;
 	mads_close();

@@ -15,10 +15,13 @@ struct cm_mad {
 	uint8_t octets[SIB_MAD_SIZE];
 };
 
-/* The process sends and gets some from here on: it has the UDP port, and a name
- * for answers.  Return: 0; -errno. */
-int cm_mads_get(void);
-void cm_mads_put(void);
+/*
+ * The process sends and gets some from here on: it has the UDP port, and a name
+ * for answers.  @is_held: the caller's; both calls do nothing the second time.
+ * Return: 0; -errno.
+ */
+int cm_mads_hold(bool *is_held);
+void cm_mads_release(bool *is_held);
 
 /* A new transaction ID.  Answers come to this process. */
 uint64_t cm_mads_tid(void);

@@ -75,36 +75,18 @@ static int service_reopen(struct cm_id *id)
 	return 0;
 }
 
-/* Once, however often a forked child begins to listen. */
-static int service_hold(struct cm_id *id)
-{
-	int ret = id->ud.has_mads ? 0 : cm_mads_get();
-
-	if (ret == 0)
-		id->ud.has_mads = true;
-	return ret;
-}
-
-/* A forked child that has not begun to listen has nothing to give back. */
-static void service_release(struct cm_id *id)
-{
-	if (id->ud.has_mads)
-		cm_mads_put();
-	id->ud.has_mads = false;
-}
-
 int cm_service_start(struct cm_id *id)
 {
 	int ret = id->ud.fd < 0 ? service_reopen(id) : 0;
 
 	if (ret == 0)
-		ret = service_hold(id);
+		ret = cm_mads_hold(&id->ud.has_mads);
 	if (ret < 0)
 		return ret;
 	ret = rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, EPOLLIN,
 			      &id->ud.watched);
 	if (ret < 0)
-		service_release(id);
+		cm_mads_release(&id->ud.has_mads);
 	return ret;
 }
 
@@ -113,5 +95,5 @@ void cm_service_stop(struct cm_id *id)
 	if (id->ud.watched)
 		(void)rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, 0,
 				      &id->ud.watched);
-	service_release(id);
+	cm_mads_release(&id->ud.has_mads);
 }

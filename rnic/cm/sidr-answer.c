@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "util/log.h"
+#include "dgram/udp-send.h"
 #include "event.h"
 #include "id.h"
 #include "loop/loop.h"
@@ -47,7 +48,7 @@ void cm_sidr_answer_full(struct cm_sidr *sidr)
 
 static void answer_again(struct cm_sidr *sidr)
 {
-	if (rnic_timer_runs(&sidr->timer) || cm_sidr_hold(sidr) < 0)
+	if (rnic_timer_runs(&sidr->timer) || cm_mads_hold(&sidr->has_mads) < 0)
 		return;
 	answer_sent(sidr, cm_sidr_send(sidr));
 }
@@ -151,7 +152,7 @@ static struct rnic_device *request_device(const struct cm_id *listener,
 
 	if (listener->dev)
 		return listener->dev;
-	cm_gid_to_addr(&ip->dst, 0, 0, &addr);
+	rnic_udp_addr(&ip->dst, 0, 0, &addr);
 	return rnic_device_by_addr((struct sockaddr *)&addr);
 }
 
@@ -164,11 +165,11 @@ static void child_fill(struct cm_id *child, const struct cm_id *listener,
 
 	child->dev = dev;
 	child->ud.ps = listener->ud.ps;
-	cm_gid_to_addr(&ip->dst,
-		       ntohs(rnic_addr_port_be(
-			       (const struct sockaddr *)&listener->local)),
-		       dev->ifindex, &child->local);
-	cm_gid_to_addr(&ip->src, ip->src_port, dev->ifindex, &child->peer);
+	rnic_udp_addr(&ip->dst,
+		      ntohs(rnic_addr_port_be(
+			      (const struct sockaddr *)&listener->local)),
+		      dev->ifindex, &child->local);
+	rnic_udp_addr(&ip->src, ip->src_port, dev->ifindex, &child->peer);
 	cm_id_set_state(child, RNIC_CM_S_REQUEST);
 	sidr->tid = req->tid;
 	sidr->request_id = req->request_id;

@@ -17,21 +17,10 @@ static struct cm_sidr_list *sidr_list(uint32_t request_id)
 	return &cm.sidrs[request_id % CM_SIDR_LISTS];
 }
 
-int cm_sidr_hold(struct cm_sidr *sidr)
-{
-	int ret = sidr->has_mads ? 0 : cm_mads_get();
-
-	if (ret == 0)
-		sidr->has_mads = true;
-	return ret;
-}
-
 void cm_sidr_release(struct cm_sidr *sidr)
 {
 	rnic_timer_stop(&sidr->timer);
-	if (sidr->has_mads)
-		cm_mads_put();
-	sidr->has_mads = false;
+	cm_mads_release(&sidr->has_mads);
 }
 
 int cm_sidr_new(struct cm_id *id, struct cm_sidr **ret_sidr)
@@ -41,7 +30,7 @@ int cm_sidr_new(struct cm_id *id, struct cm_sidr **ret_sidr)
 
 	if (!sidr)
 		return -ENOMEM;
-	ret = cm_sidr_hold(sidr);
+	ret = cm_mads_hold(&sidr->has_mads);
 	if (ret < 0) {
 		free(sidr);
 		return ret;

@@ -24,9 +24,7 @@ void cm_sidr_forget(struct cm_sidr *sidr);
 struct cm_sidr *cm_sidr_find(bool is_asker, uint32_t request_id, uint64_t tid,
 			     const struct sib_gid *peer);
 
-/* MADs are sent from here on, and not.  Both may be called twice.
- * Return: 0; -errno. */
-int cm_sidr_hold(struct cm_sidr *sidr);
+/* No MAD is sent from here on.  May be called twice. */
 void cm_sidr_release(struct cm_sidr *sidr);
 
 /*

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "dgram/udp-send.h"
 #include "os/addr.h"
 
 void cm_gid_of(const struct sockaddr_storage *addr, struct sib_gid *ret_gid)
@@ -18,26 +19,6 @@ void cm_gid_of(const struct sockaddr_storage *addr, struct sib_gid *ret_gid)
 		rnic_gid_from_ip(ret_gid->raw, AF_INET6, &sin6->sin6_addr);
 }
 
-void cm_gid_to_addr(const struct sib_gid *gid, uint16_t port, uint32_t ifindex,
-		    struct sockaddr_storage *ret_addr)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ret_addr;
-	struct sockaddr_in *sin = (struct sockaddr_in *)ret_addr;
-
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	if (sib_gid_is_ipv4(gid)) {
-		sin->sin_family = AF_INET;
-		sin->sin_port = htons(port);
-		memcpy(&sin->sin_addr, gid->raw + 12, 4);
-		return;
-	}
-	sin6->sin6_family = AF_INET6;
-	sin6->sin6_port = htons(port);
-	memcpy(&sin6->sin6_addr, gid->raw, 16);
-	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
-		sin6->sin6_scope_id = ifindex;
-}
-
 void cm_way_set(struct cm_way *way, const struct sib_gid *src,
 		const struct sib_gid *dst, uint32_t ifindex)
 {
@@ -49,7 +30,7 @@ void cm_way_set(struct cm_way *way, const struct sib_gid *src,
 	way->path.src_port = SIB_UDP_PORT;
 	way->path.dst_port = SIB_UDP_PORT;
 	way->ifindex = ifindex;
-	cm_gid_to_addr(dst, SIB_UDP_PORT, way->ifindex, &peer);
+	rnic_udp_addr(dst, SIB_UDP_PORT, way->ifindex, &peer);
 	way->is_own = rnic_addr_is_own((struct sockaddr *)&peer);
 }
 

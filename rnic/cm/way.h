@@ -5,11 +5,8 @@
 
 #include "object.h"
 
-/* The GID of an IPv4 or IPv6 address, and back. */
+/* The GID of an IPv4 or IPv6 address.  Back: rnic_udp_addr(). */
 void cm_gid_of(const struct sockaddr_storage *addr, struct sib_gid *ret_gid);
-/* @ifindex: for link-local addresses. */
-void cm_gid_to_addr(const struct sib_gid *gid, uint16_t port, uint32_t ifindex,
-		    struct sockaddr_storage *ret_addr);
 
 /* From @src to @dst, which may be on this host.  @ifindex: of the device. */
 void cm_way_set(struct cm_way *way, const struct sib_gid *src,

@@ -95,21 +95,21 @@ static void control_ipv6(struct msghdr *msg, const struct sib_path *path,
 			    sizeof(hops));
 }
 
-static socklen_t udp_name(struct sockaddr_storage *name,
-			  const struct sib_gid *gid, uint32_t ifindex)
+socklen_t rnic_udp_addr(const struct sib_gid *gid, uint16_t port,
+			uint32_t ifindex, struct sockaddr_storage *ret_addr)
 {
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)name;
-	struct sockaddr_in *sin = (struct sockaddr_in *)name;
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ret_addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ret_addr;
 
-	memset(name, 0, sizeof(*name));
+	memset(ret_addr, 0, sizeof(*ret_addr));
 	if (sib_gid_is_ipv4(gid)) {
 		sin->sin_family = AF_INET;
-		sin->sin_port = htons(SIB_UDP_PORT);
+		sin->sin_port = htons(port);
 		memcpy(&sin->sin_addr, gid->raw + 12, 4);
 		return sizeof(*sin);
 	}
 	sin6->sin6_family = AF_INET6;
-	sin6->sin6_port = htons(SIB_UDP_PORT);
+	sin6->sin6_port = htons(port);
 	memcpy(&sin6->sin6_addr, gid->raw, 16);
 	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr) ||
 	    IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr))
@@ -181,7 +181,8 @@ static int packet_fill(struct udp_packet *packet,
 		(struct iovec){ packet->tail, (size_t)icrc.ret };
 	packet->msg = (struct msghdr){
 		.msg_name = &packet->name,
-		.msg_namelen = udp_name(&packet->name, &path.dst, ifindex),
+		.msg_namelen = rnic_udp_addr(&path.dst, SIB_UDP_PORT, ifindex,
+					     &packet->name),
 		.msg_iov = packet->iov,
 		.msg_iovlen = (size_t)icrc.cnt + 1,
 		.msg_control = &packet->control,

@@ -5,9 +5,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "libsiw-ib/include/siw-ib.h"
+
+/* The address that a GID is, with a port.  @ifindex: for groups and link-local
+ * addresses.  Return: its length. */
+socklen_t rnic_udp_addr(const struct sib_gid *gid, uint16_t port,
+			uint32_t ifindex, struct sockaddr_storage *ret_addr);
 
 /* The sockets that are open from here on; negative: there is none. */
 void rnic_udp_send_by(int ipv4_fd, int ipv6_fd);

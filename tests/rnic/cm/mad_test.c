@@ -4,8 +4,11 @@
 
 #include "cm/mad.h"
 #include "cm/way.h"
+#include "dgram/udp-send.h"
 
 static const struct rnic_host_name name_here = { .text = "usiw-test/mad" };
+
+static bool is_held;
 
 static int setup(void **state)
 {
@@ -13,14 +16,14 @@ static int setup(void **state)
 
 	fd = sidr_peer_open(name_here);
 	util_lock(&rnic_loop.lock);
-	assert_int_equal(cm_mads_get(), 0);
+	assert_int_equal(cm_mads_hold(&is_held), 0);
 	*state = &fd;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	cm_mads_put();
+	cm_mads_release(&is_held);
 	assert_int_equal(cm.mads.user_cnt, 0);
 	util_unlock(&rnic_loop.lock);
 	rnic_fd_close(*(int *)*state);
@@ -33,14 +36,15 @@ MAD_CASE(transaction_ids_name_the_process)
 {
 	uint64_t first = cm_mads_tid(), second = cm_mads_tid();
 	struct rnic_host_name name = sidr_asker(first);
+	bool is_held_too = false;
 
 	assert_int_equal(first >> 32, second >> 32);
 	assert_true(first != second);
 	assert_int_equal(rnic_host_open(&name), -EADDRINUSE);
 	/* A second user has the same name. */
-	assert_int_equal(cm_mads_get(), 0);
+	assert_int_equal(cm_mads_hold(&is_held_too), 0);
 	assert_int_equal(cm_mads_tid() >> 32, first >> 32);
-	cm_mads_put();
+	cm_mads_release(&is_held_too);
 	assert_int_equal(rnic_host_open(&name), -EADDRINUSE);
 }
 
@@ -124,13 +128,13 @@ MAD_CASE(addresses_keep_their_way)
 				 1);
 		sib_gid_from_ip(octets, addresses[i].family == AF_INET ? 4 : 16,
 				&gid);
-		cm_gid_to_addr(&gid, 99, 1, &addr);
+		rnic_udp_addr(&gid, 99, 1, &addr);
 		assert_row(addresses[i].text,
 			   addr.ss_family == addresses[i].family);
 		assert_row(addresses[i].text, cm_port(&addr) == 99);
 		cm_gid_of(&addr, &same);
 		assert_memory_equal(&gid, &same, sizeof(gid));
-		cm_gid_to_addr(&same, 99, 1, &back);
+		rnic_udp_addr(&same, 99, 1, &back);
 		assert_memory_equal(&addr, &back, sizeof(addr));
 		cm_way_set(&way, &gid, &gid, 1);
 		assert_row(addresses[i].text,
