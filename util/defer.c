@@ -72,6 +72,7 @@ static void front(int sig, siginfo_t *info, void *context)
 
 	if (util_defer_me.depth > 0 && keep(sig, info))
 		return;
+	util_defer_me.has_run = true;
 	/* acquire: pairs with action_put() */
 	handler = atomic_load_explicit(&actions[sig].handler,
 				       memory_order_acquire);

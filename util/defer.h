@@ -23,7 +23,9 @@
 #define UTIL_DEFER_MAX 8
 
 struct util_defer {
-	volatile unsigned int depth;   /* 0: outside */
+	volatile unsigned int depth; /* 0: outside */
+	/* A handler has run outside, and no sleep has told of it since. */
+	volatile bool has_run;
 	_Atomic unsigned int kept_cnt; /* changed by this thread only */
 	siginfo_t kept[UTIL_DEFER_MAX];
 };
@@ -43,7 +45,8 @@ static inline bool util_defer_has_kept(void)
 /* The thread is inside. It nests. */
 static inline void util_defer_begin(void)
 {
-	util_defer_me.depth++;
+	if (util_defer_me.depth++ == 0)
+		util_defer_me.has_run = false;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -55,22 +58,28 @@ static inline void util_defer_end(void)
 		util_defer_deliver();
 }
 
+/* Has a handler run in this call, after the last sleep that told of it? */
+static inline bool util_defer_take_run(void)
+{
+	bool has_run = util_defer_me.has_run;
+
+	util_defer_me.has_run = false;
+	return has_run;
+}
+
 /* The thread is about to sleep for the program, and holds no lock. Nested calls
  * are not interrupted. Return: whether a handler has run. */
 static inline bool util_defer_open(bool *ret_is_open)
 {
-	bool has_kept;
-
 	*ret_is_open = util_defer_me.depth == 1;
 	if (!*ret_is_open)
 		return false;
 	atomic_signal_fence(memory_order_seq_cst);
 	util_defer_me.depth = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	has_kept = util_defer_has_kept();
-	if (has_kept)
+	if (util_defer_has_kept())
 		util_defer_deliver();
-	return has_kept;
+	return util_defer_take_run();
 }
 
 static inline void util_defer_close(bool is_open)
@@ -102,8 +111,9 @@ static inline void util_defer_left(void)
 }
 
 /* @call: a system call that sleeps for the program. If a handler has run before
- * it, -1 and EINTR, unless @restarts. A handler may leave it without returning:
- * then the thread is outside. */
+ * it, also at the end of a sleep that ended for another reason, -1 and EINTR,
+ * unless @restarts. A handler may leave it without returning: then the thread
+ * is outside. */
 #define UTIL_DEFER_SLEEP(call, restarts)                                       \
 	__extension__({                                                        \
 		bool util_is_open;                                             \
@@ -114,6 +124,8 @@ static inline void util_defer_left(void)
 		else                                                           \
 			util_ret = (call);                                     \
 		util_defer_close(util_is_open);                                \
+		if (util_is_open && util_ret < 0 && errno == EINTR)            \
+			(void)util_defer_take_run();                           \
 		util_ret;                                                      \
 	})
 

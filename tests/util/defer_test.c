@@ -150,6 +150,31 @@ CASE_WITH(is_seen_by_a_sleep, reset, NULL)
 	assert_int_equal(ran, 4);
 }
 
+/* A sleep that the library itself has ended, while a handler ran in it: to the
+ * program the call has slept all the time. */
+CASE_WITH(is_seen_by_the_next_sleep, reset, NULL)
+{
+	install(SIGUSR1, plain, 0);
+	util_defer_begin();
+	assert_int_equal(UTIL_DEFER_SLEEP(raise(SIGUSR1), false), 0);
+	assert_int_equal(ran, 1);
+	errno = 0;
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), false), -1);
+	assert_int_equal(errno, EINTR);
+	/* It is told once. */
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), false), 0);
+	assert_int_equal(
+		UTIL_DEFER_SLEEP((raise(SIGUSR1), errno = EINTR, -1), false),
+		-1);
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), false), 0);
+	assert_int_equal(UTIL_DEFER_SLEEP(raise(SIGUSR1), false), 0);
+	util_defer_end();
+	/* It was another call's. */
+	util_defer_begin();
+	assert_int_equal(UTIL_DEFER_SLEEP(poll(NULL, 0, 1), false), 0);
+	util_defer_end();
+}
+
 CASE_WITH(may_leave_by_a_jump, reset, NULL)
 {
 	install(SIGUSR1, jump, SA_NODEFER);
