@@ -104,7 +104,9 @@ static void engine_pass(struct rnic_engine *engine)
 					 has_news,
 					 has_memory || engine->busy.cnt);
 
-	if (has_slept || at == RNIC_LOOK_EPOLL)
+	/* News in memory is what has woken a thread that has slept: what else
+	 * has come keeps epoll readable, and wakes it again. */
+	if ((has_slept && !has_news) || at == RNIC_LOOK_EPOLL)
 		engine_pass_epoll(engine);
 	else if (at == RNIC_LOOK_BUSY)
 		rnic_engine_pass_busy(engine);

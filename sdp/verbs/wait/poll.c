@@ -409,7 +409,7 @@ void sdp_poll_drain(struct sdp_dev *dev)
 	util_unlock(&dev->poll_lock);
 }
 
-int sdp_poll_arm(struct sdp_dev *dev)
+int sdp_poll_arm(struct sdp_dev *dev, bool is_armed)
 {
 	int turns = ARM_TURNS;
 
@@ -418,7 +418,8 @@ int sdp_poll_arm(struct sdp_dev *dev)
 	/* Not a trylock: a pass of another thread may have polled before the CQ
 	 * was armed. */
 	util_lock(&dev->poll_lock);
-	(void)ibv_req_notify_cq(dev->cq, 0);
+	if (!is_armed)
+		(void)ibv_req_notify_cq(dev->cq, 0);
 	/* The send of the thread that is about to sleep may complete now. */
 	while (sdp_poll(dev) > 0 && --turns > 0)
 		;

@@ -272,7 +272,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 	int ret = 0;
 
 	cnt = (unsigned int)place_begin(dev, w, pfd);
-	if (sdp_poll_arm(dev) || !fall_asleep(w, what, seen)) {
+	if (sdp_poll_arm(dev, w->cq_fd >= 0) || !fall_asleep(w, what, seen)) {
 		place_end(dev, w);
 		return 0;
 	}
@@ -444,7 +444,7 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 			continue; /* another thread serves it */
 		sleep_devs[sleep_cnt++] = dev;
 		cnt += place_begin(dev, w, ret_fds + cnt);
-		ret |= sdp_poll_arm(dev);
+		ret |= sdp_poll_arm(dev, w->cq_fd >= 0);
 	}
 	if (cnt && sdp_cm_chan_fd() >= 0)
 		ret_fds[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
@@ -596,7 +596,7 @@ static void sleep_deep(struct pollfd *pfd)
 			is_any_left = true;
 			continue;
 		}
-		is_idle &= sdp_poll_arm(dev) == 0;
+		is_idle &= sdp_poll_arm(dev, false) == 0;
 		cnt += (unsigned int)dev_fds(dev, pfd + cnt);
 		served[dev_cnt++] = dev;
 	}
