@@ -284,12 +284,12 @@ void rnic_engine_let_finish(const struct rnic_engine *engine, int turns)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
-void rnic_engine_yield(struct rnic_skip *skip)
+uint64_t rnic_engine_yield(void)
 {
 	uint64_t begin_ns = util_now_ns();
 
 	sched_yield();
-	rnic_skip_note(skip, util_now_ns() - begin_ns);
+	return util_now_ns() - begin_ns;
 }
 
 void rnic_engine_abort(struct rnic_engine *engine)

@@ -28,8 +28,8 @@ bool rnic_engine_is_all_due(const struct rnic_engine *engine);
 /* Waits until no thread leads, for at most @turns of about 10 ns. A hint. */
 void rnic_engine_let_finish(const struct rnic_engine *engine, int turns);
 
-/* Lets other threads of this CPU run. */
-void rnic_engine_yield(struct rnic_skip *skip);
+/* Lets other threads of this CPU run. Return: how long, in ns. */
+uint64_t rnic_engine_yield(void);
 
 /* The leader serves it at the end of its present work. */
 void rnic_engine_bell(struct rnic_engine *engine, struct rnic_bell *bell);

@@ -173,7 +173,8 @@ void rnic_engine_poll(struct rnic_engine *engine)
 
 	/* Without the lead: another thread may need it. */
 	if (rnic_polls_yield(&engine->sched.polls))
-		rnic_engine_yield(&engine->sched.polls.skip);
+		rnic_polls_note_yield(&engine->sched.polls,
+				      rnic_engine_yield());
 	if (!rnic_engine_try_lead(engine))
 		return; /* another thread makes progress already */
 	engine_begin_turn(engine);

@@ -108,7 +108,7 @@ static void engine_give_cpu(struct rnic_engine *engine,
 		is_given = engine_hand_over(engine, handover);
 		rnic_engine_hot_words_give(engine);
 	} else {
-		rnic_engine_yield(&engine->sched.skip);
+		rnic_skip_note(&engine->sched.skip, rnic_engine_yield());
 	}
 	if (is_given)
 		rnic_stat_add(RNIC_STAT_yields, 1);

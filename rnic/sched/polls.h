@@ -23,6 +23,9 @@
  * many polls in vain.  They take longer than an answer from another CPU.
  */
 #define RNIC_POLLS_VAIN 64u
+/* ... and after so many where the last yields have brought what it polled
+ * for. */
+#define RNIC_POLLS_SHARED 1u
 
 /* Zero at first. */
 struct rnic_polls {
@@ -37,7 +40,11 @@ struct rnic_polls {
 	_Atomic bool has_slept;	   /* one has, and the next poll asks epoll */
 	_Atomic bool has_left;	   /* the last poll has left octets unread */
 	_Atomic uint32_t vain_cnt; /* since octets came, or a poll yielded */
-	struct rnic_skip skip;	   /* of polls that yield */
+	_Atomic uint32_t yield_ns; /* the shortest yield; 0: none yet */
+	/* The last yield has run another thread, and no octets came since. */
+	_Atomic bool has_switched;
+	_Atomic bool is_shared; /* that thread, on this CPU, has sent them */
+	struct rnic_skip skip;	/* of polls that yield */
 };
 
 static inline bool rnic_polls_have_sleeper(const struct rnic_polls *polls)
@@ -70,12 +77,14 @@ static inline bool rnic_polls_are_noted(const struct rnic_polls *polls)
 bool rnic_polls_are_live(const struct rnic_polls *polls, uint64_t now_ns);
 
 /* A poll that has found no completion begins.  Return: whether it yields the
- * CPU first; rnic_skip_note() follows. */
+ * CPU first; rnic_polls_note_yield() follows. */
 static inline bool rnic_polls_yield(struct rnic_polls *polls)
 {
 	uint32_t cnt =
 		atomic_load_explicit(&polls->vain_cnt, memory_order_relaxed);
-	bool is_due = cnt >= RNIC_POLLS_VAIN;
+	bool is_shared =
+		atomic_load_explicit(&polls->is_shared, memory_order_relaxed);
+	bool is_due = cnt >= (is_shared ? RNIC_POLLS_SHARED : RNIC_POLLS_VAIN);
 
 	if (is_due && !rnic_skip_may(&polls->skip))
 		return false;
@@ -84,12 +93,22 @@ static inline bool rnic_polls_yield(struct rnic_polls *polls)
 	return is_due;
 }
 
+/* It has yielded, and the CPU has been away for that time. */
+void rnic_polls_note_yield(struct rnic_polls *polls, uint64_t away_ns);
+
 /* Octets have come. */
 static inline void rnic_polls_note_arrival(struct rnic_polls *polls)
 {
-	if (atomic_load_explicit(&polls->vain_cnt, memory_order_relaxed))
+	if (atomic_load_explicit(&polls->vain_cnt, memory_order_relaxed)) {
 		atomic_store_explicit(&polls->vain_cnt, 0,
 				      memory_order_relaxed);
+	} else if (atomic_load_explicit(&polls->has_switched,
+					memory_order_relaxed)) {
+		atomic_store_explicit(&polls->is_shared, true,
+				      memory_order_relaxed);
+		atomic_store_explicit(&polls->has_switched, false,
+				      memory_order_relaxed);
+	}
 }
 
 /* A poll leads now. */

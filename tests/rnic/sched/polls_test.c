@@ -83,7 +83,7 @@ static uint32_t polls_to_yield(struct rnic_polls *polls, uint64_t away_ns)
 
 	while (!rnic_polls_yield(polls))
 		cnt++;
-	rnic_skip_note(&polls->skip, away_ns);
+	rnic_polls_note_yield(polls, away_ns);
 	return cnt;
 }
 
@@ -106,12 +106,50 @@ CASE(octets_begin_the_count_anew)
 	assert_int_equal(polls_to_yield(&polls, 1000), RNIC_POLLS_VAIN + 1);
 }
 
+/* The peer is on this CPU if octets come right after a yield that has run
+ * another thread. */
+CASE(where_yields_bring_octets_they_come_early)
+{
+	static const struct {
+		const char *name;
+		uint64_t bare_ns, away_ns;
+		bool brings_octets;
+		uint32_t polls;
+	} yields[] = {
+		{ "the peer ran", 400, 6000, true, RNIC_POLLS_SHARED + 1 },
+		{ "another thread ran", 400, 6000, false, RNIC_POLLS_VAIN + 1 },
+		{ "nobody ran", 400, 500, true, RNIC_POLLS_VAIN + 1 },
+		{ "nothing to compare", 0, 6000, true, RNIC_POLLS_VAIN + 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(yields); i++) {
+		struct rnic_polls polls = { 0 };
+
+		if (yields[i].bare_ns)
+			polls_to_yield(&polls, yields[i].bare_ns);
+		polls_to_yield(&polls, yields[i].away_ns);
+		if (yields[i].brings_octets)
+			rnic_polls_note_arrival(&polls);
+		for (int again = 0; again < 3; again++)
+			assert_row(yields[i].name,
+				   polls_to_yield(&polls, yields[i].away_ns) ==
+					   yields[i].polls);
+		/* It is not there any more. */
+		polls_to_yield(&polls, 400);
+		assert_int_equal(polls_to_yield(&polls, 400),
+				 RNIC_POLLS_VAIN + 1);
+	}
+}
+
 CASE(polls_beside_a_program_that_computes_yield_seldom)
 {
 	struct rnic_polls polls = { 0 };
 	uint64_t away_ns = 3 * NS_PER_MS;
 
+	assert_int_equal(polls_to_yield(&polls, 400), RNIC_POLLS_VAIN + 1);
 	assert_int_equal(polls_to_yield(&polls, away_ns), RNIC_POLLS_VAIN + 1);
+	/* Not because it ran. */
+	rnic_polls_note_arrival(&polls);
 	assert_int_equal(polls_to_yield(&polls, away_ns),
 			 RNIC_POLLS_VAIN + 1 + 64);
 	assert_int_equal(polls_to_yield(&polls, away_ns),
