@@ -278,17 +278,17 @@ void rnic_port_watch(struct rnic_context *ctx)
 	int rc;
 
 	port->ctx = ctx;
-	util_lock(&rnic_loop.lock);
+	UTIL_LOCKED(&rnic_loop.lock);
 	rc = ports_open();
 	if (rc < 0) {
 		util_warn("rnic", "%s: no port events: %s", ctx->dev->name,
 			  strerror(-rc));
-		goto unlock;
+		return;
 	}
 	/* Changes before this do not concern it. */
 	rnic_port_ready();
 	if (!ports.has_fd)
-		goto unlock;
+		return;
 	LIST_INSERT_HEAD(&ports.watched, port, link);
 	/* What the application can see from here on; behind the socket, which
 	 * has all that comes later.  Failed: the next look makes the start. */
@@ -296,28 +296,25 @@ void rnic_port_watch(struct rnic_context *ctx)
 		port_look(port, table);
 		rnic_netif_table_free(table);
 	}
-unlock:
-	util_unlock(&rnic_loop.lock);
 }
 
 void rnic_port_unwatch(struct rnic_context *ctx)
 {
+	UTIL_LOCKED(&rnic_loop.lock);
 	struct rnic_port *port;
 
-	util_lock(&rnic_loop.lock);
 	LIST_FOREACH(port, &ports.watched, link)
 	{
 		if (port == ctx->port)
 			break;
 	}
-	if (port) {
-		LIST_REMOVE(port, link);
-		for (int i = 0; i < RNIC_PORT_EV_CNT; i++)
-			(void)rnic_chan_purge(ctx->async, &port->node[i]);
-		if (LIST_EMPTY(&ports.watched))
-			ports_close();
-	}
-	util_unlock(&rnic_loop.lock);
+	if (!port)
+		return;
+	LIST_REMOVE(port, link);
+	for (int i = 0; i < RNIC_PORT_EV_CNT; i++)
+		(void)rnic_chan_purge(ctx->async, &port->node[i]);
+	if (LIST_EMPTY(&ports.watched))
+		ports_close();
 }
 
 void rnic_port_catch_up(void)

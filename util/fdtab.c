@@ -196,15 +196,13 @@ static bool kind_has_file(unsigned int kind)
 int util_fdtab_install(struct util_fdtab *tab, int fd, unsigned int kind,
 		       struct util_file *file)
 {
-	int ret;
+	UTIL_LOCKED(&tab->lock);
+	int ret = util_fdtab_add(tab, fd, kind, file);
 
-	util_lock(&tab->lock);
-	ret = util_fdtab_add(tab, fd, kind, file);
 	if (ret == 0) {
 		util_file_get(file);
 		file->fd_cnt++;
 	}
-	util_unlock(&tab->lock);
 	return ret;
 }
 

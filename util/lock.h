@@ -63,6 +63,24 @@ bool util_trylock(struct util_lock *lock);
  */
 void util_unlock(struct util_lock *lock);
 
+static inline struct util_lock *util_scope_lock(struct util_lock *lock)
+{
+	util_lock(lock);
+	return lock;
+}
+
+static inline void util_scope_unlock(struct util_lock *const *lock)
+{
+	util_unlock(*lock);
+}
+
+/* Locked from this declaration to the end of its scope, after what is
+ * returned has been evaluated. */
+#define UTIL_LOCKED(lock)                                                      \
+	__attribute__((cleanup(util_scope_unlock),                             \
+		       unused)) struct util_lock *const util_locked =          \
+		util_scope_lock(lock)
+
 /* Return: true: a thread holds the lock, or held it a moment ago. */
 bool util_lock_is_held(const struct util_lock *lock);
 

@@ -102,18 +102,16 @@ static void event_report(struct cm_event *event)
 /* Return: false: the identity was destroyed meanwhile. */
 static bool chan_pop(struct rnic_cm_chan *chan, struct rnic_cm_event *ret_ev)
 {
-	struct cm_event *event;
+	UTIL_LOCKED(&rnic_loop.lock);
+	struct cm_event *event = TAILQ_FIRST(&chan->events);
 
-	util_lock(&rnic_loop.lock);
-	event = TAILQ_FIRST(&chan->events);
-	if (event) {
-		cm_event_unlink(chan, event);
-		event_report(event);
-		*ret_ev = event->ev;
-	}
-	util_unlock(&rnic_loop.lock);
+	if (!event)
+		return false;
+	cm_event_unlink(chan, event);
+	event_report(event);
+	*ret_ev = event->ev;
 	free(event);
-	return event != NULL;
+	return true;
 }
 
 /* O_NONBLOCK is where the application has set it. */
@@ -141,14 +139,11 @@ static bool chan_has_event(const void *arg)
 	return !TAILQ_EMPTY(&chan->events);
 }
 
-static bool chan_is_closed(struct rnic_cm_chan *chan)
+static bool chan_is_closed(const struct rnic_cm_chan *chan)
 {
-	bool is_closed;
+	UTIL_LOCKED(&rnic_loop.lock);
 
-	util_lock(&rnic_loop.lock);
-	is_closed = chan->is_closed;
-	util_unlock(&rnic_loop.lock);
-	return is_closed;
+	return chan->is_closed;
 }
 
 /* The next reader leaves, too. */

@@ -103,9 +103,9 @@ uint32_t rnic_gid_table_update(struct rnic_gid_table *gids,
 			       uint32_t ifindex, uint64_t guid_be,
 			       uint8_t ret_gid[RNIC_GID_MAX][16])
 {
+	UTIL_LOCKED(&gids->lock);
 	uint32_t cnt = 0;
 
-	util_lock(&gids->lock);
 	gids_take(gids, table, ifindex, guid_be);
 	for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
 		memset(ret_gid[i], 0, 16);
@@ -114,7 +114,6 @@ uint32_t rnic_gid_table_update(struct rnic_gid_table *gids,
 		memcpy(ret_gid[i], gids->slot[i].gid, 16);
 		cnt = i + 1;
 	}
-	util_unlock(&gids->lock);
 	return cnt;
 }
 
@@ -136,14 +135,10 @@ static bool gid_is_up(const struct rnic_netif_table *table,
 
 bool rnic_gid_is_there(struct rnic_gid_table *gids, const uint8_t gid[16])
 {
-	bool is_there = false;
+	UTIL_LOCKED(&gids->lock);
+	uint32_t i = slot_of(gids, gid);
 
-	util_lock(&gids->lock);
-	for (size_t i = 0; i < RNIC_GID_MAX && !is_there; i++)
-		is_there = gids->slot[i].is_there &&
-			   memcmp(gids->slot[i].gid, gid, 16) == 0;
-	util_unlock(&gids->lock);
-	return is_there;
+	return i < RNIC_GID_MAX && gids->slot[i].is_there;
 }
 
 bool rnic_gid_is_lost(struct rnic_gid_table *gids,

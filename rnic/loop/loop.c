@@ -85,13 +85,12 @@ int rnic_loop_watch(int fd, enum rnic_loop_tag tag, uint64_t ref,
 
 static uint32_t inbox_cnt(void)
 {
+	UTIL_LOCKED(&rnic_loop.inbox_lock);
 	const struct rnic_ref_note *note;
 	uint32_t cnt = 0;
 
-	util_lock(&rnic_loop.inbox_lock);
 	TAILQ_FOREACH(note, &rnic_loop.inbox, link)
 	cnt++;
-	util_unlock(&rnic_loop.inbox_lock);
 	return cnt;
 }
 

@@ -46,17 +46,14 @@ static void *dm_map(size_t len, size_t align)
 
 static int dm_charge(struct rnic_mr_table *table, struct rnic_dm *dm)
 {
-	int ret = -ENOMEM;
+	UTIL_LOCKED(&table->lock);
 
-	util_lock(&table->lock);
-	if (dm->len <= rnic_limits()->max_dm_size - table->dm_used) {
-		table->dm_used += dm->len;
-		dm->next = table->dms;
-		table->dms = dm;
-		ret = 0;
-	}
-	util_unlock(&table->lock);
-	return ret;
+	if (dm->len > rnic_limits()->max_dm_size - table->dm_used)
+		return -ENOMEM;
+	table->dm_used += dm->len;
+	dm->next = table->dms;
+	table->dms = dm;
+	return 0;
 }
 
 static void dm_discharge(struct rnic_mr_table *table, struct rnic_dm *dm)

@@ -200,14 +200,11 @@ int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
 	uint32_t *cnt = table_cnt(table, mr);
 	uint32_t max = mr->kind == RNIC_MR_WINDOW ? rnic_limits()->max_mw
 						  : rnic_limits()->max_mr;
-	int ret = -ENOMEM;
+	UTIL_LOCKED(&table->lock);
+	int ret = *cnt < max ? table_add_locked(table, mr) : -ENOMEM;
 
-	util_lock(&table->lock);
-	if (*cnt < max)
-		ret = table_add_locked(table, mr);
 	if (ret == 0)
 		++*cnt;
-	util_unlock(&table->lock);
 	return ret;
 }
 

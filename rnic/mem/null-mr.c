@@ -22,17 +22,13 @@ static void *null_map(int prot)
 
 static int null_make(struct rnic_mr_table *table)
 {
-	int ret = 0;
+	UTIL_LOCKED(&table->lock);
 
-	util_lock(&table->lock);
 	if (!table->null_zero)
 		table->null_zero = null_map(PROT_READ);
 	if (!table->null_sink)
 		table->null_sink = null_map(PROT_READ | PROT_WRITE);
-	if (!table->null_zero || !table->null_sink)
-		ret = -ENOMEM;
-	util_unlock(&table->lock);
-	return ret;
+	return table->null_zero && table->null_sink ? 0 : -ENOMEM;
 }
 
 int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)

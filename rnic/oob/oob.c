@@ -142,11 +142,9 @@ int rnic_qp_oob(struct rnic_qp *qp, const struct rnic_oob_options *opt)
 	 * those that were dialled before. */
 	if (oob->is_dialler)
 		fd = oob_link_connect(oob);
-	util_lock(&rnic_loop.lock);
+	UTIL_LOCKED(&rnic_loop.lock);
 	qp->is_told = true;
-	rc = oob_begin(oob, fd);
-	util_unlock(&rnic_loop.lock);
-	return rc;
+	return oob_begin(oob, fd);
 }
 
 void rnic_qp_oob_send(struct rnic_qp *qp,
@@ -155,18 +153,15 @@ void rnic_qp_oob_send(struct rnic_qp *qp,
 	struct oob *oob;
 
 	rnic_qp_may_send(qp, opt);
-	util_lock(&rnic_loop.lock);
+	UTIL_LOCKED(&rnic_loop.lock);
 	oob = qp->is_told ? oob_find(qp->num) : NULL;
-	if (oob) {
-		oob->rnr_retry = opt->rnr_retry;
-		oob->retry_ns = opt->retry_ns;
-		oob->deadline_ns = opt->retry_ns ? util_now_ns() + opt->retry_ns
-						 : 0;
-		if (oob->deadline_ns && !rnic_timer_runs(&tick))
-			rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK,
-					 OOB_TICK_NS);
-	}
-	util_unlock(&rnic_loop.lock);
+	if (!oob)
+		return;
+	oob->rnr_retry = opt->rnr_retry;
+	oob->retry_ns = opt->retry_ns;
+	oob->deadline_ns = opt->retry_ns ? util_now_ns() + opt->retry_ns : 0;
+	if (oob->deadline_ns && !rnic_timer_runs(&tick))
+		rnic_timer_start(&tick, RNIC_TIMER_OOB_TICK, OOB_TICK_NS);
 }
 
 void rnic_oob_cancel(struct rnic_qp *qp)

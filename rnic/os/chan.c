@@ -79,13 +79,11 @@ static void host_put(void *host)
 /* Return: with a reference; NULL: none. */
 static struct rnic_chan_host *chan_host_get(struct rnic_chan *chan)
 {
-	struct rnic_chan_host *host;
+	UTIL_LOCKED(&chan->lock);
+	struct rnic_chan_host *host = chan_host(chan);
 
-	util_lock(&chan->lock);
-	host = chan_host(chan);
 	if (host)
 		host->ops->get(host);
-	util_unlock(&chan->lock);
 	return host;
 }
 
@@ -331,28 +329,22 @@ uint32_t rnic_chan_purge(struct rnic_chan *chan, struct rnic_chan_node *node)
 /* One thread at a time; the others take tokens. */
 static bool server_begin(struct rnic_chan *chan)
 {
-	bool is_server;
+	UTIL_LOCKED(&chan->lock);
 
-	util_lock(&chan->lock);
-	is_server = !chan->has_server;
-	if (is_server) {
-		chan->has_server = true;
-		chan->has_brought = false;
-		chan->server = pthread_self();
-	}
-	util_unlock(&chan->lock);
-	return is_server;
+	if (chan->has_server)
+		return false;
+	chan->has_server = true;
+	chan->has_brought = false;
+	chan->server = pthread_self();
+	return true;
 }
 
 static bool server_end(struct rnic_chan *chan)
 {
-	bool has_brought;
+	UTIL_LOCKED(&chan->lock);
 
-	util_lock(&chan->lock);
 	chan->has_server = false;
-	has_brought = chan->has_brought;
-	util_unlock(&chan->lock);
-	return has_brought;
+	return chan->has_brought;
 }
 
 /* Return: whether that has brought an event, which has no token. */

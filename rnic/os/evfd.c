@@ -111,14 +111,11 @@ bool rnic_evfd_take_unlocked(int fd, struct util_lock *lock)
 {
 	UTIL_KEEP_ERRNO();
 	int ret = token_take_nowait(fd);
-	bool has_token = ret > 0;
 
-	if (ret < 0) {
-		util_lock(lock);
-		has_token = token_take_old(fd);
-		util_unlock(lock);
-	}
-	return has_token;
+	if (ret >= 0)
+		return ret;
+	UTIL_LOCKED(lock);
+	return token_take_old(fd);
 }
 
 bool rnic_evfd_is_nonblocking(int fd)
@@ -131,14 +128,10 @@ bool rnic_evfd_is_nonblocking(int fd)
 /* A read answered EAGAIN: because the application wants it so? */
 static bool evfd_is_refused(int fd, struct util_lock *lock)
 {
-	bool is_nonblocking;
-
 	if (!atomic_load_explicit(&is_nowait_missing, memory_order_relaxed))
 		return true;
-	util_lock(lock);
-	is_nonblocking = rnic_evfd_is_nonblocking(fd);
-	util_unlock(lock);
-	return is_nonblocking;
+	UTIL_LOCKED(lock);
+	return rnic_evfd_is_nonblocking(fd);
 }
 
 int rnic_evfd_wait(int fd, struct util_lock *lock)

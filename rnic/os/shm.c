@@ -53,13 +53,12 @@ void rnic_shm_fini(struct rnic_shm *shm)
 
 bool rnic_shm_is_empty(struct rnic_shm *shm)
 {
-	bool is_empty = true;
+	UTIL_LOCKED(&shm->lock);
 
-	util_lock(&shm->lock);
-	for (struct rnic_shm_chunk *c = shm->chunks; c && is_empty; c = c->next)
-		is_empty = c->free_cnt == c->page_cnt;
-	util_unlock(&shm->lock);
-	return is_empty;
+	for (struct rnic_shm_chunk *c = shm->chunks; c; c = c->next)
+		if (c->free_cnt != c->page_cnt)
+			return false;
+	return true;
 }
 
 static int chunk_map(size_t size, uint8_t **ret_base)
@@ -163,20 +162,18 @@ static void *shm_take(struct rnic_shm *shm, size_t page_cnt)
 int rnic_shm_alloc(struct rnic_shm *shm, size_t size, void **ret_mem)
 {
 	size_t page_cnt = (size + SHM_PAGE - 1) / SHM_PAGE;
-	void *mem;
-	int rc = 0;
+	UTIL_LOCKED(&shm->lock);
+	void *mem = shm_take(shm, page_cnt);
 
-	util_lock(&shm->lock);
-	mem = shm_take(shm, page_cnt);
 	if (!mem) {
-		rc = chunk_new(shm, page_cnt);
-		if (rc == 0)
-			mem = shm_take(shm, page_cnt);
+		int rc = chunk_new(shm, page_cnt);
+
+		if (rc < 0)
+			return rc;
+		mem = shm_take(shm, page_cnt);
 	}
-	util_unlock(&shm->lock);
-	if (mem)
-		*ret_mem = mem;
-	return rc;
+	*ret_mem = mem;
+	return 0;
 }
 
 static struct rnic_shm_chunk *shm_chunk_of(struct rnic_shm *shm,
@@ -192,14 +189,12 @@ static struct rnic_shm_chunk *shm_chunk_of(struct rnic_shm *shm,
 /* Return: whether so many pages may stay warm; they are counted then. */
 static bool shm_keep_warm(struct rnic_shm *shm, size_t page_cnt)
 {
-	bool has_room;
+	UTIL_LOCKED(&shm->lock);
 
-	util_lock(&shm->lock);
-	has_room = page_cnt <= SHM_WARM_MAX - shm->warm_cnt;
-	if (has_room)
-		shm->warm_cnt += page_cnt;
-	util_unlock(&shm->lock);
-	return has_room;
+	if (page_cnt > SHM_WARM_MAX - shm->warm_cnt)
+		return false;
+	shm->warm_cnt += page_cnt;
+	return true;
 }
 
 void rnic_shm_free(struct rnic_shm *shm, void *mem, size_t size)

@@ -243,14 +243,13 @@ static void blocks_sweep(uint64_t now_ns)
 
 int rnic_qp_num_draw(uint32_t *ret_num)
 {
-	struct num_block *block;
+	UTIL_LOCKED(&num_lock);
+	struct num_block *block = block_find(util_now_ns());
 
-	util_lock(&num_lock);
-	block = block_find(util_now_ns());
-	if (block)
-		*ret_num = block_pop(block);
-	util_unlock(&num_lock);
-	return block ? 0 : -EMFILE;
+	if (!block)
+		return -EMFILE;
+	*ret_num = block_pop(block);
+	return 0;
 }
 
 void rnic_qp_num_release(uint32_t num, bool was_told)
@@ -275,30 +274,23 @@ void rnic_qp_num_release(uint32_t num, bool was_told)
 
 int rnic_qp_num_listen(uint32_t num, bool *ret_is_new)
 {
-	struct num_block *block;
-	int fd = -EADDRNOTAVAIL;
+	UTIL_LOCKED(&num_lock);
+	struct num_block *block = block_of(num);
 
-	util_lock(&num_lock);
-	block = block_of(num);
-	if (block && block->fd >= 0) {
-		fd = block->fd;
-		*ret_is_new = !block->is_listening;
-		if (!block->is_listening &&
-		    rnic_tcp()->listen(fd, SOMAXCONN) < 0)
-			fd = -errno;
-		else
-			block->is_listening = true;
-	}
-	util_unlock(&num_lock);
-	return fd;
+	if (!block || block->fd < 0)
+		return -EADDRNOTAVAIL;
+	*ret_is_new = !block->is_listening;
+	if (*ret_is_new && rnic_tcp()->listen(block->fd, SOMAXCONN) < 0)
+		return -errno;
+	block->is_listening = true;
+	return block->fd;
 }
 
 int rnic_qp_num_next_listener(uint32_t *num)
 {
+	UTIL_LOCKED(&num_lock);
 	const struct num_block *next = NULL;
-	int fd = -ENOENT;
 
-	util_lock(&num_lock);
 	for (uint32_t i = 0; i < block_cnt; i++) {
 		const struct num_block *block = blocks[i];
 
@@ -307,12 +299,10 @@ int rnic_qp_num_next_listener(uint32_t *num)
 		    (!next || block->port < next->port))
 			next = block;
 	}
-	if (next) {
-		fd = next->fd;
-		*num = (uint32_t)next->port << 8;
-	}
-	util_unlock(&num_lock);
-	return fd;
+	if (!next)
+		return -ENOENT;
+	*num = (uint32_t)next->port << 8;
+	return next->fd;
 }
 
 void rnic_qp_num_fork_child(void)

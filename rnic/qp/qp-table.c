@@ -79,15 +79,13 @@ void rnic_qp_table_remove(struct rnic_qp *qp)
 static struct rnic_qp *bucket_take(uint32_t bucket,
 				   const struct rnic_context *ctx)
 {
-	struct rnic_qp *qp;
+	UTIL_LOCKED(&table_lock);
+	struct rnic_qp *qp = table[bucket];
 
-	util_lock(&table_lock);
-	qp = table[bucket];
 	while (qp && qp->ctx != ctx)
 		qp = qp->table_next;
 	if (qp)
 		table_unlink(qp);
-	util_unlock(&table_lock);
 	return qp;
 }
 
@@ -126,14 +124,12 @@ void rnic_qp_table_ctx_gone(const struct rnic_context *ctx)
 
 struct rnic_qp *rnic_qp_get(uint32_t qp_num)
 {
-	struct rnic_qp *qp;
+	UTIL_LOCKED(&table_lock);
+	struct rnic_qp *qp = table_find(qp_num);
 
-	util_lock(&table_lock);
-	qp = table_find(qp_num);
 	if (qp)
 		atomic_fetch_add_explicit(&qp->pin_cnt, 1,
 					  memory_order_relaxed);
-	util_unlock(&table_lock);
 	return qp;
 }
 
