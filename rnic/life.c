@@ -4,7 +4,6 @@
  * concerns several modules.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +31,6 @@
 #include "qp/qp.h"
 #include "start/start.h"
 #include "stream/transport.h"
-
-#define EXIT_TRY_CNT 1000
 
 /* Guards what a forked child makes anew of inherited objects, too. */
 static struct util_lock list_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
@@ -256,14 +253,10 @@ void rnic_context_close(struct rnic_context *ctx)
 static void contexts_drain(void)
 {
 	struct rnic_context *ctx;
-	int tries = EXIT_TRY_CNT;
 
-	/* Not for ever: a signal handler may exit in the midst of anything. */
-	while (!util_trylock(&list_lock)) {
-		if (--tries == 0)
-			return;
-		sched_yield();
-	}
+	/* A signal handler may exit in the midst of anything. */
+	if (!util_trylock_often(&list_lock))
+		return;
 	ctx = contexts;
 	contexts = NULL;
 	util_unlock(&list_lock);

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "keep-errno.h"
 
 #define LOCK_SPIN_CNT 100
+#define LOCK_TRY_CNT 1000
 
 #ifndef NDEBUG
 #define LOCKS_HELD_MAX 64
@@ -78,6 +80,16 @@ bool util_trylock(struct util_lock *lock)
 		return false;
 	rank_enter(lock, RANK_ANY);
 	return true;
+}
+
+bool util_trylock_often(struct util_lock *lock)
+{
+	for (int i = 0; i < LOCK_TRY_CNT; i++) {
+		if (util_trylock(lock))
+			return true;
+		sched_yield();
+	}
+	return false;
 }
 
 static void lock_wait(struct util_lock *lock)

@@ -56,6 +56,10 @@ void util_lock_beside(struct util_lock *lock);
 /* Return: true: the lock was taken.  The rank is not checked. */
 bool util_trylock(struct util_lock *lock);
 
+/* The same, and other threads run between many tries: for a signal handler,
+ * which may have interrupted the thread that holds the lock. */
+bool util_trylock_often(struct util_lock *lock);
+
 /*
  * This is a seq_cst operation.  Another thread may store a note, execute a
  * seq_cst fence, and then fail to get the lock.  The holder sees that note if

@@ -11,9 +11,6 @@
 #include "port.h"
 
 #include <netinet/in.h>
-#include <sched.h>
-
-#define LOCK_TRY_CNT 1000
 
 /* The identity holds a TCP port that the program wants for itself. */
 static bool id_is_in_the_way(const struct cm_id *id,
@@ -52,19 +49,7 @@ static bool id_move(struct cm_id *id)
 	return true;
 }
 
-/* bind(2) and listen(2) may be called in a signal handler, which may have
- * interrupted the thread that holds the lock: it is not waited for without a
- * limit. */
-static bool manager_trylock(void)
-{
-	for (int i = 0; i < LOCK_TRY_CNT; i++) {
-		if (util_trylock(&rnic_loop.lock))
-			return true;
-		sched_yield();
-	}
-	return false;
-}
-
+/* bind(2) and listen(2) may be called in a signal handler. */
 bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
 {
 	UTIL_CANCEL_OFF();
@@ -75,7 +60,8 @@ bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
 
 	if (!cm_port_is_apart() || len < sizeof(addr->sa_family) ||
 	    rnic_addr_len(addr) == 0 || len < rnic_addr_len(addr) ||
-	    rnic_addr_port_be(addr) == 0 || !manager_trylock())
+	    rnic_addr_port_be(addr) == 0 ||
+	    !util_trylock_often(&rnic_loop.lock))
 		return false;
 	rnic_addr_set(&want, addr);
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {

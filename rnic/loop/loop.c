@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,7 +22,6 @@
 #include <time.h>
 
 #define THREAD_EVENTS 64
-#define EXIT_TRY_CNT 1000
 #define BROKEN_STEP_NS 10000000
 /*
  * One connection is mostly followed by another, whose deadline, later than
@@ -410,11 +408,8 @@ void rnic_loop_stop(void)
 {
 	bool has_thread;
 
-	for (int i = 0; !util_trylock(&rnic_loop.lock); i++) {
-		if (i == EXIT_TRY_CNT)
-			return;
-		sched_yield();
-	}
+	if (!util_trylock_often(&rnic_loop.lock))
+		return;
 	has_thread = rnic_loop.is_started;
 	rnic_loop.is_stopping = true;
 	util_unlock(&rnic_loop.lock);
