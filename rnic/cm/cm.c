@@ -24,88 +24,76 @@
 #include <errno.h>
 #include <string.h>
 
-int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
+		     uint32_t *ret_id)
 {
+	CM_LOCK_STATUS status = cm_chan_lock(chan);
 	struct cm_id *id;
 	int ret;
 
-	ret = cm_chan_lock(chan);
+	if (status < 0)
+		return status;
+	ret = cm_id_new(chan, uid, &id);
 	if (ret < 0)
 		return ret;
-	ret = cm_id_new(chan, uid, &id);
-	if (ret == 0)
-		*ret_id = cm_id_num(id);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	id->ud.ps = ps;
+	*ret_id = cm_id_num(id);
+	return 0;
+}
+
+int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
+{
+	return id_create(chan, uid, 0, ret_id);
 }
 
 int rnic_cm_create_ud(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 		      uint32_t *ret_id)
 {
-	struct cm_id *id;
-	int ret;
-
 	if (util_settings()->persona != UTIL_PERSONA_CA)
 		return -EOPNOTSUPP;
-	ret = cm_chan_lock(chan);
-	if (ret < 0)
-		return ret;
-	ret = cm_id_new(chan, uid, &id);
-	if (ret == 0) {
-		id->ud.ps = ps;
-		*ret_id = cm_id_num(id);
-	}
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return id_create(chan, uid, ps, ret_id);
 }
 
 int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t num,
 		    uint32_t *ret_events_reported)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
+	if (status < 0)
+		return status;
 	*ret_events_reported = id->events_reported;
 	cm_id_free(id);
-	util_unlock(&rnic_loop.lock);
 	return 0;
 }
 
 int rnic_cm_set_uid(struct rnic_cm_chan *chan, uint32_t num, uint64_t uid)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	id->uid = uid;
-	util_unlock(&rnic_loop.lock);
-	return 0;
+	if (status == 0)
+		id->uid = uid;
+	return status;
 }
 
 int rnic_cm_bind(struct rnic_cm_chan *chan, uint32_t num,
 		 const struct sockaddr *addr)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = cm_id_bind(id, addr);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return status < 0 ? status : cm_id_bind(id, addr);
 }
 
 int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
 		  struct rnic_cm_info *ret_info)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
+	if (status < 0)
+		return status;
 	ret_info->dev = id->dev;
 	ret_info->local = id->local;
 	ret_info->peer = id->peer;
@@ -119,48 +107,42 @@ int rnic_cm_query(struct rnic_cm_chan *chan, uint32_t num,
 					    : RNIC_PERSONA_RNIC;
 	ret_info->peer_num = id->has_start ? cm_id_peer_num(id) : 0;
 	ret_info->has_qp = id->has_qp;
-	util_unlock(&rnic_loop.lock);
 	return 0;
 }
 
 int rnic_cm_listen(struct rnic_cm_chan *chan, uint32_t num, int backlog)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = rnic_listen_start(id, backlog);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return status < 0 ? status : rnic_listen_start(id, backlog);
 }
 
 int rnic_cm_note_qp(struct rnic_cm_chan *chan, uint32_t num)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	id->has_qp = true;
-	util_unlock(&rnic_loop.lock);
-	return 0;
+	if (status == 0)
+		id->has_qp = true;
+	return status;
 }
 
 int rnic_cm_connect(struct rnic_cm_chan *chan, uint32_t num,
 		    const struct rnic_cm_conn_param *param)
 {
-	struct cm_conn *conn = NULL;
+	struct cm_conn *conn;
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
+	int ret;
 
-	if (ret < 0)
-		return ret;
-	ret = cm_id_is_ud(id) ? cm_sidr_request(id, param)
-			      : cm_active_connect(id, param, &conn);
-	if (ret == 0 && conn)
+	if (status < 0)
+		return status;
+	if (cm_id_is_ud(id))
+		return cm_sidr_request(id, param);
+	ret = cm_active_connect(id, param, &conn);
+	if (conn)
 		cm_conn_ready(conn, 0);
-	util_unlock(&rnic_loop.lock);
 	return ret;
 }
 
@@ -168,26 +150,20 @@ int rnic_cm_accept(struct rnic_cm_chan *chan, uint32_t num,
 		   const struct rnic_cm_conn_param *param)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = cm_id_is_ud(id) ? cm_sidr_accept(id, param)
-			      : cm_passive_accept(id, param);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	if (status < 0)
+		return status;
+	return cm_id_is_ud(id) ? cm_sidr_accept(id, param)
+			       : cm_passive_accept(id, param);
 }
 
 int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t num)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = cm_active_establish(id);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return status < 0 ? status : cm_active_establish(id);
 }
 
 static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
@@ -205,14 +181,12 @@ int rnic_cm_reject(struct rnic_cm_chan *chan, uint32_t num, const void *pd,
 		   uint8_t pd_len)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = cm_id_is_ud(id) ? cm_sidr_reject(id, pd, pd_len)
-			      : id_reject(id, pd, pd_len);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	if (status < 0)
+		return status;
+	return cm_id_is_ud(id) ? cm_sidr_reject(id, pd, pd_len)
+			       : id_reject(id, pd, pd_len);
 }
 
 /*
@@ -374,11 +348,7 @@ int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t num,
 		       enum rnic_cm_option opt, uint32_t value)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
-	if (ret < 0)
-		return ret;
-	ret = id_set_option(id, opt, value);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return status < 0 ? status : id_set_option(id, opt, value);
 }

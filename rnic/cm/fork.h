@@ -25,6 +25,17 @@ int cm_chan_lock(struct rnic_cm_chan *chan);
 bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan);
 /* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
+
+static inline void cm_scope_unlock(const int *status)
+{
+	if (*status == 0)
+		util_unlock(&rnic_loop.lock);
+}
+
+/* The type of what these two return, for a caller that leaves it to the end of
+ * the scope to unlock. */
+#define CM_LOCK_STATUS __attribute__((cleanup(cm_scope_unlock))) const int
+
 /* Is it in the list of channels? */
 bool cm_chan_is_known(const struct rnic_cm_chan *chan);
 /* The epoll descriptor with the application's numbers; -1: they belong to the

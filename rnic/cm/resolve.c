@@ -131,14 +131,12 @@ int rnic_cm_resolve_addr(struct rnic_cm_chan *chan, uint32_t num,
 			 uint32_t timeout_ms)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
 	(void)timeout_ms; /* the kernel's routing tables answer at once */
-	if (ret < 0)
-		return ret;
-	ret = resolve_addr(id, src && rnic_addr_len(src) ? src : NULL, dst);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	if (status < 0)
+		return status;
+	return resolve_addr(id, src && rnic_addr_len(src) ? src : NULL, dst);
 }
 
 static int resolve_route(struct cm_id *id)
@@ -160,12 +158,8 @@ int rnic_cm_resolve_route(struct rnic_cm_chan *chan, uint32_t num,
 			  uint32_t timeout_ms)
 {
 	struct cm_id *id;
-	int ret = cm_id_lock(chan, num, &id);
+	CM_LOCK_STATUS status = cm_id_lock(chan, num, &id);
 
 	(void)timeout_ms;
-	if (ret < 0)
-		return ret;
-	ret = resolve_route(id);
-	util_unlock(&rnic_loop.lock);
-	return ret;
+	return status < 0 ? status : resolve_route(id);
 }

@@ -150,12 +150,15 @@ static bool conn_ready(struct cm_conn *conn, uint32_t events)
 	return false;
 }
 
-void cm_conn_ready(struct cm_conn *conn, uint32_t events)
+static void conn_go_on(struct cm_conn *conn, bool is_due)
 {
-	bool is_due = conn_ready(conn, events);
-
 	while (is_due)
 		is_due = conn_step(conn);
+}
+
+void cm_conn_ready(struct cm_conn *conn, uint32_t events)
+{
+	conn_go_on(conn, conn_ready(conn, events));
 }
 
 /* Return: whether to step it. */
@@ -186,10 +189,8 @@ static bool conn_expire(struct cm_conn *conn)
 void cm_conn_expire(struct rnic_timer *timer)
 {
 	struct cm_conn *conn = RNIC_OWNER(timer, struct cm_conn, start.timer);
-	bool is_due = conn_expire(conn);
 
-	while (is_due)
-		is_due = conn_step(conn);
+	conn_go_on(conn, conn_expire(conn));
 }
 
 /* Its socket will never be reported ready. */
