@@ -86,7 +86,7 @@
 	  "40",                                                                \
 	  "time a thread that waits for a CQ's event polls before it sleeps, " \
 	  "microseconds")                                                      \
-	X("USIW_NICE", INT, nice, -20, 19, "-20..19", "0",                     \
+	X("USIW_NICE", NUM, nice, -20, 19, "-20..19", "0",                     \
 	  "added to the nice value of the program, for the completion "        \
 	  "thread")                                                            \
 	X("USIW_STAGING_KIB", NUM, staging_kib, 64, 65536, "64..65536", "256", \
@@ -129,7 +129,6 @@ enum setting_kind {
 	KIND_WORD,
 	KIND_FLAG,
 	KIND_NUM,
-	KIND_INT
 };
 
 struct setting {
@@ -153,13 +152,13 @@ static const struct setting setting_rows[] = { SETTINGS(SETTING_ROW) };
 
 const size_t util_setting_cnt = SETTING_CNT;
 
-_Static_assert(sizeof(enum util_crc) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_local) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_devices) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_persona) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_port_space) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_mpa_rev0) == sizeof(uint32_t), "enum size");
-_Static_assert(sizeof(enum util_sdp_carrier) == sizeof(uint32_t), "enum size");
+/* A word's position, and a number, are stored in 32 bits. */
+#define SETTING_CHECK(n, k, f, lo, hi, v, d, w)                                \
+	_Static_assert(                                                        \
+		sizeof(((struct util_settings *)0)->f) == 4 ||                 \
+			(KIND_##k != KIND_WORD && KIND_##k != KIND_NUM),       \
+		#f);
+SETTINGS(SETTING_CHECK)
 
 static struct util_settings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
@@ -231,35 +230,19 @@ static int word_find(const char *words, const char *value)
 }
 
 static bool num_parse(const char *value, const struct setting *row,
-		      uint32_t *ret_num)
+		      int64_t *ret_num)
 {
-	unsigned long num;
+	bool is_negative = row->lowest < 0 && value[0] == '-';
+	long long num;
 	char *end;
 
-	if (!isdigit((unsigned char)value[0]))
+	if (!isdigit((unsigned char)value[is_negative]))
 		return false;
 	errno = 0;
-	num = strtoul(value, &end, 10);
-	if (errno || *end || num > INT64_MAX || (int64_t)num < row->lowest ||
-	    (int64_t)num > row->highest)
-		return false;
-	*ret_num = (uint32_t)num;
-	return true;
-}
-
-static bool int_parse(const char *value, const struct setting *row,
-		      int32_t *ret_num)
-{
-	long num;
-	char *end;
-
-	if (!isdigit((unsigned char)value[value[0] == '-']))
-		return false;
-	errno = 0;
-	num = strtol(value, &end, 10);
+	num = strtoll(value, &end, 10);
 	if (errno || *end || num < row->lowest || num > row->highest)
 		return false;
-	*ret_num = (int32_t)num;
+	*ret_num = num;
 	return true;
 }
 
@@ -301,8 +284,7 @@ static bool setting_store(size_t idx, const char *value)
 	const struct setting *row = &setting_rows[idx];
 	void *field = (char *)&settings + row->offset;
 	struct util_log_spec spec;
-	uint32_t num;
-	int pos;
+	int64_t num = 0;
 
 	switch (row->kind) {
 	case KIND_LOG:
@@ -314,24 +296,21 @@ static bool setting_store(size_t idx, const char *value)
 	case KIND_NAME:
 		return name_is_valid(value) && text_store(value, field);
 	case KIND_WORD:
-		pos = word_find(util_setting_docs[idx].values, value);
-		if (pos < 0)
-			return false;
-		num = (uint32_t)pos;
-		memcpy(field, &num, sizeof(num));
-		return true;
 	case KIND_FLAG:
-		pos = word_find(util_setting_docs[idx].values, value);
-		if (pos < 0)
+		num = word_find(util_setting_docs[idx].values, value);
+		if (num < 0)
 			return false;
-		*(bool *)field = pos == 0;
-		return true;
+		break;
 	case KIND_NUM:
-		return num_parse(value, row, field);
-	case KIND_INT:
-		return int_parse(value, row, field);
+		if (!num_parse(value, row, &num))
+			return false;
+		break;
 	}
-	abort();
+	if (row->kind == KIND_FLAG)
+		*(bool *)field = num == 0;
+	else
+		*(uint32_t *)field = (uint32_t)num;
+	return true;
 }
 
 /* Return: false: errors in settings are not to be printed. */
