@@ -130,7 +130,7 @@ static void manager_close_all(void)
 			cm_conn_free((struct cm_conn *)start);
 		else
 			oob_link_free((struct oob_link *)start);
-	rnic_port_close_all();
+	rnic_ports_close();
 	cm_ids_close();
 }
 
@@ -148,5 +148,5 @@ static const struct rnic_loop_ops manager_ops = {
 
 __attribute__((constructor)) static void manager_start(void)
 {
-	rnic_loop_set_ops(&manager_ops);
+	rnic_loop.ops = &manager_ops;
 }

@@ -201,7 +201,7 @@ void rnic_port_removed(struct rnic_timer *timer)
 
 /* ---- the socket --------------------------------------------------------- */
 
-static void ports_close(void)
+void rnic_ports_close(void)
 {
 	if (!ports.has_fd)
 		return;
@@ -234,7 +234,7 @@ static int ports_open(void)
 	rc = rnic_loop_watch(ports.fd, RNIC_LOOP_PORT, 0, EPOLLIN,
 			     &ports.epoll_events);
 	if (rc < 0)
-		ports_close();
+		rnic_ports_close();
 	return rc;
 }
 
@@ -263,7 +263,7 @@ void rnic_port_ready(void)
 	}
 	if (rc < 0) {
 		util_warn("rnic", "no port events any more: %s", strerror(-rc));
-		ports_close();
+		rnic_ports_close();
 	}
 	if (is_due)
 		ports_look();
@@ -314,7 +314,7 @@ void rnic_port_unwatch(struct rnic_context *ctx)
 	for (int i = 0; i < RNIC_PORT_EV_CNT; i++)
 		(void)rnic_chan_purge(ctx->async, &port->node[i]);
 	if (LIST_EMPTY(&ports.watched))
-		ports_close();
+		rnic_ports_close();
 }
 
 void rnic_port_catch_up(void)
@@ -326,11 +326,6 @@ void rnic_port_catch_up(void)
 }
 
 /* ---- process ------------------------------------------------------------ */
-
-void rnic_port_close_all(void)
-{
-	ports_close();
-}
 
 void rnic_port_fork_child(void)
 {

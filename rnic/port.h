@@ -60,7 +60,7 @@ void rnic_port_lost(struct rnic_timer *timer);
 /* ... and that has been reported: an interface does not exist any more. */
 void rnic_port_removed(struct rnic_timer *timer);
 /* Process exit. */
-void rnic_port_close_all(void);
+void rnic_ports_close(void);
 /* In a forked child: no context is watched; the socket is closed already. */
 void rnic_port_fork_child(void);
 

@@ -153,8 +153,7 @@ void cm_passive_request(struct cm_conn *conn, const struct smpa_event *ev)
 void cm_conn_reject(struct cm_conn *conn, const void *pd, uint8_t pd_len)
 {
 	rnic_stat_add(RNIC_STAT_rejects, 1);
-	if (smpa_conn_reject(rnic_stream_conn(conn->start.stream), pd, pd_len) <
-	    0)
+	if (smpa_conn_reject(conn->start.stream->conn, pd, pd_len) < 0)
 		cm_conn_free(conn);
 	else
 		cm_conn_close_behind_peer(conn);
@@ -168,7 +167,7 @@ static int accept_reply(struct cm_conn *conn,
 	int ret;
 
 	ret = smpa_conn_accept(
-		rnic_stream_conn(conn->start.stream), param->pd, param->pd_len,
+		conn->start.stream->conn, param->pd, param->pd_len,
 		rnic_stream_depth_min(param->ird, util_settings()->ird),
 		rnic_stream_depth_min(param->ord, util_settings()->ord));
 	if (ret < 0)
@@ -268,7 +267,7 @@ static int answered_attach(struct cm_conn *conn)
 
 void cm_passive_answered(struct cm_conn *conn)
 {
-	int ret = rnic_start_is_heard(&conn->start);
+	int ret = rnic_stream_start_is_heard(conn->start.stream);
 
 	if (ret > 0)
 		ret = answered_attach(conn);
@@ -280,7 +279,7 @@ void cm_passive_answered(struct cm_conn *conn)
  * the application would get a connection that has never been. */
 static bool peer_has_left(const struct cm_id *id)
 {
-	if (id->conn && rnic_start_is_heard(&id->conn->start) < 0)
+	if (id->conn && rnic_stream_start_is_heard(id->conn->start.stream) < 0)
 		cm_conn_free(id->conn);
 	return !id->conn;
 }

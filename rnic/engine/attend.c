@@ -60,14 +60,9 @@ static void host_serve(struct rnic_chan_host *host)
 	rnic_engine_visit_end(engine);
 }
 
-static const struct rnic_chan_host_ops host_ops = {
+const struct rnic_chan_host_ops rnic_engine_host_ops = {
 	.get = host_get,
 	.put = host_put,
 	.rest = host_rest,
 	.serve = host_serve,
 };
-
-void rnic_engine_attend_init(struct rnic_engine *engine)
-{
-	engine->host.ops = &host_ops;
-}

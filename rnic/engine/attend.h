@@ -9,6 +9,6 @@
 
 #include "object.h"
 
-void rnic_engine_attend_init(struct rnic_engine *engine);
+extern const struct rnic_chan_host_ops rnic_engine_host_ops;
 
 #endif

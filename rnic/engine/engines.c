@@ -53,7 +53,7 @@ static int engines_add(struct rnic_engines *engines, uint32_t idx)
 
 	if (rc < 0)
 		return rc;
-	rnic_engine_attend_init(engine);
+	engine->host.ops = &rnic_engine_host_ops;
 	engine->engines = engines;
 	engine->all_bells = &engines->bells;
 	/* Others find it once the count says so. */

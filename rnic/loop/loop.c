@@ -35,11 +35,6 @@
 
 static _Thread_local bool is_loop_thread;
 
-void rnic_loop_set_ops(const struct rnic_loop_ops *ops)
-{
-	rnic_loop.ops = ops;
-}
-
 /* ---- epoll --------------------------- */
 
 /* A slot number has 20 bits: the tag lies above it. */

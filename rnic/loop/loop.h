@@ -6,9 +6,6 @@
 #include "ref.h"
 #include "timer.h"
 
-/* Called once, before anything else: by a constructor. */
-void rnic_loop_set_ops(const struct rnic_loop_ops *ops);
-
 /* Makes sure that the thread runs. Return: 0; -errno; -EIO: it cannot wait for
  * sockets any more. Locked. */
 int rnic_loop_start(void);

@@ -142,7 +142,7 @@ struct rnic_loop_ops {
 
 struct rnic_loop {
 	struct util_lock lock; /* CM: guards everything here except the inbox */
-	const struct rnic_loop_ops *ops;
+	const struct rnic_loop_ops *ops; /* set once, by a constructor */
 	struct rnic_ref_table noted; /* objects that notes can be left for */
 	pthread_t thread;
 	bool is_started, is_stopping;

@@ -40,7 +40,12 @@ static int range_is_mapped(uint8_t *start, size_t len, size_t page_size)
 	return 0;
 }
 
-int rnic_mr_populate(void *addr, size_t len, bool is_written)
+/*
+ * Brings the pages in as pinning would, which also proves that they may be read
+ * or written. Kernels before 5.14 can only tell that they are mapped.
+ * Return: 0; -EFAULT; -ENOMEM.
+ */
+static int mr_populate(void *addr, size_t len, bool is_written)
 {
 	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -93,7 +98,7 @@ static int reg_populate(void *addr, size_t len, uint32_t access)
 {
 	if (access & RNIC_ACCESS_ON_DEMAND)
 		return 0;
-	return rnic_mr_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
+	return mr_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
 }
 
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
@@ -309,5 +314,5 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	if (ret < 0 || len == 0 || advice == RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return ret;
 	/* May wait for a disk, so not under the lead. */
-	return rnic_mr_populate(ptr, len, advice == RNIC_ADVICE_PREFETCH_WRITE);
+	return mr_populate(ptr, len, advice == RNIC_ADVICE_PREFETCH_WRITE);
 }

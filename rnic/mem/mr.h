@@ -13,14 +13,6 @@ int rnic_mr_check_access(uint32_t access) __attribute__((warn_unused_result));
 int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
 		struct rnic_mr **ret_mr) __attribute__((warn_unused_result));
 
-/*
- * Brings the pages in as pinning would, which also proves that they may be read
- * or written. Kernels before 5.14 can only tell that they are mapped.
- * Return: 0; -EFAULT; -ENOMEM.
- */
-int rnic_mr_populate(void *addr, size_t len, bool is_written)
-	__attribute__((warn_unused_result));
-
 /* Is it the whole address space? */
 static inline bool rnic_mr_is_implicit(const void *addr, size_t len,
 				       uint32_t access)

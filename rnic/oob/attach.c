@@ -225,8 +225,8 @@ int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
 
 	if (rnic_qp_state(attach->qp) != RNIC_QPS_IDLE)
 		return -EINVAL;
-	rc = smpa_conn_accept(rnic_stream_conn(attach->start.stream), pd,
-			      pd_len, rnic_stream_depth_min(ird, set->ird),
+	rc = smpa_conn_accept(attach->start.stream->conn, pd, pd_len,
+			      rnic_stream_depth_min(ird, set->ird),
 			      rnic_stream_depth_min(ord, set->ord));
 	if (rc < 0)
 		return rc;
@@ -239,7 +239,7 @@ int rnic_attach_reject(struct rnic_attach *attach, const void *pd,
 		       size_t pd_len)
 {
 	struct rnic_stream *stream = attach->start.stream;
-	int rc = smpa_conn_reject(rnic_stream_conn(stream), pd, pd_len);
+	int rc = smpa_conn_reject(stream->conn, pd, pd_len);
 
 	/* Not by steps: the answer given, no octet is to be read any more. */
 	while (rc == 0) {
@@ -265,9 +265,8 @@ int rnic_attach_finish(struct rnic_attach *attach)
 
 size_t rnic_attach_taken(const struct rnic_attach *attach)
 {
-	return attach->start.stream
-		       ? rnic_stream_start_taken(attach->start.stream)
-		       : attach->taken;
+	return attach->start.stream ? attach->start.stream->start_taken
+				    : attach->taken;
 }
 
 void rnic_attach_free(struct rnic_attach *attach)

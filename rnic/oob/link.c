@@ -283,8 +283,7 @@ static void link_reject(struct oob_link *link, const void *pd, size_t pd_len)
 	struct smpa_event ev;
 
 	rnic_stat_add(RNIC_STAT_rejects, 1);
-	if (smpa_conn_reject(rnic_stream_conn(link->start.stream), pd,
-			     pd_len) == 0)
+	if (smpa_conn_reject(link->start.stream->conn, pd, pd_len) == 0)
 		(void)rnic_start_step(&link->start, &ev);
 	link_fail(link);
 }
@@ -331,7 +330,7 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 	oob->link = link;
 	frame_fill(oob, link->frame.nonce, pd);
 	rc = smpa_conn_accept(
-		rnic_stream_conn(link->start.stream), pd, sizeof(pd),
+		link->start.stream->conn, pd, sizeof(pd),
 		depth_with_ack(oob->opt.ird, util_settings()->ird),
 		depth_with_ack(util_settings()->ord, UINT8_MAX));
 	if (rc == 0)
@@ -344,7 +343,7 @@ static void link_accept(struct oob_link *link, struct oob *oob)
 
 static void link_answered(struct oob_link *link)
 {
-	int rc = rnic_start_is_heard(&link->start);
+	int rc = rnic_stream_start_is_heard(link->start.stream);
 
 	if (rc > 0)
 		link_attach(link);

@@ -595,8 +595,11 @@ static int inbound_segments(struct rnic_qp *qp, struct smpa_event *ev)
 
 int rnic_inbound_event(struct rnic_qp *qp, struct smpa_event *ev)
 {
-	if (qp->is_rtr_only && event_is_work(ev))
-		rnic_qp_comm_est(qp);
+	/* The first message, and the application has not asked for RTS. */
+	if (qp->is_rtr_only && event_is_work(ev)) {
+		qp->is_rtr_only = false;
+		rnic_qp_raise(qp, RNIC_QP_EV_COMM_EST);
+	}
 	switch (ev->type) {
 	case SMPA_EV_SEGMENT:
 		return inbound_segments(qp, ev);

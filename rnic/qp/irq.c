@@ -131,8 +131,3 @@ const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
 	}
 	return NULL;
 }
-
-bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag)
-{
-	return rnic_irq_find(&qp->irq, stag) != NULL;
-}

@@ -34,9 +34,6 @@ static inline bool rnic_irq_advance(struct rnic_qp *qp)
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,
 					   uint32_t stag);
 
-/* Does a Read or atomic of the peer still need that STag? */
-bool rnic_irq_needs(const struct rnic_qp *qp, uint32_t stag);
-
 /*
  * RDMAP-60, RDMAP-68, EXT-19: the memory of a response is not there.  The peer
  * is told which request it is, and how far the response came.  None of our WRs

@@ -85,14 +85,14 @@ static bool rnr_awaits_reads(struct rnic_rnr *rnr)
 	const struct held *held = held_oldest(rnr);
 
 	return rnr->cnt && !rnr->is_full && opcode_invalidates(held->opcode) &&
-	       rnic_irq_needs(rnr->qp, held->inv_stag);
+	       rnic_irq_find(&rnr->qp->irq, held->inv_stag);
 }
 
 bool rnic_rnr_is_behind_reads(const struct rnic_qp *qp, uint8_t opcode,
 			      uint32_t inv_stag)
 {
 	return opcode_invalidates(opcode) && qp->rnr_ns &&
-	       rnic_irq_needs(qp, inv_stag);
+	       rnic_irq_find(&qp->irq, inv_stag);
 }
 
 /* ---- a QP begins and ceases to hold Sends -------------------------------- */

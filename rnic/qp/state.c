@@ -62,12 +62,6 @@ void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event)
 				   qp_event_types[event], qp->handle);
 }
 
-void rnic_qp_comm_est(struct rnic_qp *qp)
-{
-	qp->is_rtr_only = false;
-	rnic_qp_raise(qp, RNIC_QP_EV_COMM_EST);
-}
-
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event)
 {

@@ -23,9 +23,6 @@ bool rnic_qp_may_meet_any(const struct rnic_qp *qp);
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);
 
-/* The first message has come, and the application has not asked for RTS. */
-void rnic_qp_comm_est(struct rnic_qp *qp);
-
 /*
  * The QP ends: note the cause, unless there is one.  rnic_qp_end() has to
  * follow when control has returned to the stream's pass.

@@ -65,7 +65,7 @@ void rnic_start_free(struct rnic_start *start)
 
 int rnic_start_fd(const struct rnic_start *start)
 {
-	return start->stream ? rnic_stream_fd(start->stream) : start->fd;
+	return start->stream ? start->stream->source.fd : start->fd;
 }
 
 int rnic_start_watch(struct rnic_start *start, uint32_t events)
@@ -97,7 +97,7 @@ int rnic_start_open(struct rnic_start *start, const struct smpa_options *opt,
 	if (ret < 0)
 		return ret;
 	start->fd = -1; /* the stream's now */
-	return smpa_conn_start(rnic_stream_conn(start->stream), pd, pd_len);
+	return smpa_conn_start(start->stream->conn, pd, pd_len);
 }
 
 int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev)
@@ -123,11 +123,6 @@ int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev)
 	default:
 		return -EPROTO; /* never before ESTABLISHED */
 	}
-}
-
-int rnic_start_is_heard(struct rnic_start *start)
-{
-	return rnic_stream_start_is_heard(start->stream);
 }
 
 int rnic_start_established(struct rnic_start *start, struct smpa_event *ret_ev)

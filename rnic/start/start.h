@@ -42,8 +42,6 @@ int rnic_start_open(struct rnic_start *start, const struct smpa_options *opt,
  *   -ECONNRESET: the peer has closed, in any way; -errno.
  */
 int rnic_start_step(struct rnic_start *start, struct smpa_event *ret_ev);
-/* Responder: as rnic_stream_start_is_heard(). Locked. */
-int rnic_start_is_heard(struct rnic_start *start);
 /* For a Responder that has accepted. Return: 0: ESTABLISHED; -errno. */
 int rnic_start_established(struct rnic_start *start, struct smpa_event *ret_ev);
 /* The QP takes the stream; @ref: as for rnic_qp_attach_stream(). Return: 0;

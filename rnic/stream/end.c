@@ -35,7 +35,8 @@
  * about the longest FPDU. */
 #define STREAM_PACE 65536u
 
-void rnic_stream_count(struct rnic_stream *stream)
+/* Adds what happened since the last call to the counter page. */
+static void stream_count(struct rnic_stream *stream)
 {
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
 	struct rnic_stat_part part = stream->engine->stat;
@@ -64,7 +65,7 @@ static void stream_free(struct rnic_stream *stream)
 {
 	struct rnic_engine *engine = stream->engine;
 
-	rnic_stream_count(stream);
+	stream_count(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
 	rnic_stream_meet_end(stream);
@@ -296,7 +297,7 @@ void rnic_stream_end_step(struct rnic_stream *stream)
 		}
 	}
 	rnic_stream_settle(stream);
-	rnic_stream_count(stream);
+	stream_count(stream);
 }
 
 void rnic_stream_lost(struct rnic_stream *stream, int status)

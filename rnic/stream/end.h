@@ -49,7 +49,4 @@ void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
 /* The QP has failed outside of a pass.  The stream is not freed. */
 void rnic_stream_failed(struct rnic_stream *stream);
 
-/* Add what happened since the last call to the counter page. */
-void rnic_stream_count(struct rnic_stream *stream);
-
 #endif

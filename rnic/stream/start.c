@@ -85,16 +85,6 @@ release:
 	return rc;
 }
 
-int rnic_stream_fd(const struct rnic_stream *stream)
-{
-	return stream->source.fd;
-}
-
-struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream)
-{
-	return stream->conn;
-}
-
 int rnic_stream_start_flush(struct rnic_stream *stream)
 {
 	const struct iovec *iov;
@@ -147,11 +137,6 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 			smpa_conn_rx_commit(stream->conn, (size_t)len);
 		stream->start_taken += (size_t)len;
 	}
-}
-
-size_t rnic_stream_start_taken(const struct rnic_stream *stream)
-{
-	return stream->start_taken;
 }
 
 int rnic_stream_start_is_heard(const struct rnic_stream *stream)

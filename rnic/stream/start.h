@@ -19,9 +19,6 @@
 int rnic_stream_new(int fd, const struct smpa_options *opt,
 		    struct rnic_stream **ret_stream);
 
-int rnic_stream_fd(const struct rnic_stream *stream);
-struct smpa_conn *rnic_stream_conn(struct rnic_stream *stream);
-
 /*
  * One step of the start exchange.  Call it when the socket is ready, and after
  * smpa_conn_start(), _accept() and _reject().  Never blocks.
@@ -43,9 +40,6 @@ static inline uint8_t rnic_stream_depth_min(uint32_t a, uint32_t b)
 
 	return min < UINT8_MAX ? (uint8_t)min : UINT8_MAX;
 }
-
-/* Octets read so far, all of the peer's start frame. */
-size_t rnic_stream_start_taken(const struct rnic_stream *stream);
 
 /* ESTABLISHED, without a QP: send the RTR.  Return: 0; -errno. */
 int rnic_stream_start_flush(struct rnic_stream *stream);

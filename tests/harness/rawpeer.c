@@ -125,7 +125,7 @@ void rawpeer_join(struct rawpeer *raw, struct rnicpair *p, int side)
 	rnicpair_sockets(p->opt.sockbuf, fd);
 	rnicpair_start(&p->opt, fd, &start);
 	raw->stream = start.stream[!side];
-	raw->conn = rnic_stream_conn(raw->stream);
+	raw->conn = raw->stream->conn;
 	raw->fd = fd[!side];
 	raw->rx = aligned_alloc(64, RAW_STAGING);
 	raw->tx = aligned_alloc(64, RAW_STAGING);

@@ -77,8 +77,8 @@ static void start_answer(const struct rnicpair_options *opt,
 {
 	switch (ev->type) {
 	case SMPA_EV_REQUEST:
-		must(!smpa_conn_accept(rnic_stream_conn(stream), "pong", 4,
-				       opt->ird, opt->ord));
+		must(!smpa_conn_accept(stream->conn, "pong", 4, opt->ird,
+				       opt->ord));
 		return;
 	case SMPA_EV_ESTABLISHED:
 		*state = 1;
@@ -104,7 +104,7 @@ void rnicpair_start(const struct rnicpair_options *opt, const int fd[2],
 		own.ird = opt->ird;
 		own.ord = opt->ord;
 		must(!rnic_stream_new(fd[i], &own, &ret_start->stream[i]));
-		must(!smpa_conn_start(rnic_stream_conn(ret_start->stream[i]),
+		must(!smpa_conn_start(ret_start->stream[i]->conn,
 				      i ? NULL : "ping", i ? 0 : 4));
 	}
 	while (!done[0] || !done[1]) {

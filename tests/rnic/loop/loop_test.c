@@ -128,7 +128,7 @@ static uint64_t look(uint64_t now_ns)
 static void loop_set_ops(const struct rnic_loop_ops *ops)
 {
 	util_lock(&rnic_loop.lock);
-	rnic_loop_set_ops(ops);
+	rnic_loop.ops = ops;
 	util_unlock(&rnic_loop.lock);
 }
 

@@ -51,7 +51,7 @@ static int begin(void **state)
 	};
 	static const struct rnic_loop_ops ops = { .expire = by_list };
 
-	rnic_loop_set_ops(&ops);
+	rnic_loop.ops = &ops;
 	util_lock(&rnic_loop.lock);
 	expired_cnt = 0;
 	on_expire = NULL;

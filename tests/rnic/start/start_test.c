@@ -77,8 +77,7 @@ FILE_CASE(both_sides_are_established)
 
 	ask(&ev);
 	assert_int_equal(
-		smpa_conn_accept(rnic_stream_conn(side[RESPONDER].stream), "me",
-				 2, 2, 4),
+		smpa_conn_accept(side[RESPONDER].stream->conn, "me", 2, 2, 4),
 		0);
 	assert_int_equal(rnic_start_established(&side[RESPONDER], &ev), 0);
 	/* The engine sends the Reply, or the owner of the stream does. */
@@ -100,9 +99,7 @@ FILE_CASE(a_rejection_is_told)
 
 	ask(&ev);
 	assert_int_equal(
-		smpa_conn_reject(rnic_stream_conn(side[RESPONDER].stream), "no",
-				 2),
-		0);
+		smpa_conn_reject(side[RESPONDER].stream->conn, "no", 2), 0);
 	assert_int_equal(rnic_stream_start_flush(side[RESPONDER].stream), 0);
 	assert_int_equal(rnic_start_step(&side[INITIATOR], &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_REJECTED);

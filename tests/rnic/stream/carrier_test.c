@@ -73,7 +73,7 @@ CASE(reads_available_octets)
 	ends_open(&e);
 	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), -EAGAIN);
 	assert_int_equal(send(e.peer, "abc", 3, 0), 3);
-	wait_for(rnic_stream_fd(e.stream), POLLIN);
+	wait_for(e.stream->source.fd, POLLIN);
 	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), 3);
 	assert_string_equal(got, "abc");
 	ends_close(&e);
@@ -129,14 +129,13 @@ CASE(discards_by_the_table)
 
 		ends_open(&e);
 		peer_acts(&e, discards[i].act);
-		wait_for(rnic_stream_fd(e.stream), discards[i].events);
+		wait_for(e.stream->source.fd, discards[i].events);
 		assert_row(discards[i].name,
 			   rnic_stream_discard(e.stream) == discards[i].ret);
 		assert_row(discards[i].name,
 			   e.stream->has_peer_fin == (discards[i].ret == 1));
-		assert_row(discards[i].name,
-			   recv(rnic_stream_fd(e.stream), &octet, 1,
-				MSG_DONTWAIT) <= 0);
+		assert_row(discards[i].name, recv(e.stream->source.fd, &octet,
+						  1, MSG_DONTWAIT) <= 0);
 		ends_close(&e);
 	}
 }
@@ -181,8 +180,7 @@ static struct rnic_local *offer(struct ends *e)
 
 	assert_true(listener >= 0);
 	assert_int_equal(
-		rnic_meet_offer(rnic_stream_fd(e->stream), &e->stream->local),
-		0);
+		rnic_meet_offer(e->stream->source.fd, &e->stream->local), 0);
 	e->stream->carrier = &rnic_ring_carrier;
 	assert_int_equal(rnic_meet_take(listener, &peer), 0);
 	rnic_fd_close(listener);
@@ -236,7 +234,7 @@ CASE(reads_the_rest_of_tcp_before_the_ring)
 		ends_open(&e);
 		peer = offer(&e);
 		assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
-		wait_for(rnic_stream_fd(e.stream), POLLIN);
+		wait_for(e.stream->source.fd, POLLIN);
 		if (!changes[i].is_begun)
 			assert_reads(&e, "by TCP");
 		assert_int_equal(rnic_local_tx_begin(peer, 6), 0);
@@ -270,7 +268,7 @@ CASE(refuses_a_ring_that_begins_too_early)
 	ends_open(&e);
 	peer = offer(&e);
 	assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
-	wait_for(rnic_stream_fd(e.stream), POLLIN);
+	wait_for(e.stream->source.fd, POLLIN);
 	assert_reads(&e, "by TCP");
 	assert_int_equal(rnic_local_tx_begin(peer, 5), 0);
 	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), -EPROTO);
@@ -304,7 +302,7 @@ CASE(follows_a_peer_that_has_left_already)
 			(void)ring_put(peer, leaves[i].ring);
 		rnic_local_leave_tx(peer);
 		assert_int_equal(send(e.peer, "later", 5, 0), 5);
-		wait_for(rnic_stream_fd(e.stream), POLLIN);
+		wait_for(e.stream->source.fd, POLLIN);
 		if (rest)
 			assert_reads(&e, leaves[i].rest);
 		if (leaves[i].ring[0])
@@ -341,7 +339,7 @@ CASE(an_unwritable_sink_is_no_error_of_the_socket)
 	peer = offer(&e);
 	beginner = peer;
 	assert_int_equal(send(e.peer, "by TCP", 6, 0), 6);
-	wait_for(rnic_stream_fd(e.stream), POLLIN);
+	wait_for(e.stream->source.fd, POLLIN);
 	rnic_tcp_replace(&ops);
 	assert_int_equal(rnic_stream_recv(e.stream, &bad, 1), -EFAULT);
 	rnic_tcp_replace(real_tcp);

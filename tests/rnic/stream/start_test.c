@@ -36,7 +36,7 @@ static struct rnic_stream *stream_new(int fd, enum smpa_role role)
 	opt.ird = opt.ord = 4;
 	opt.rtr = SMPA_RTR_WRITE | SMPA_RTR_READ;
 	assert_int_equal(rnic_stream_new(fd, &opt, &stream), 0);
-	assert_int_equal(rnic_stream_fd(stream), fd);
+	assert_int_equal(stream->source.fd, fd);
 	return stream;
 }
 
@@ -48,7 +48,7 @@ static int step(struct rnic_stream *stream, struct smpa_event *ev)
 
 	while ((rc = rnic_stream_start_step(stream, ev)) == 0) {
 		uint32_t wants = rnic_stream_start_wants(stream);
-		struct pollfd pfd = { .fd = rnic_stream_fd(stream) };
+		struct pollfd pfd = { .fd = stream->source.fd };
 
 		pfd.events = (short)((wants & EPOLLIN ? POLLIN : 0) |
 				     (wants & EPOLLOUT ? POLLOUT : 0));
@@ -221,10 +221,8 @@ CASE(exchanges_private_data)
 		tcpfake_install(&plan);
 		a = stream_new(fd[0], SMPA_INITIATOR);
 		b = stream_new(fd[1], SMPA_RESPONDER);
-		assert_int_equal(
-			smpa_conn_start(rnic_stream_conn(a), pd, lens[i]), 0);
-		assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0),
-				 0);
+		assert_int_equal(smpa_conn_start(a->conn, pd, lens[i]), 0);
+		assert_int_equal(smpa_conn_start(b->conn, NULL, 0), 0);
 		do { /* small pieces need steps of both */
 			assert_true(rnic_stream_start_step(a, &ev) >= 0);
 		} while (rnic_stream_start_step(b, &ev) == 0);
@@ -234,9 +232,8 @@ CASE(exchanges_private_data)
 		assert_int_equal(ev.start.ird, 4);
 		/* Asked again without an answer: no event. */
 		assert_int_equal(rnic_stream_start_step(b, &ev), 0);
-		assert_int_equal(smpa_conn_accept(rnic_stream_conn(b), pd + 1,
-						  lens[i], 2, 3),
-				 0);
+		assert_int_equal(
+			smpa_conn_accept(b->conn, pd + 1, lens[i], 2, 3), 0);
 		assert_int_equal(step(b, &ev), 1);
 		assert_int_equal(ev.type, SMPA_EV_ESTABLISHED);
 		do {
@@ -262,11 +259,11 @@ CASE(tells_a_refusal_with_its_data)
 	rnicpair_sockets(0, fd);
 	a = stream_new(fd[0], SMPA_INITIATOR);
 	b = stream_new(fd[1], SMPA_RESPONDER);
-	assert_int_equal(smpa_conn_start(rnic_stream_conn(a), NULL, 0), 0);
-	assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0), 0);
+	assert_int_equal(smpa_conn_start(a->conn, NULL, 0), 0);
+	assert_int_equal(smpa_conn_start(b->conn, NULL, 0), 0);
 	assert_int_equal(rnic_stream_start_step(a, &ev), 0);
 	assert_int_equal(step(b, &ev), 1);
-	assert_int_equal(smpa_conn_reject(rnic_stream_conn(b), "no", 2), 0);
+	assert_int_equal(smpa_conn_reject(b->conn, "no", 2), 0);
 	assert_int_equal(rnic_stream_start_step(b, &ev), 0);
 	assert_false(rnic_stream_start_wants(b) & EPOLLOUT);
 	assert_int_equal(step(a, &ev), 1);
@@ -307,10 +304,8 @@ CASE(survives_unexpected_peers)
 			rnicpair_sockets(0, fd);
 			stream = stream_new(fd[0], role ? SMPA_RESPONDER
 							: SMPA_INITIATOR);
-			assert_int_equal(
-				smpa_conn_start(rnic_stream_conn(stream), NULL,
-						0),
-				0);
+			assert_int_equal(smpa_conn_start(stream->conn, NULL, 0),
+					 0);
 			assert_int_equal(rnic_stream_start_step(stream, &ev),
 					 0);
 			if (s->len)
@@ -345,15 +340,15 @@ CASE(reads_nothing_beyond_the_frame)
 	rnicpair_sockets(0, fd);
 	a = stream_new(fd[0], SMPA_INITIATOR);
 	b = stream_new(fd[1], SMPA_RESPONDER);
-	assert_int_equal(smpa_conn_start(rnic_stream_conn(a), "abc", 3), 0);
-	assert_int_equal(smpa_conn_start(rnic_stream_conn(b), NULL, 0), 0);
+	assert_int_equal(smpa_conn_start(a->conn, "abc", 3), 0);
+	assert_int_equal(smpa_conn_start(b->conn, NULL, 0), 0);
 	assert_int_equal(rnic_stream_start_step(a, &ev), 0);
 	assert_int_equal(write(fd[0], "behind", 6), 6);
 	assert_int_equal(step(b, &ev), 1);
 	assert_int_equal(ev.type, SMPA_EV_REQUEST);
 	/* Its header, IRD and ORD, and the Private Data. */
-	assert_int_equal(rnic_stream_start_taken(b), 20 + 4 + 3);
-	assert_int_equal(rnic_stream_start_taken(a), 0);
+	assert_int_equal(b->start_taken, 20 + 4 + 3);
+	assert_int_equal(a->start_taken, 0);
 	assert_int_equal(recv(fd[1], octets, sizeof(octets), MSG_DONTWAIT), 6);
 	assert_memory_equal(octets, "behind", 6);
 	rnic_stream_free(a);

@@ -69,7 +69,7 @@ CASE(peeks_at_octets_before_the_end)
 	assert_int_equal(rnic_stream_tcp_peek(e.stream), -EAGAIN);
 	assert_int_equal(send(e.peer, "abc", 3, 0), 3);
 	assert_int_equal(shutdown(e.peer, SHUT_WR), 0);
-	wait_for(rnic_stream_fd(e.stream), POLLRDHUP);
+	wait_for(e.stream->source.fd, POLLRDHUP);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(rnic_stream_tcp_peek(e.stream), 1);
 	assert_int_equal(rnic_stream_recv(e.stream, &iov, 1), 3);
