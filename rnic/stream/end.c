@@ -316,8 +316,9 @@ void rnic_stream_lost(struct rnic_stream *stream, int status)
 	stream_free(stream);
 }
 
-void rnic_stream_addr_gone(struct rnic_stream *stream)
+void rnic_stream_addr_gone(struct rnic_source *source)
 {
+	struct rnic_stream *stream = rnic_stream_of(source);
 	struct rnic_qp *qp = stream->qp;
 
 	if (qp) {
@@ -335,11 +336,6 @@ void rnic_stream_addr_gone(struct rnic_stream *stream)
 	}
 	stream_tell(stream, -ENETDOWN);
 	stream_free(stream);
-}
-
-void rnic_stream_abort(struct rnic_stream *stream)
-{
-	rnic_stream_lost(stream, -ETIMEDOUT);
 }
 
 void rnic_stream_stalled(struct rnic_stream *stream)
@@ -393,9 +389,10 @@ void rnic_stream_failed(struct rnic_stream *stream)
 	rnic_stream_watch(stream);
 }
 
-void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+void rnic_stream_mr_gone(struct rnic_source *source, uint32_t stag,
 			 const void *addr, size_t len)
 {
+	struct rnic_stream *stream = rnic_stream_of(source);
 	struct rnic_qp *qp = stream->qp;
 
 	/* Without a QP nothing is sent from the application's memory. */

@@ -32,10 +32,8 @@ void rnic_stream_part(struct rnic_stream *stream, int status);
 void rnic_stream_lost(struct rnic_stream *stream, int status);
 
 /* Its own address is gone for good: at once, whatever waits.  It is freed. */
-void rnic_stream_addr_gone(struct rnic_stream *stream);
+void rnic_stream_addr_gone(struct rnic_source *source);
 
-/* End at once. */
-void rnic_stream_abort(struct rnic_stream *stream);
 /* deadline_ns has come. */
 void rnic_stream_expire(struct rnic_stream *stream);
 /* The rest of an FPDU does not come. */
@@ -44,7 +42,7 @@ void rnic_stream_stalled(struct rnic_stream *stream);
 void rnic_stream_rnr(struct rnic_stream *stream);
 
 /* A region goes.  The stream is not freed. */
-void rnic_stream_mr_gone(struct rnic_stream *stream, uint32_t stag,
+void rnic_stream_mr_gone(struct rnic_source *source, uint32_t stag,
 			 const void *addr, size_t len);
 /* The QP has failed outside of a pass.  The stream is not freed. */
 void rnic_stream_failed(struct rnic_stream *stream);

@@ -81,6 +81,12 @@ static inline struct rnic_stream *rnic_qp_stream(const struct rnic_qp *qp)
 	return qp->link;
 }
 
+/* The stream that the source is a part of. */
+static inline struct rnic_stream *rnic_stream_of(struct rnic_source *source)
+{
+	return RNIC_CONTAINER_OF(source, struct rnic_stream, source);
+}
+
 /* Every change of a stream's phase is here. */
 static inline void rnic_stream_enter(struct rnic_stream *stream,
 				     enum rnic_stream_phase phase)

@@ -187,14 +187,18 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events)
 	stream_pass(stream, events);
 }
 
-void rnic_stream_look(struct rnic_stream *stream, bool is_woken)
+void rnic_stream_look(struct rnic_source *source, bool is_woken)
 {
+	struct rnic_stream *stream = rnic_stream_of(source);
+
 	stream->carrier->look(stream, is_woken);
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
 }
 
-void rnic_stream_unwakeable(struct rnic_stream *stream)
+void rnic_stream_unwakeable(struct rnic_source *source)
 {
+	struct rnic_stream *stream = rnic_stream_of(source);
+
 	stream->carrier->unwakeable(stream);
 	stream_pass(stream, EPOLLIN | EPOLLOUT);
 }

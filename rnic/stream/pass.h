@@ -11,10 +11,10 @@ void rnic_stream_pass(struct rnic_stream *stream, uint32_t events);
 
 /* The local path has news, or may have; @is_woken: its wake socket is
  * readable. */
-void rnic_stream_look(struct rnic_stream *stream, bool is_woken);
+void rnic_stream_look(struct rnic_source *source, bool is_woken);
 
 /* The peer did not learn of octets in the ring: it does by TCP. */
-void rnic_stream_unwakeable(struct rnic_stream *stream);
+void rnic_stream_unwakeable(struct rnic_source *source);
 
 /* What kept the stream from being read is gone: as rnic_stream_pass(). */
 void rnic_stream_resume(struct rnic_stream *stream);

@@ -2,6 +2,8 @@
 /* What the engine calls for its streams. */
 #include "serve.h"
 
+#include <errno.h>
+
 #include "carrier.h"
 #include "end.h"
 #include "engine/engine.h"
@@ -10,11 +12,6 @@
 #include "pass.h"
 #include "retry.h"
 #include "stall.h"
-
-static struct rnic_stream *stream_of(struct rnic_source *source)
-{
-	return RNIC_CONTAINER_OF(source, struct rnic_stream, source);
-}
 
 /* ---- times --------------------------------------------------------------- */
 
@@ -57,7 +54,7 @@ static void time_serve(struct rnic_stream *stream, int which, uint64_t now_ns)
 		break;
 	case TIME_RETRY:
 		if (rnic_retry_is_over(stream, now_ns))
-			rnic_stream_abort(stream);
+			rnic_stream_lost(stream, -ETIMEDOUT);
 		break;
 	case TIME_STALL:
 		if (rnic_stall_is_over(stream, now_ns))
@@ -115,17 +112,12 @@ void rnic_stream_serve_due(struct rnic_due *due, uint64_t now_ns)
 
 static void serve_pass(struct rnic_source *source, uint32_t events)
 {
-	rnic_stream_pass(stream_of(source), events);
-}
-
-static void serve_look(struct rnic_source *source, bool is_woken)
-{
-	rnic_stream_look(stream_of(source), is_woken);
+	rnic_stream_pass(rnic_stream_of(source), events);
 }
 
 static bool serve_sleep(struct rnic_source *source)
 {
-	struct rnic_stream *stream = stream_of(source);
+	struct rnic_stream *stream = rnic_stream_of(source);
 
 	if (!stream->carrier->sleep(stream))
 		return false;
@@ -133,57 +125,41 @@ static bool serve_sleep(struct rnic_source *source)
 	return true;
 }
 
-static void serve_unwakeable(struct rnic_source *source)
-{
-	rnic_stream_unwakeable(stream_of(source));
-}
-
 static bool serve_handover(struct rnic_source *source,
 			   struct rnic_handover *ret_handover)
 {
-	struct rnic_stream *stream = stream_of(source);
+	struct rnic_stream *stream = rnic_stream_of(source);
 
 	return stream->carrier->handover(stream, ret_handover);
 }
 
 static void serve_stay_awake(struct rnic_source *source)
 {
-	struct rnic_stream *stream = stream_of(source);
+	struct rnic_stream *stream = rnic_stream_of(source);
 
 	stream->carrier->stay_awake(stream);
 }
 
-static void serve_mr_gone(struct rnic_source *source, uint32_t stag,
-			  const void *addr, size_t len)
-{
-	rnic_stream_mr_gone(stream_of(source), stag, addr, len);
-}
-
 static void serve_drain(struct rnic_source *source)
 {
-	if (stream_of(source)->phase == RNIC_STREAM_RUN)
-		rnic_stream_close(stream_of(source));
+	if (rnic_stream_of(source)->phase == RNIC_STREAM_RUN)
+		rnic_stream_close(rnic_stream_of(source));
 }
 
 static void serve_abort(struct rnic_source *source)
 {
-	rnic_stream_abort(stream_of(source));
-}
-
-static void serve_addr_gone(struct rnic_source *source)
-{
-	rnic_stream_addr_gone(stream_of(source));
+	rnic_stream_lost(rnic_stream_of(source), -ETIMEDOUT);
 }
 
 const struct rnic_source_ops rnic_stream_ops = {
 	.pass = serve_pass,
-	.look = serve_look,
+	.look = rnic_stream_look,
 	.sleep = serve_sleep,
-	.unwakeable = serve_unwakeable,
+	.unwakeable = rnic_stream_unwakeable,
 	.handover = serve_handover,
 	.stay_awake = serve_stay_awake,
-	.mr_gone = serve_mr_gone,
-	.addr_gone = serve_addr_gone,
+	.mr_gone = rnic_stream_mr_gone,
+	.addr_gone = rnic_stream_addr_gone,
 	.drain = serve_drain,
 	.abort = serve_abort,
 };

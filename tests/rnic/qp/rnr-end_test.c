@@ -192,7 +192,7 @@ PAIR_CASE(a_reset_behind_full_memory_is_seen)
 				    SOL_SOCKET, SO_LINGER, &linger,
 				    sizeof(linger)),
 			 0);
-	rnic_stream_abort(rnic_qp_stream(p->side[0].qp));
+	rnic_stream_lost(rnic_qp_stream(p->side[0].qp), -ETIMEDOUT);
 	rnic_engine_unlead(p->side[0].qp->engine);
 	wait_error_unpolled(b);
 	assert_false(is_rnr(b));

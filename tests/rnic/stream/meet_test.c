@@ -475,7 +475,7 @@ PAIR_CASE(a_thread_that_wakes_keeps_its_descriptor)
 	stream = lead(p, 0);
 	fd = stream->local->wake_fd;
 	atomic_fetch_add(&engine->hot.waker_cnt, 1);
-	rnic_stream_abort(stream);
+	rnic_stream_lost(stream, -ETIMEDOUT);
 	is_open = fcntl(fd, F_GETFD) >= 0;
 	atomic_fetch_sub(&engine->hot.waker_cnt, 1);
 	unlead(p, 0);

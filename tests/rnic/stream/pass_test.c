@@ -285,7 +285,7 @@ CASE(a_look_begins_with_the_carriers)
 
 	for (int is_woken = 0; is_woken < 2; is_woken++) {
 		steps_begin();
-		rnic_stream_look(&stream, is_woken);
+		rnic_stream_look(&stream.source, is_woken);
 		assert_string_equal(steps_log, log[is_woken]);
 		/* Only an event of the socket makes it due. */
 		assert_false(stream.is_socket_due);
@@ -295,7 +295,7 @@ CASE(a_look_begins_with_the_carriers)
 CASE(other_passes_begin_with_their_cause)
 {
 	steps_begin();
-	rnic_stream_unwakeable(&stream);
+	rnic_stream_unwakeable(&stream.source);
 	assert_string_equal(steps_log, "ure");
 	assert_false(stream.is_socket_due);
 	rnic_stream_resume(&stream);
