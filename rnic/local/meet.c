@@ -172,24 +172,33 @@ static int offer_send(int fd, int mem_fd)
 }
 
 /* @fd becomes the object's on success. */
+static int local_make(int mem_fd, int fd, bool is_active,
+		      struct rnic_local **ret_local)
+{
+	void *mem;
+	int rc = rnic_local_memory_map(mem_fd, &mem);
+
+	if (rc < 0)
+		return rc;
+	*ret_local = rnic_local_new(mem, fd, is_active);
+	if (*ret_local)
+		return 0;
+	rnic_local_memory_unmap(mem);
+	return -ENOMEM;
+}
+
+/* The same. */
 static int offer_make(int fd, struct rnic_local **ret_local)
 {
 	int mem_fd = rnic_local_memory_new();
 	struct rnic_local *local;
-	void *mem;
 	int rc;
 
 	if (mem_fd < 0)
 		return mem_fd;
-	rc = rnic_local_memory_map(mem_fd, &mem);
+	rc = local_make(mem_fd, fd, false, &local);
 	if (rc < 0)
 		goto close_mem;
-	local = rnic_local_new(mem, fd, false);
-	if (!local) {
-		rnic_local_memory_unmap(mem);
-		rc = -ENOMEM;
-		goto close_mem;
-	}
 	/* The last step: what is offered may be used from here on. */
 	rc = offer_send(fd, mem_fd);
 	if (rc == 0) {
@@ -247,27 +256,17 @@ static int offer_receive(int fd)
 /* @fd becomes the object's on success. */
 static int offer_take(int fd, struct rnic_local **ret_local)
 {
-	struct rnic_local *local;
-	void *mem = NULL;
-	int mem_fd, rc;
+	int rc = peer_check(fd);
+	int mem_fd;
 
-	rc = peer_check(fd);
 	if (rc < 0)
 		return rc;
 	mem_fd = offer_receive(fd);
 	if (mem_fd < 0)
 		return mem_fd;
-	rc = rnic_local_memory_map(mem_fd, &mem);
+	rc = local_make(mem_fd, fd, true, ret_local);
 	util_sys_close(mem_fd);
-	if (rc < 0)
-		return rc;
-	local = rnic_local_new(mem, fd, true);
-	if (!local) {
-		rnic_local_memory_unmap(mem);
-		return -ENOMEM;
-	}
-	*ret_local = local;
-	return 0;
+	return rc;
 }
 
 /* Others may have connected before the peer did, to keep it out. */

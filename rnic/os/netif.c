@@ -175,19 +175,15 @@ int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 		goto free_sock;
 	}
 	ret = table_add_links(table, sock);
-	if (ret < 0)
-		goto free_sock;
-	ret = table_add_addrs(table, sock);
-	if (ret < 0)
-		goto free_sock;
-	nl_socket_free(sock);
-	*ret_table = table;
-	return 0;
-
+	if (ret == 0)
+		ret = table_add_addrs(table, sock);
 free_sock:
 	nl_socket_free(sock);
 free_table:
-	rnic_netif_table_free(table);
+	if (ret < 0)
+		rnic_netif_table_free(table);
+	else
+		*ret_table = table;
 	return ret;
 }
 

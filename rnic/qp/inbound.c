@@ -81,10 +81,8 @@ static int turn_away(struct rnic_qp *qp, uint16_t fault,
 static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
 		       enum usiw_wc_status status)
 {
-	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
-
 	if (qp->rq.current.is_open)
-		rnic_rq_complete(qp, &cqe);
+		rnic_rq_complete_error(qp, status);
 	return refuse(qp, fault, RNIC_QP_EV_REQ_ERR);
 }
 
@@ -92,11 +90,8 @@ static int refuse_recv(struct rnic_qp *qp, uint16_t fault,
  * that of an SRQ cannot be given back (a fault of class E). */
 static void recv_spare(struct rnic_qp *qp, enum usiw_wc_status status)
 {
-	const struct usiw_cqe cqe = { .status = status,
-				      .opcode = USIW_WC_RECV };
-
 	if (qp->srq)
-		rnic_rq_complete(qp, &cqe);
+		rnic_rq_complete_error(qp, status);
 }
 
 /* ---- segments ----------------------------------------------------------- */

@@ -40,14 +40,9 @@ static int qp_check(const struct rnic_pd *pd, const struct rnic_qp_options *opt)
 	return 0;
 }
 
-static uint32_t at_least_1(uint32_t value)
-{
-	return value ? value : 1;
-}
-
 static uint32_t sq_stride(const struct rnic_qp_options *opt)
 {
-	uint32_t data = at_least_1(opt->max_send_sge) *
+	uint32_t data = rnic_at_least_1(opt->max_send_sge) *
 			(uint32_t)sizeof(struct usiw_sge);
 
 	if (data < opt->max_inline)
@@ -57,31 +52,25 @@ static uint32_t sq_stride(const struct rnic_qp_options *opt)
 	       ~(USIW_CACHE_LINE - 1u);
 }
 
-static uint32_t rq_stride(const struct rnic_qp_options *opt)
-{
-	return (uint32_t)(sizeof(struct usiw_rqe) +
-			  at_least_1(opt->max_recv_sge) *
-				  sizeof(struct usiw_sge));
-}
-
 void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
 			size_t *ret_rq)
 {
-	*ret_sq = rnic_ring_slots_size(at_least_1(opt->max_send_wr),
+	*ret_sq = rnic_ring_slots_size(rnic_at_least_1(opt->max_send_wr),
 				       sq_stride(opt));
 	*ret_rq = opt->srq ? 0
-			   : rnic_ring_slots_size(at_least_1(opt->max_recv_wr),
-						  rq_stride(opt));
+			   : rnic_ring_slots_size(
+				     rnic_at_least_1(opt->max_recv_wr),
+				     rnic_rqe_stride(opt->max_recv_sge));
 }
 
 static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_sq *sq = &qp->sq;
-	uint32_t depth = at_least_1(opt->max_send_wr);
+	uint32_t depth = rnic_at_least_1(opt->max_send_wr);
 	uint32_t stride = sq_stride(opt);
 	int rc;
 
-	sq->max_sge = at_least_1(opt->max_send_sge);
+	sq->max_sge = rnic_at_least_1(opt->max_send_sge);
 	/* What rounding up leaves over serves inline data. */
 	sq->max_inline = stride - (uint32_t)sizeof(struct usiw_sqe);
 	if (sq->max_inline > rnic_limits()->max_inline)
@@ -100,11 +89,11 @@ static int rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_rq *rq = &qp->rq;
 
-	rq->max_sge = at_least_1(opt->max_recv_sge);
+	rq->max_sge = rnic_at_least_1(opt->max_recv_sge);
 	rq->mem.shm = &qp->ctx->shm;
-	return rnic_ring_alloc(&rq->ring, &rq->mem,
-			       at_least_1(opt->max_recv_wr), rq_stride(opt),
-			       opt->rq_slots);
+	return rnic_ring_alloc(
+		&rq->ring, &rq->mem, rnic_at_least_1(opt->max_recv_wr),
+		rnic_rqe_stride(opt->max_recv_sge), opt->rq_slots);
 }
 
 static void qp_release(struct rnic_qp *qp)
@@ -236,9 +225,9 @@ static void qp_ord_apply(struct rnic_qp *qp)
 static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 {
 	struct rnic_irq_entry *in =
-		util_alloc_lines(at_least_1(ird), sizeof(*in));
+		util_alloc_lines(rnic_at_least_1(ird), sizeof(*in));
 	struct rnic_orq_entry *out =
-		util_alloc_lines(at_least_1(ord), sizeof(*out));
+		util_alloc_lines(rnic_at_least_1(ord), sizeof(*out));
 
 	if (!in || !out) {
 		free(in);

@@ -34,8 +34,6 @@ static bool recv_names(const struct rnic_qp *qp, uint32_t stag)
 void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 {
 	const struct rnic_irq_entry *entry = rnic_irq_find(&qp->irq, stag);
-	const struct usiw_cqe cqe = { .status = USIW_WC_LOC_PROT_ERR,
-				      .opcode = USIW_WC_RECV };
 	enum rnic_qp_event event = RNIC_QP_EV_ACCESS_ERR; /* a peer's Write */
 	uint32_t idx = qp->sq.done_idx;
 
@@ -53,7 +51,7 @@ void rnic_qp_region_gone(struct rnic_qp *qp, uint32_t stag)
 	qp->transport->terminate(qp, SMPA_F_RDMAP_STREAM_CATA);
 	if (recv_names(qp, stag)) {
 		event = RNIC_QP_EV_REQ_ERR;
-		rnic_rq_complete(qp, &cqe);
+		rnic_rq_complete_error(qp, USIW_WC_LOC_PROT_ERR);
 	}
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, USIW_WC_WR_FLUSH_ERR, event);
 }

@@ -19,6 +19,19 @@ struct rnic_ring_mem {
 /* Octets of the slots of a ring of @depth entries. */
 size_t rnic_ring_slots_size(uint32_t depth, uint32_t stride);
 
+/* What is asked for may be nothing. */
+static inline uint32_t rnic_at_least_1(uint32_t value)
+{
+	return value ? value : 1;
+}
+
+/* Octets of a receive with so many SGEs. */
+static inline uint32_t rnic_rqe_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct usiw_rqe) +
+			  rnic_at_least_1(max_sge) * sizeof(struct usiw_sge));
+}
+
 /* @lent: rnic_ring_slots_size() octets, aligned to a cache line, with any
  * content; NULL: allocate them.  mem->shm is set.  Return: as
  * rnic_shm_alloc(). */

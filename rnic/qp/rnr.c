@@ -379,9 +379,7 @@ static void rnr_refuse(struct rnic_qp *qp, const struct held *held,
 static void rnr_refuse_recv(struct rnic_qp *qp, const struct held *held,
 			    uint16_t fault, enum usiw_wc_status status)
 {
-	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
-
-	rnic_rq_complete(qp, &cqe);
+	rnic_rq_complete_error(qp, status);
 	/* The completion may have overrun its CQ, which ends the QP. */
 	if (!rnic_qp_is_over(qp))
 		rnr_refuse(qp, held, fault);

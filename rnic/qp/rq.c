@@ -101,6 +101,14 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 		memory_order_relaxed);
 }
 
+void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status)
+{
+	const struct usiw_cqe cqe = { .status = status,
+				      .opcode = USIW_WC_RECV };
+
+	rnic_rq_complete(qp, &cqe);
+}
+
 bool rnic_rq_is_unread(const struct rnic_qp *qp)
 {
 	uint32_t told =

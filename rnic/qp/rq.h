@@ -28,8 +28,9 @@ static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 	return qp->srq ? qp->srq->pd : qp->owner.pd;
 }
 
-/* Complete the current receive. */
+/* Complete the current receive; @status: it has failed. */
 void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status);
 
 /*
  * The message of the current receive is placed: invalidate if it asks for that,

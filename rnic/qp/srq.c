@@ -12,20 +12,9 @@
 #include "ring-mem.h"
 #include "serve.h"
 
-static uint32_t srq_sge_cnt(uint32_t max_sge)
-{
-	return max_sge ? max_sge : 1;
-}
-
-static uint32_t srq_stride(uint32_t max_sge)
-{
-	return (uint32_t)(sizeof(struct usiw_rqe) +
-			  srq_sge_cnt(max_sge) * sizeof(struct usiw_sge));
-}
-
 size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 {
-	return rnic_ring_slots_size(max_wr, srq_stride(max_sge));
+	return rnic_ring_slots_size(max_wr, rnic_rqe_stride(max_sge));
 }
 
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
@@ -47,10 +36,10 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->limit = opt->limit;
 	srq->bell.serve = rnic_srq_serve;
 	TAILQ_INIT(&srq->rnrs);
-	srq->max_sge = srq_sge_cnt(opt->max_sge);
+	srq->max_sge = rnic_at_least_1(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
 	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,
-			     srq_stride(opt->max_sge), opt->slots);
+			     rnic_rqe_stride(opt->max_sge), opt->slots);
 	if (rc < 0) {
 		free(srq);
 		return rc;
