@@ -47,12 +47,7 @@ static inline bool util_signal_is_fault(int sig)
  */
 int util_thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg);
 
-/*
- * Makes a detached thread that runs @fn(@arg) with a stack of @stack_size
- * octets.  util_signals_block() blocks its signals, which are for the program's
- * threads.
- * Return: 0; -EAGAIN: a limit of threads or memory; other -errno.
- */
+/* The same, detached, and with a stack of @stack_size octets. */
 int util_thread_run(void *(*fn)(void *arg), void *arg, size_t stack_size);
 
 #endif

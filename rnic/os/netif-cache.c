@@ -11,24 +11,16 @@
  */
 static struct {
 	struct util_lock lock;
-	bool has_fd;
-	int fd;
+	int fd;		     /* -1: none */
 	uint64_t change_cnt; /* a table asked for before counts no more */
 	struct rnic_netif_table *table;
-} cache = { .lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF) };
+} cache = { .lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF), .fd = -1 };
 
 static void cache_drop_table(void)
 {
 	cache.change_cnt++;
 	rnic_netif_table_put(cache.table);
 	cache.table = NULL;
-}
-
-static void cache_open(void)
-{
-	/* Without a socket each look asks the kernel. */
-	cache.fd = rnic_netif_watch_open();
-	cache.has_fd = cache.fd >= 0;
 }
 
 static void cache_hear(void)
@@ -46,7 +38,7 @@ static void cache_hear(void)
 	if (rc == 0)
 		return;
 	rnic_fd_close(cache.fd);
-	cache.has_fd = false;
+	cache.fd = -1;
 }
 
 int rnic_netif_table_get(const struct rnic_netif_table **ret_table)
@@ -56,10 +48,11 @@ int rnic_netif_table_get(const struct rnic_netif_table **ret_table)
 	int rc;
 
 	util_lock(&cache.lock);
-	if (cache.has_fd)
+	if (cache.fd >= 0)
 		cache_hear();
-	if (!cache.has_fd)
-		cache_open();
+	/* Without a socket each look asks the kernel. */
+	if (cache.fd < 0)
+		cache.fd = rnic_netif_watch_open();
 	table = cache.table;
 	if (table)
 		atomic_fetch_add_explicit(&table->user_cnt, 1,
@@ -71,7 +64,7 @@ int rnic_netif_table_get(const struct rnic_netif_table **ret_table)
 		if (rc < 0)
 			return rc;
 		util_lock(&cache.lock);
-		if (cache.has_fd && !cache.table &&
+		if (cache.fd >= 0 && !cache.table &&
 		    cache.change_cnt == change_cnt) {
 			atomic_fetch_add_explicit(&table->user_cnt, 1,
 						  memory_order_relaxed);
@@ -106,6 +99,6 @@ void rnic_netif_cache_fork_child(void)
 	/* The socket is closed by the fd table, the table the parent's
 	 * image. */
 	util_lock_init(&cache.lock, UTIL_RANK_LEAF);
-	cache.has_fd = false;
+	cache.fd = -1;
 	cache.table = NULL;
 }
