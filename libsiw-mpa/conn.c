@@ -401,33 +401,25 @@ static uint32_t response_done(const struct smpa_conn *c,
 	return m->done;
 }
 
-/* Copies the DDP header of an Atomic Request, not its RDMAP header (EXT-19). */
-static void cause_atomic(const struct smpa_conn *c, uint32_t msn,
-			 struct term_cause *cause)
+/* Copies the DDP header of a request with so many octets behind it. */
+static void cause_request(const struct smpa_conn *c, uint8_t opcode,
+			  uint32_t msn, uint32_t len, struct term_cause *cause)
 {
-	struct ddp_hdr h = {
+	const struct ddp_hdr h = {
 		.is_last = true,
 		.version = c->out.version,
-		.ulp = rdmap_ctrl(c->out.version, SMPA_OP_ATOMIC_REQUEST),
+		.ulp = rdmap_ctrl(c->out.version, opcode),
 		.qn = DDP_QN_READ,
 		.msn = msn,
 	};
 
 	cause->ddp_len = (uint8_t)ddp_hdr_encode(&h, cause->ddp);
-	cause->segment_len = cause->ddp_len + RDMAP_ATOMIC_SIZE;
+	cause->segment_len = cause->ddp_len + len;
 }
 
 static void cause_read(const struct smpa_conn *c, const struct smpa_event *read,
 		       struct term_cause *cause)
 {
-	uint8_t version = c->out.version;
-	struct ddp_hdr h = {
-		.is_last = true,
-		.version = version,
-		.ulp = rdmap_ctrl(version, SMPA_OP_READ_REQUEST),
-		.qn = DDP_QN_READ,
-		.msn = read->read.msn,
-	};
 	struct rdmap_read r = {
 		.sink_stag = read->read.sink_stag,
 		.sink_to = read->read.sink_to,
@@ -441,9 +433,8 @@ static void cause_read(const struct smpa_conn *c, const struct smpa_event *read,
 	r.src_to += done;
 	r.len -= done;
 	cause->has_read = true;
-	cause->ddp_len = (uint8_t)ddp_hdr_encode(&h, cause->ddp);
-	cause->segment_len =
-		cause->ddp_len + rdmap_read_encode(&r, cause->read);
+	cause_request(c, SMPA_OP_READ_REQUEST, read->read.msn,
+		      rdmap_read_encode(&r, cause->read), cause);
 }
 
 void smpa_conn_refuse_read(struct smpa_conn *conn,
@@ -454,8 +445,9 @@ void smpa_conn_refuse_read(struct smpa_conn *conn,
 
 	if (!conn_may_refuse(conn))
 		return;
-	if (read->type == SMPA_EV_ATOMIC)
-		cause_atomic(conn, read->atomic.msn, &cause);
+	if (read->type == SMPA_EV_ATOMIC) /* not its RDMAP header (EXT-19) */
+		cause_request(conn, SMPA_OP_ATOMIC_REQUEST, read->atomic.msn,
+			      RDMAP_ATOMIC_SIZE, &cause);
 	else
 		cause_read(conn, read, &cause);
 	rx_discard(conn);

@@ -104,50 +104,41 @@ int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret)
 	return (int)RDMAP_READ_SIZE;
 }
 
-uint32_t rdmap_atomic_encode(const struct rdmap_atomic *a, uint8_t *out)
+uint32_t rdmap_atomic_encode(const struct smpa_msg *msg, uint8_t *out)
 {
 	uint8_t *p = out;
 
-	p = wire_put32(p, a->op & 0xf);
-	p = wire_put32(p, a->id);
-	p = wire_put32(p, a->stag);
-	p = wire_put64(p, a->to);
-	p = wire_put64(p, a->add_swap);
-	p = wire_put64(p, a->add_swap_mask);
-	p = wire_put64(p, a->compare);
-	wire_put64(p, a->compare_mask);
+	p = wire_put32(p, msg->atomic.op);
+	p = wire_put32(p, msg->atomic.id);
+	p = wire_put32(p, msg->atomic.stag);
+	p = wire_put64(p, msg->atomic.to);
+	p = wire_put64(p, msg->atomic.add_swap);
+	p = wire_put64(p, msg->atomic.add_swap_mask);
+	p = wire_put64(p, msg->atomic.compare);
+	wire_put64(p, msg->atomic.compare_mask);
 	return RDMAP_ATOMIC_SIZE;
 }
 
-int rdmap_atomic_decode(const uint8_t *buf, size_t len,
-			struct rdmap_atomic *ret)
+void rdmap_atomic_decode(const uint8_t *buf, struct smpa_event *ev)
 {
-	if (len < RDMAP_ATOMIC_SIZE)
-		return -EMSGSIZE;
-	ret->op = wire_get32(buf) & 0xf; /* the rest is reserved: ignored */
-	ret->id = wire_get32(buf + 4);
-	ret->stag = wire_get32(buf + 8);
-	ret->to = wire_get64(buf + 12);
-	ret->add_swap = wire_get64(buf + 20);
-	ret->add_swap_mask = wire_get64(buf + 28);
-	ret->compare = wire_get64(buf + 36);
-	ret->compare_mask = wire_get64(buf + 44);
-	return (int)RDMAP_ATOMIC_SIZE;
+	ev->atomic.op = wire_get32(buf) & 0xf; /* the rest is reserved */
+	ev->atomic.id = wire_get32(buf + 4);
+	ev->atomic.stag = wire_get32(buf + 8);
+	ev->atomic.to = wire_get64(buf + 12);
+	ev->atomic.add_swap = wire_get64(buf + 20);
+	ev->atomic.add_swap_mask = wire_get64(buf + 28);
+	ev->atomic.compare = wire_get64(buf + 36);
+	ev->atomic.compare_mask = wire_get64(buf + 44);
 }
 
-uint32_t rdmap_atomic_response_encode(const struct rdmap_atomic_response *a,
-				      uint8_t *out)
+uint32_t rdmap_atomic_response_encode(const struct smpa_msg *msg, uint8_t *out)
 {
-	wire_put64(wire_put32(out, a->id), a->value);
+	wire_put64(wire_put32(out, msg->atomic.id), msg->atomic.value);
 	return RDMAP_ATOMIC_RESPONSE_SIZE;
 }
 
-int rdmap_atomic_response_decode(const uint8_t *buf, size_t len,
-				 struct rdmap_atomic_response *ret)
+void rdmap_atomic_response_decode(const uint8_t *buf, struct smpa_event *ev)
 {
-	if (len < RDMAP_ATOMIC_RESPONSE_SIZE)
-		return -EMSGSIZE;
-	ret->id = wire_get32(buf);
-	ret->value = wire_get64(buf + 4);
-	return (int)RDMAP_ATOMIC_RESPONSE_SIZE;
+	ev->atomic_done.id = wire_get32(buf);
+	ev->atomic_done.value = wire_get64(buf + 4);
 }

@@ -76,27 +76,15 @@ struct rdmap_read {
 	uint64_t src_to;
 };
 
-struct rdmap_atomic {
-	uint32_t op;
-	uint32_t id, stag;
-	uint64_t to, add_swap, add_swap_mask, compare, compare_mask;
-};
-
-struct rdmap_atomic_response {
-	uint32_t id;
-	uint64_t value;
-};
-
-/* Encoders return the number of octets written.  Decoders return the number of
- * octets used, or -EMSGSIZE. */
+/* Encoders return the number of octets written.  The decoder of Reads, which
+ * may be cut off, returns the number of octets used, or -EMSGSIZE. */
 uint32_t rdmap_read_encode(const struct rdmap_read *r, uint8_t *out);
 int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret);
-uint32_t rdmap_atomic_encode(const struct rdmap_atomic *a, uint8_t *out);
-int rdmap_atomic_decode(const uint8_t *buf, size_t len,
-			struct rdmap_atomic *ret);
-uint32_t rdmap_atomic_response_encode(const struct rdmap_atomic_response *a,
-				      uint8_t *out);
-int rdmap_atomic_response_decode(const uint8_t *buf, size_t len,
-				 struct rdmap_atomic_response *ret);
+
+/* From msg->atomic; to ev->atomic, but for its msn, and to ev->atomic_done. */
+uint32_t rdmap_atomic_encode(const struct smpa_msg *msg, uint8_t *out);
+void rdmap_atomic_decode(const uint8_t *buf, struct smpa_event *ev);
+uint32_t rdmap_atomic_response_encode(const struct smpa_msg *msg, uint8_t *out);
+void rdmap_atomic_response_decode(const uint8_t *buf, struct smpa_event *ev);
 
 #endif

@@ -131,11 +131,11 @@ static void octets_put(uint8_t *to, const uint8_t *from, size_t len)
 
 struct sink_put {
 	struct conn_rx *rx;
-	const uint8_t *from;
+	const uint8_t *from; /* staging; NULL: they are in the sink already */
 	size_t len;
 };
 
-/* Copies from staging into the sink, which shrinks from the front. */
+/* Octets of the sink, which shrinks from the front. */
 static void sink_put(void *arg)
 {
 	const struct sink_put *put = arg;
@@ -147,23 +147,10 @@ static void sink_put(void *arg)
 		struct iovec *v = &rx->sink[rx->sink_idx];
 		size_t piece = len < v->iov_len ? len : v->iov_len;
 
-		octets_put(v->iov_base, from, piece);
-		from += piece;
-		len -= piece;
-		v->iov_base = (uint8_t *)v->iov_base + piece;
-		v->iov_len -= piece;
-		if (v->iov_len == 0)
-			rx->sink_idx++;
-	}
-}
-
-/* The same for octets that are in the sink already. */
-static void sink_skip(struct conn_rx *rx, size_t len)
-{
-	while (len > 0) {
-		struct iovec *v = &rx->sink[rx->sink_idx];
-		size_t piece = len < v->iov_len ? len : v->iov_len;
-
+		if (from) {
+			octets_put(v->iov_base, from, piece);
+			from += piece;
+		}
 		len -= piece;
 		v->iov_base = (uint8_t *)v->iov_base + piece;
 		v->iov_len -= piece;
@@ -342,7 +329,7 @@ int smpa_conn_rx_commit(struct smpa_conn *conn, size_t len)
 	if (rx->is_discarding)
 		return 0;
 	if (direct > 0) {
-		sink_skip(rx, direct);
+		sink_put(&(struct sink_put){ rx, NULL, direct });
 		rx->seg.rest -= (uint32_t)direct;
 		conn->cnt.rx_direct += direct;
 		if (rx->seg.rest == 0)
@@ -460,34 +447,21 @@ static int rx_read(struct smpa_conn *c, struct smpa_event *ev,
 static int rx_atomic(struct smpa_conn *c, struct smpa_event *ev,
 		     const uint8_t *body)
 {
-	struct rdmap_atomic a;
-
-	rdmap_atomic_decode(body, RDMAP_ATOMIC_SIZE, &a);
-	if (a.op != RDMAP_FETCH_ADD && a.op != RDMAP_CMP_SWAP) /* D-31 */
-		return rx_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_ATOMIC;
-	ev->atomic.op = (uint8_t)a.op;
-	ev->atomic.id = a.id;
-	ev->atomic.stag = a.stag;
 	ev->atomic.msn = c->rx.seg.ddp.msn;
-	ev->atomic.to = a.to;
-	ev->atomic.add_swap = a.add_swap;
-	ev->atomic.add_swap_mask = a.add_swap_mask;
-	ev->atomic.compare = a.compare;
-	ev->atomic.compare_mask = a.compare_mask;
+	rdmap_atomic_decode(body, ev);
+	if (ev->atomic.op != RDMAP_FETCH_ADD &&
+	    ev->atomic.op != RDMAP_CMP_SWAP) /* D-31 */
+		return rx_fault(c, ev, SMPA_F_RDMAP_OPCODE, &c->rx.cause);
 	return 1;
 }
 
 static int rx_atomic_done(struct smpa_event *ev, const uint8_t *body)
 {
-	struct rdmap_atomic_response a;
-
-	rdmap_atomic_response_decode(body, RDMAP_ATOMIC_RESPONSE_SIZE, &a);
 	memset(ev, 0, sizeof(*ev));
 	ev->type = SMPA_EV_ATOMIC_DONE;
-	ev->atomic_done.id = a.id;
-	ev->atomic_done.value = a.value;
+	rdmap_atomic_response_decode(body, ev);
 	return 1;
 }
 

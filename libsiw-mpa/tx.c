@@ -500,8 +500,6 @@ static void tx_encode(struct smpa_conn *c)
 static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
 {
 	struct rdmap_read r;
-	struct rdmap_atomic a;
-	struct rdmap_atomic_response ar;
 
 	switch (msg->opcode) {
 	case SMPA_OP_READ_REQUEST:
@@ -521,20 +519,10 @@ static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
 		if (msg->atomic.op != RDMAP_FETCH_ADD &&
 		    msg->atomic.op != RDMAP_CMP_SWAP)
 			return -EINVAL; /* D-30 */
-		a.op = msg->atomic.op;
-		a.id = msg->atomic.id;
-		a.stag = msg->atomic.stag;
-		a.to = msg->atomic.to;
-		a.add_swap = msg->atomic.add_swap;
-		a.add_swap_mask = msg->atomic.add_swap_mask;
-		a.compare = msg->atomic.compare;
-		a.compare_mask = msg->atomic.compare_mask;
-		m->hdr_len = (uint8_t)rdmap_atomic_encode(&a, m->hdr);
+		m->hdr_len = (uint8_t)rdmap_atomic_encode(msg, m->hdr);
 		return 0;
 	case SMPA_OP_ATOMIC_RESPONSE:
-		ar.id = msg->atomic.id;
-		ar.value = msg->atomic.value;
-		m->hdr_len = (uint8_t)rdmap_atomic_response_encode(&ar, m->hdr);
+		m->hdr_len = (uint8_t)rdmap_atomic_response_encode(msg, m->hdr);
 		return 0;
 	}
 	return -EINVAL; /* TERMINATE, and unknown opcodes */
@@ -555,7 +543,6 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 {
 	const struct rdmap_op *op = rdmap_op(msg->opcode);
 	size_t left = msg->len;
-	int ret;
 
 	if (msg->opcode > RDMAP_CTRL_OPCODE || !op->is_known)
 		return -EINVAL;
@@ -571,8 +558,7 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 		m->is_copied = true;
 		if (msg->len || msg->iovcnt)
 			return -EINVAL;
-		ret = msg_encode_hdr(m, msg);
-		return ret;
+		return msg_encode_hdr(m, msg);
 	}
 	if (msg->iovcnt < 0 || msg->iovcnt > SMPA_IOV_MAX)
 		return -EINVAL;
