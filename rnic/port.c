@@ -150,13 +150,10 @@ static void source_look(struct rnic_source *source, void *arg)
 {
 	const struct port_lost *lost = arg;
 	struct sockaddr_storage local, peer;
-	const void *ip = &((struct sockaddr_in6 *)&local)->sin6_addr;
 	uint8_t gid[16];
 
 	rnic_addr_of_socket(source->fd, &local, &peer);
-	if (local.ss_family == AF_INET)
-		ip = &((struct sockaddr_in *)&local)->sin_addr;
-	rnic_gid_from_ip(gid, local.ss_family, ip);
+	rnic_gid_from_ip(gid, local.ss_family, rnic_addr_octets(&local));
 	if (rnic_gid_is_lost(lost->dev->gids, lost->table, gid))
 		source->ops->addr_gone(source);
 }

@@ -260,8 +260,7 @@ bool cm_active_found(struct cm_conn *conn)
 
 	rnic_fd_close(id->fd);
 	id->fd = -1;
-	rnic_addr_set_port_be(&conn->start.peer,
-			      rnic_addr_port_be((struct sockaddr *)&id->peer));
+	rnic_addr_set_port_be(&conn->start.peer, rnic_addr_port_be(&id->peer));
 	return active_start(conn);
 }
 

@@ -53,13 +53,11 @@ static void known_add(const struct sockaddr_storage *addr, uint64_t ns)
 static bool known_matches(const struct cm_known *known,
 			  const struct sockaddr_storage *addr)
 {
-	const struct sockaddr *a = (const struct sockaddr *)&known->addr;
+	uint16_t port_be = rnic_addr_port_be(&known->addr);
 
 	/* Port 0: any port of the host. */
 	return rnic_addr_is_same_host(&known->addr, addr) &&
-	       (!rnic_addr_port_be(a) ||
-		rnic_addr_port_be(a) ==
-			rnic_addr_port_be((const struct sockaddr *)addr));
+	       (!port_be || port_be == rnic_addr_port_be(addr));
 }
 
 static bool is_known_own_port(const struct sockaddr_storage *addr)
@@ -92,7 +90,7 @@ static void note_silent(const struct cm_conn *conn)
 
 static uint16_t port_be_of(const struct cm_conn *conn)
 {
-	return rnic_addr_port_be((const struct sockaddr *)&conn->id->peer);
+	return rnic_addr_port_be(&conn->id->peer);
 }
 
 /* Return: 0: the connection or the answer is awaited; -errno: there is none. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Has another identity, which would share it, that address and port? */
-static bool addr_is_shared(const struct sockaddr *addr)
+static bool addr_is_shared(rnic_addr_arg addr)
 {
 	struct sockaddr_storage want;
 	const struct cm_id *id;
@@ -23,16 +23,14 @@ static bool addr_is_shared(const struct sockaddr *addr)
 
 	rnic_addr_set(&want, addr);
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
-		const struct sockaddr *local;
 		struct sockaddr_storage real;
 
 		if (id->fd < 0 || !id->is_reuseaddr ||
 		    id->local.ss_family != want.ss_family)
 			continue;
 		cm_port_real_local(id, &real);
-		local = (const struct sockaddr *)&real;
-		if (rnic_addr_port_be(local) == rnic_addr_port_be(addr) &&
-		    (rnic_addr_is_any(local) || rnic_addr_is_any(addr) ||
+		if (rnic_addr_port_be(&real) == rnic_addr_port_be(addr) &&
+		    (rnic_addr_is_any(&real) || rnic_addr_is_any(addr) ||
 		     rnic_addr_is_same_host(&id->local, &want)))
 			return true;
 	}
@@ -46,34 +44,33 @@ static bool addr_is_shared(const struct sockaddr *addr)
  * both must have it.  The flag is off afterwards, unless asked for, so that no
  * other socket is bound between our bind and our listen.
  */
-static int sock_bind(const struct cm_id *id, int fd,
-		     const struct sockaddr *addr)
+static int sock_bind(const struct cm_id *id, int fd, rnic_addr_arg addr)
 {
 	socklen_t len = rnic_addr_len(addr);
 	int ret;
 
 	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, id->is_reuseaddr);
-	if (rnic_tcp()->bind(fd, addr, len) == 0)
+	if (rnic_tcp()->bind(fd, addr.sa, len) == 0)
 		return 0;
 	if (errno != EADDRINUSE || id->is_reuseaddr)
 		return -errno;
 	if (addr_is_shared(addr))
 		return -EADDRINUSE;
 	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	ret = rnic_tcp()->bind(fd, addr, len) == 0 ? 0 : -errno;
+	ret = rnic_tcp()->bind(fd, addr.sa, len) == 0 ? 0 : -errno;
 	rnic_sock_set_flag(fd, SOL_SOCKET, SO_REUSEADDR, 0);
 	return ret;
 }
 
-int cm_id_open_bound(const struct cm_id *id, const struct sockaddr *addr)
+int cm_id_open_bound(const struct cm_id *id, rnic_addr_arg addr)
 {
-	int fd = rnic_sock_open(addr->sa_family, SOCK_STREAM);
+	int fd = rnic_sock_open(addr.sa->sa_family, SOCK_STREAM);
 	int ret;
 
 	if (fd < 0)
 		return fd;
 	/* Without the option, the machine's default (bindv6only). */
-	if (addr->sa_family == AF_INET6 && id->has_afonly)
+	if (addr.sa->sa_family == AF_INET6 && id->has_afonly)
 		rnic_sock_set_flag(fd, IPPROTO_IPV6, IPV6_V6ONLY,
 				   id->is_afonly);
 	ret = sock_bind(id, fd, addr);
@@ -92,7 +89,7 @@ int cm_id_open_source(const struct cm_id *id)
 	return rnic_dial_open(&local, id->tos);
 }
 
-int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr)
+int cm_id_open_beside(struct cm_id *id, rnic_addr_arg addr)
 {
 	struct sockaddr_storage want, beside;
 	uint16_t port_be = rnic_addr_port_be(addr);
@@ -103,7 +100,7 @@ int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr)
 		return -EADDRINUSE;
 	beside = want;
 	rnic_addr_set_port_be(&beside, cm_port_beside_be(port_be));
-	fd = cm_id_open_bound(id, (struct sockaddr *)&beside);
+	fd = cm_id_open_bound(id, &beside);
 	if (fd < 0) {
 		util_warn("cm",
 			  "id %u: TCP port %u is the program's own, and port "
@@ -122,7 +119,7 @@ int cm_id_open_beside(struct cm_id *id, const struct sockaddr *addr)
 }
 
 /* On that port, or beside it. */
-static int id_open(struct cm_id *id, const struct sockaddr *addr)
+static int id_open(struct cm_id *id, rnic_addr_arg addr)
 {
 	int fd;
 
@@ -136,15 +133,14 @@ static int id_open(struct cm_id *id, const struct sockaddr *addr)
  * device: servers ask the identity for it.
  * Return: false: there must be a device, and is none.
  */
-static bool bind_device(const struct sockaddr *addr,
-			struct rnic_device **ret_dev)
+static bool bind_device(rnic_addr_arg addr, struct rnic_device **ret_dev)
 {
-	*ret_dev = rnic_addr_is_any(addr) ? NULL : rnic_device_by_addr(addr);
+	*ret_dev = rnic_addr_is_any(addr) ? NULL : rnic_device_by_addr(addr.sa);
 	return *ret_dev || rnic_addr_is_any(addr) ||
 	       rnic_addr_is_loopback(addr);
 }
 
-static int id_bind_ud(struct cm_id *id, const struct sockaddr *addr)
+static int id_bind_ud(struct cm_id *id, rnic_addr_arg addr)
 {
 	uint16_t port = ntohs(rnic_addr_port_be(addr));
 	struct sockaddr_storage local;
@@ -170,7 +166,7 @@ static int id_bind_ud(struct cm_id *id, const struct sockaddr *addr)
 }
 
 /* IDLE -> BOUND: a real bind, so that the errors are real. */
-int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
+int cm_id_bind(struct cm_id *id, rnic_addr_arg addr)
 {
 	struct sockaddr_storage none;
 	struct rnic_device *dev;
@@ -190,7 +186,7 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 		return -ENODEV;
 	}
 	if (id->tos)
-		rnic_sock_set_tos(fd, addr->sa_family, id->tos);
+		rnic_sock_set_tos(fd, addr.sa->sa_family, id->tos);
 	id->fd = fd;
 	id->dev = dev;
 	/* Not unmapped: family and scope as the application knows them. */
@@ -199,9 +195,7 @@ int cm_id_bind(struct cm_id *id, const struct sockaddr *addr)
 		struct sockaddr_storage real;
 
 		rnic_addr_of_socket(fd, &real, &none);
-		rnic_addr_set_port_be(
-			&id->local,
-			rnic_addr_port_be((struct sockaddr *)&real));
+		rnic_addr_set_port_be(&id->local, rnic_addr_port_be(&real));
 	}
 	cm_id_set_state(id, RNIC_CM_S_BOUND);
 	return 0;
@@ -216,7 +210,7 @@ int cm_id_rebind(struct cm_id *id)
 		return 0;
 	rnic_fd_close(id->fd);
 	id->fd = -1;
-	fd = id_open(id, (struct sockaddr *)&id->local);
+	fd = id_open(id, &id->local);
 	if (fd < 0) {
 		cm_id_set_state(id, RNIC_CM_S_IDLE);
 		return fd;

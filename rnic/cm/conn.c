@@ -108,9 +108,8 @@ void cm_conn_free(struct cm_conn *conn)
 void cm_conn_stands(struct cm_conn *conn, struct cm_id *id)
 {
 	if (id->is_moved)
-		rnic_addr_set_port_be(
-			&conn->start.local,
-			rnic_addr_port_be((struct sockaddr *)&id->local));
+		rnic_addr_set_port_be(&conn->start.local,
+				      rnic_addr_port_be(&id->local));
 	id->local = conn->start.local;
 	id->peer = conn->start.peer;
 	cm_id_set_state(id, RNIC_CM_S_ESTABLISHED);

@@ -218,8 +218,7 @@ static void inherit_id(struct cm_id *id)
 	case RNIC_CM_S_BOUND:
 	case RNIC_CM_S_ADDR:
 	case RNIC_CM_S_ROUTE:
-		if (rnic_addr_port_be((struct sockaddr *)&id->local) &&
-		    cm_id_rebind(id) < 0)
+		if (rnic_addr_port_be(&id->local) && cm_id_rebind(id) < 0)
 			util_warn("cm", "id %u: its port is the parent's",
 				  cm_id_num(id));
 		return;

@@ -36,7 +36,7 @@ static int listen_bind_any(struct cm_id *id)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET };
 
-	return cm_id_bind(id, (const struct sockaddr *)&any);
+	return cm_id_bind(id, &any);
 }
 
 /* Inherited by the connections is SO_REUSEADDR, so that their TIME_WAIT does
@@ -54,7 +54,7 @@ static int listen_or_move(struct cm_id *id)
 
 	if (ret != -EADDRINUSE || id->is_moved)
 		return ret;
-	fd = cm_id_open_beside(id, (struct sockaddr *)&id->local);
+	fd = cm_id_open_beside(id, &id->local);
 	if (fd < 0)
 		return ret;
 	rnic_fd_close(id->fd);

@@ -17,8 +17,7 @@ static bool id_is_in_the_way(const struct cm_id *id,
 			     const struct sockaddr_storage *want)
 {
 	return id->fd >= 0 && !id->is_moved &&
-	       rnic_addr_port_be((const struct sockaddr *)&id->local) ==
-		       rnic_addr_port_be((const struct sockaddr *)want) &&
+	       rnic_addr_port_be(&id->local) == rnic_addr_port_be(want) &&
 	       cm_port_addr_overlaps(&id->local, want);
 }
 
@@ -27,9 +26,9 @@ static bool id_move(struct cm_id *id)
 	struct sockaddr_storage beside = id->local;
 	int fd;
 
-	rnic_addr_set_port_be(&beside, cm_port_beside_be(rnic_addr_port_be(
-					       (struct sockaddr *)&id->local)));
-	fd = cm_id_open_bound(id, (struct sockaddr *)&beside);
+	rnic_addr_set_port_be(&beside,
+			      cm_port_beside_be(rnic_addr_port_be(&id->local)));
+	fd = cm_id_open_bound(id, &beside);
 	if (fd < 0)
 		return false;
 	if (id->state != RNIC_CM_S_LISTEN) {
@@ -42,9 +41,8 @@ static bool id_move(struct cm_id *id)
 	util_info("cm",
 		  "id %u: the program takes TCP port %u for itself: usiw's "
 		  "peers find us on %u, others do not",
-		  cm_id_num(id),
-		  ntohs(rnic_addr_port_be((struct sockaddr *)&id->local)),
-		  ntohs(rnic_addr_port_be((struct sockaddr *)&beside)));
+		  cm_id_num(id), ntohs(rnic_addr_port_be(&id->local)),
+		  ntohs(rnic_addr_port_be(&beside)));
 	id->is_moved = true;
 	return true;
 }

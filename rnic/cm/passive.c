@@ -38,8 +38,7 @@ static int passive_open(struct cm_conn *conn)
 	if (!conn->dev)
 		return -ENODEV;
 	if (listener->is_moved) {
-		uint16_t port_be = rnic_addr_port_be(
-			(const struct sockaddr *)&listener->local);
+		uint16_t port_be = rnic_addr_port_be(&listener->local);
 
 		rnic_addr_set_port_be(&conn->start.local, port_be);
 		ret = cm_port_send_sign(conn->start.fd, port_be);

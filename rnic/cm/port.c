@@ -44,8 +44,7 @@ void cm_port_real_local(const struct cm_id *id,
 	if (id->is_moved)
 		rnic_addr_set_port_be(
 			ret_addr,
-			cm_port_beside_be(rnic_addr_port_be(
-				(const struct sockaddr *)&id->local)));
+			cm_port_beside_be(rnic_addr_port_be(&id->local)));
 }
 
 /* ---- does the program have the port? ------------------------------------- */
@@ -57,8 +56,7 @@ bool cm_port_addr_overlaps(const struct sockaddr_storage *a,
 
 	rnic_addr_unmap(&x);
 	rnic_addr_unmap(&y);
-	return rnic_addr_is_any((struct sockaddr *)&x) ||
-	       rnic_addr_is_any((struct sockaddr *)&y) ||
+	return rnic_addr_is_any(&x) || rnic_addr_is_any(&y) ||
 	       rnic_addr_is_same_host(&x, &y);
 }
 
@@ -76,10 +74,9 @@ static bool fd_has_port(int fd, const struct sockaddr_storage *want)
 		return false;
 	len = sizeof(addr);
 	if (rnic_tcp()->getsockname(fd, (struct sockaddr *)&addr, &len) < 0 ||
-	    !rnic_addr_len((struct sockaddr *)&addr))
+	    !rnic_addr_len(&addr))
 		return false;
-	return rnic_addr_port_be((struct sockaddr *)&addr) ==
-		       rnic_addr_port_be((const struct sockaddr *)want) &&
+	return rnic_addr_port_be(&addr) == rnic_addr_port_be(want) &&
 	       cm_port_addr_overlaps(&addr, want);
 }
 

@@ -65,7 +65,7 @@ void cm_service_close(struct cm_id *id)
 /* A forked child has given up the socket of an identity that did not listen. */
 static int service_reopen(struct cm_id *id)
 {
-	uint16_t port = ntohs(rnic_addr_port_be((struct sockaddr *)&id->local));
+	uint16_t port = ntohs(rnic_addr_port_be(&id->local));
 	int fd = cm_service_open(id->ud.ps, &port);
 
 	if (fd < 0)

@@ -10,13 +10,7 @@
 
 void cm_gid_of(const struct sockaddr_storage *addr, struct sib_gid *ret_gid)
 {
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-
-	if (addr->ss_family == AF_INET)
-		rnic_gid_from_ip(ret_gid->raw, AF_INET, &sin->sin_addr);
-	else
-		rnic_gid_from_ip(ret_gid->raw, AF_INET6, &sin6->sin6_addr);
+	rnic_gid_from_ip(ret_gid->raw, addr->ss_family, rnic_addr_octets(addr));
 }
 
 void cm_way_set(struct cm_way *way, const struct sib_gid *src,
@@ -31,7 +25,7 @@ void cm_way_set(struct cm_way *way, const struct sib_gid *src,
 	way->path.dst_port = SIB_UDP_PORT;
 	way->ifindex = ifindex;
 	rnic_udp_addr(dst, SIB_UDP_PORT, way->ifindex, &peer);
-	way->is_own = rnic_addr_is_own((struct sockaddr *)&peer);
+	way->is_own = rnic_addr_is_own(&peer);
 }
 
 static uint8_t gid_idx_of(const struct rnic_device *dev,

@@ -37,18 +37,14 @@ struct meet_offer {
 
 static size_t name_put(char *out, const struct sockaddr_storage *addr)
 {
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-	bool is_v6 = addr->ss_family == AF_INET6;
-	const uint8_t *octet = is_v6 ? sin6->sin6_addr.s6_addr
-				     : (const uint8_t *)&sin->sin_addr;
+	size_t octet_cnt = addr->ss_family == AF_INET6 ? 16 : 4;
 	size_t len = 0;
 
-	for (size_t i = 0; i < (is_v6 ? 16u : 4u); i++)
-		len += (size_t)sprintf(out + len, "%02x", octet[i]);
-	len += (size_t)sprintf(
-		out + len, ".%u",
-		ntohs(rnic_addr_port_be((const struct sockaddr *)addr)));
+	for (size_t i = 0; i < octet_cnt; i++)
+		len += (size_t)sprintf(out + len, "%02x",
+				       rnic_addr_octets(addr)[i]);
+	len += (size_t)sprintf(out + len, ".%u",
+			       ntohs(rnic_addr_port_be(addr)));
 	return len;
 }
 
@@ -80,7 +76,7 @@ static int meet_name(int tcp_fd, bool is_active, struct meet_name *ret_name)
 	if (local.ss_family == AF_UNSPEC || peer.ss_family != local.ss_family)
 		return -ENOTCONN;
 	if (addr_is_link_local(&local) || addr_is_link_local(&peer) ||
-	    !rnic_addr_is_own((const struct sockaddr *)&peer))
+	    !rnic_addr_is_own(&peer))
 		return -EREMOTE;
 	memset(&ret_name->sun, 0, sizeof(ret_name->sun));
 	ret_name->sun.sun_family = AF_UNIX;

@@ -557,9 +557,8 @@ static int self_socket(const struct oob *oob)
 
 	if (fd < 0)
 		return fd;
-	if (rnic_tcp()->bind(
-		    fd, (const struct sockaddr *)&oob->local,
-		    rnic_addr_len((const struct sockaddr *)&oob->local)) < 0 ||
+	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&oob->local,
+			     rnic_addr_len(&oob->local)) < 0 ||
 	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&own, &len) < 0 ||
 	    (rnic_tcp()->connect(fd, (struct sockaddr *)&own, len) < 0 &&
 	     errno != EINPROGRESS))

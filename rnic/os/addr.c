@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-socklen_t rnic_addr_len(const struct sockaddr *addr)
+socklen_t rnic_addr_len(rnic_addr_arg addr)
 {
-	switch (addr->sa_family) {
+	switch (addr.sa->sa_family) {
 	case AF_INET:
 		return sizeof(struct sockaddr_in);
 	case AF_INET6:
@@ -26,15 +26,15 @@ socklen_t rnic_addr_len(const struct sockaddr *addr)
 	}
 }
 
-void rnic_addr_set(struct sockaddr_storage *dst, const struct sockaddr *src)
+void rnic_addr_set(struct sockaddr_storage *dst, rnic_addr_arg src)
 {
 	socklen_t len = rnic_addr_len(src);
 
 	memset(dst, 0, sizeof(*dst));
-	memcpy(dst, src, len);
+	memcpy(dst, src.sa, len);
 }
 
-bool rnic_addr_is_any(const struct sockaddr *addr)
+bool rnic_addr_is_any(rnic_addr_arg addr)
 {
 	struct sockaddr_storage copy;
 
@@ -53,7 +53,7 @@ _Static_assert(offsetof(struct sockaddr_in, sin_port) ==
 		       offsetof(struct sockaddr_in6, sin6_port),
 	       "place of the port");
 
-bool rnic_addr_is_loopback(const struct sockaddr *addr)
+bool rnic_addr_is_loopback(rnic_addr_arg addr)
 {
 	struct sockaddr_storage copy;
 
@@ -67,14 +67,15 @@ bool rnic_addr_is_loopback(const struct sockaddr *addr)
 	       IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&copy)->sin6_addr);
 }
 
-uint16_t rnic_addr_port_be(const struct sockaddr *addr)
+uint16_t rnic_addr_port_be(rnic_addr_arg addr)
 {
 	uint16_t port_be;
 
 	if (rnic_addr_len(addr) == 0)
 		return 0;
 	memcpy(&port_be,
-	       (const uint8_t *)addr + offsetof(struct sockaddr_in, sin_port),
+	       (const uint8_t *)addr.sa +
+		       offsetof(struct sockaddr_in, sin_port),
 	       sizeof(port_be));
 	return port_be;
 }
@@ -101,38 +102,36 @@ void rnic_addr_unmap(struct sockaddr_storage *addr)
 	memcpy(addr, &sin, sizeof(sin));
 }
 
+const uint8_t *rnic_addr_octets(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	return addr->ss_family == AF_INET ? (const uint8_t *)&sin->sin_addr
+					  : sin6->sin6_addr.s6_addr;
+}
+
 const char *rnic_addr_text(const struct sockaddr_storage *addr,
 			   char buf[RNIC_ADDR_TEXT_LEN])
 {
-	const struct sockaddr *sa = (const struct sockaddr *)addr;
-	const void *octets =
-		addr->ss_family == AF_INET
-			? (const void *)&((const struct sockaddr_in *)addr)
-				  ->sin_addr
-			: (const void *)&((const struct sockaddr_in6 *)addr)
-				  ->sin6_addr;
 	char text[INET6_ADDRSTRLEN];
 
-	if (rnic_addr_len(sa) == 0)
+	if (rnic_addr_len(addr) == 0)
 		snprintf(buf, RNIC_ADDR_TEXT_LEN, "an unknown address");
 	else
 		snprintf(buf, RNIC_ADDR_TEXT_LEN, "%s port %u",
-			 inet_ntop(addr->ss_family, octets, text, sizeof(text)),
-			 ntohs(rnic_addr_port_be(sa)));
+			 inet_ntop(addr->ss_family, rnic_addr_octets(addr),
+				   text, sizeof(text)),
+			 ntohs(rnic_addr_port_be(addr)));
 	return buf;
 }
 
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b)
 {
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return a->ss_family == AF_INET6 &&
-	       IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
-				  &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return a->ss_family == b->ss_family && rnic_addr_len(a) &&
+	       memcmp(rnic_addr_octets(a), rnic_addr_octets(b),
+		      a->ss_family == AF_INET ? 4 : 16) == 0;
 }
 
 bool rnic_addr_equal(const struct sockaddr_storage *a,
@@ -142,8 +141,7 @@ bool rnic_addr_equal(const struct sockaddr_storage *a,
 	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
 
 	return rnic_addr_is_same_host(a, b) &&
-	       rnic_addr_port_be((const struct sockaddr *)a) ==
-		       rnic_addr_port_be((const struct sockaddr *)b) &&
+	       rnic_addr_port_be(a) == rnic_addr_port_be(b) &&
 	       (a->ss_family == AF_INET ||
 		a6->sin6_scope_id == b6->sin6_scope_id);
 }
@@ -191,17 +189,17 @@ void rnic_sock_set_tos(int fd, int family, uint8_t tos)
 }
 
 /* A connected UDP socket sends nothing, but makes the kernel choose. */
-int rnic_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
+int rnic_addr_source(rnic_addr_arg src, rnic_addr_arg dst,
 		     struct sockaddr_storage *ret_local)
 {
 	struct sockaddr_storage from, local;
 	socklen_t len = sizeof(local);
 	int fd, ret = 0;
 
-	fd = rnic_sock_open(dst->sa_family, SOCK_DGRAM);
+	fd = rnic_sock_open(dst.sa->sa_family, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;
-	if (src && !rnic_addr_is_any(src)) {
+	if (src.sa && !rnic_addr_is_any(src)) {
 		rnic_addr_set(&from, src);
 		rnic_addr_set_port_be(&from, 0);
 		if (rnic_tcp()->bind(fd, (struct sockaddr *)&from,
@@ -211,7 +209,7 @@ int rnic_addr_source(const struct sockaddr *src, const struct sockaddr *dst,
 		}
 	}
 	memset(&local, 0, sizeof(local));
-	if (rnic_tcp()->connect(fd, dst, rnic_addr_len(dst)) < 0 ||
+	if (rnic_tcp()->connect(fd, dst.sa, rnic_addr_len(dst)) < 0 ||
 	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&local, &len) < 0) {
 		ret = -errno;
 		goto close_fd;
@@ -224,7 +222,7 @@ close_fd:
 }
 
 /* To an address of one's own one comes from that address; loopback is own. */
-bool rnic_addr_is_own(const struct sockaddr *addr)
+bool rnic_addr_is_own(rnic_addr_arg addr)
 {
 	struct sockaddr_storage peer, local;
 
@@ -232,10 +230,9 @@ bool rnic_addr_is_own(const struct sockaddr *addr)
 	rnic_addr_unmap(&peer);
 	if (rnic_addr_is_loopback(addr))
 		return true;
-	if (rnic_addr_len((struct sockaddr *)&peer) == 0 ||
-	    rnic_addr_port_be((struct sockaddr *)&peer) == 0)
+	if (rnic_addr_len(&peer) == 0 || rnic_addr_port_be(&peer) == 0)
 		return false;
-	if (rnic_addr_source(NULL, (struct sockaddr *)&peer, &local) < 0)
+	if (rnic_addr_source(NULL, &peer, &local) < 0)
 		return false;
 	rnic_addr_set_port_be(&peer, 0);
 	if (peer.ss_family == AF_INET6)

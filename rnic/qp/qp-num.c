@@ -99,7 +99,7 @@ static int port_bind(int family, const struct sockaddr *any, socklen_t len,
 	    rnic_tcp()->getsockname(fd, (struct sockaddr *)&bound, &bound_len) <
 		    0)
 		goto close_errno;
-	*ret_port = ntohs(rnic_addr_port_be((struct sockaddr *)&bound));
+	*ret_port = ntohs(rnic_addr_port_be(&bound));
 	return fd;
 close_errno:
 	ret = -errno;

@@ -172,7 +172,7 @@ static bool start_wants_no_crc(const struct sockaddr_storage *peer)
 	case UTIL_CRC_OFF:
 		return true;
 	case UTIL_CRC_AUTO:
-		return rnic_addr_is_own((const struct sockaddr *)peer);
+		return rnic_addr_is_own(peer);
 	}
 	return false;
 }
