@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/sockopt.h"
 #include "util/v4-mapped.h"
 
 union sdp_addr {
@@ -48,11 +49,7 @@ static inline int sdp_addr_get(int fd, bool is_peer, union sdp_addr *ret_addr)
 /* Return: AF_UNSPEC: unknown. */
 static inline int sdp_addr_family(int fd)
 {
-	int family = AF_UNSPEC;
-	socklen_t len = sizeof(family);
-
-	syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
-	return family;
+	return util_sockopt_get(fd, SOL_SOCKET, SO_DOMAIN);
 }
 
 static inline socklen_t sdp_addr_len(const union sdp_addr *addr)

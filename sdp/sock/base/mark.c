@@ -4,9 +4,8 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "util/sockopt.h"
 
 /* Larger than any socket buffer. */
 #define MARK 0x7d500000u
@@ -19,26 +18,20 @@ void sdp_mark_put(int fd, const struct sdp_mark *mark)
 	uint32_t value = MARK | (mark->is_accepting ? MARK_ACCEPTING : 0) |
 			 (mark->is_request ? MARK_REQUEST : 0) | mark->port;
 
-	syscall(SYS_setsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
-		sizeof(value));
+	util_sockopt_set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)value);
 }
 
 void sdp_mark_remove(int fd)
 {
-	uint32_t value = 0;
-
-	syscall(SYS_setsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
-		sizeof(value));
+	util_sockopt_set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 0);
 }
 
 bool sdp_mark_get(int fd, struct sdp_mark *ret_mark)
 {
-	uint32_t value = 0;
-	socklen_t len = sizeof(value);
+	uint32_t value =
+		(uint32_t)util_sockopt_get(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT);
 
-	if (syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value,
-		    &len) < 0 ||
-	    (value & MARK_MASK) != (MARK & MARK_MASK))
+	if ((value & MARK_MASK) != (MARK & MARK_MASK))
 		return false;
 	*ret_mark = (struct sdp_mark){
 		.port = (uint16_t)value,

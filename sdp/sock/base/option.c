@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/sockopt.h"
 #include "util/user.h"
 #include "mark.h"
 #include "events.h"
@@ -30,19 +31,6 @@ static int kernel_set(int fd, int level, int name, const void *value,
 {
 	return syscall(SYS_setsockopt, fd, level, name, value, len) < 0 ? -errno
 									: 0;
-}
-
-static int int_get(int fd, int level, int name)
-{
-	int value = 0;
-	socklen_t len = sizeof(value);
-
-	return kernel_get(fd, level, name, &value, &len) < 0 ? 0 : value;
-}
-
-static void int_set(int fd, int level, int name, int value)
-{
-	kernel_set(fd, level, name, &value, sizeof(value));
 }
 
 /* ---- times ---- */
@@ -164,17 +152,17 @@ void sdp_options_take(struct sdp_sock *sock, int fd)
 					       : kernel_time(fd, SO_RCVTIMEO);
 	opt->sndtimeo_ns = opt->is_snd_at_once ? AT_ONCE_NS
 					       : kernel_time(fd, SO_SNDTIMEO);
-	opt->has_nodelay = int_get(fd, IPPROTO_TCP, TCP_NODELAY);
-	opt->has_oobinline = int_get(fd, SOL_SOCKET, SO_OOBINLINE);
+	opt->has_nodelay = util_sockopt_get(fd, IPPROTO_TCP, TCP_NODELAY);
+	opt->has_oobinline = util_sockopt_get(fd, SOL_SOCKET, SO_OOBINLINE);
 	/* A link that can move sets the option on its new TCP connection. */
-	opt->has_reuseaddr = int_get(fd, SOL_SOCKET, SO_REUSEADDR);
-	opt->rcvlowat = int_get(fd, SOL_SOCKET, SO_RCVLOWAT);
+	opt->has_reuseaddr = util_sockopt_get(fd, SOL_SOCKET, SO_REUSEADDR);
+	opt->rcvlowat = util_sockopt_get(fd, SOL_SOCKET, SO_RCVLOWAT);
 	if (opt->rcvlowat != 1)
-		int_set(fd, SOL_SOCKET, SO_RCVLOWAT, 1);
-	opt->has_cork = int_get(fd, IPPROTO_TCP, TCP_CORK);
+		util_sockopt_set(fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+	opt->has_cork = util_sockopt_get(fd, IPPROTO_TCP, TCP_CORK);
 	if (opt->has_cork)
-		int_set(fd, IPPROTO_TCP, TCP_CORK, 0);
-	opt->has_inq = int_get(fd, IPPROTO_TCP, TCP_INQ);
+		util_sockopt_set(fd, IPPROTO_TCP, TCP_CORK, 0);
+	opt->has_inq = util_sockopt_get(fd, IPPROTO_TCP, TCP_INQ);
 	linger_take(sock, fd);
 }
 
@@ -200,10 +188,11 @@ void sdp_options_copy(int from_fd, int to_fd)
 	int value;
 
 	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++) {
-		value = int_get(from_fd, ints[i].level, ints[i].name);
-		if (value != int_get(to_fd, ints[i].level, ints[i].name))
-			kernel_set(to_fd, ints[i].level, ints[i].name, &value,
-				   sizeof(value));
+		value = util_sockopt_get(from_fd, ints[i].level, ints[i].name);
+		if (value !=
+		    util_sockopt_get(to_fd, ints[i].level, ints[i].name))
+			util_sockopt_set(to_fd, ints[i].level, ints[i].name,
+					 value);
 	}
 	for (size_t i = 0; i < sizeof(blobs) / sizeof(blobs[0]); i++) {
 		len = sizeof(blob);
@@ -211,11 +200,9 @@ void sdp_options_copy(int from_fd, int to_fd)
 			kernel_set(to_fd, SOL_SOCKET, blobs[i], blob, len);
 	}
 	/* The kernel doubles the value that is set. */
-	value = int_get(from_fd, SOL_SOCKET, SO_RCVBUF);
-	if (value != int_get(to_fd, SOL_SOCKET, SO_RCVBUF)) {
-		value /= 2;
-		kernel_set(to_fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof(value));
-	}
+	value = util_sockopt_get(from_fd, SOL_SOCKET, SO_RCVBUF);
+	if (value != util_sockopt_get(to_fd, SOL_SOCKET, SO_RCVBUF))
+		util_sockopt_set(to_fd, SOL_SOCKET, SO_RCVBUF, value / 2);
 }
 
 static void times_put(int fd, const struct sdp_sock_options *opt)
@@ -242,13 +229,12 @@ void sdp_options_renew(const struct sdp_sock *sock, int fd)
 		return;
 	times_put(fd, opt);
 	kernel_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
-	int_set(fd, SOL_SOCKET, SO_RCVLOWAT, opt->rcvlowat);
-	int_set(fd, SOL_SOCKET, SO_OOBINLINE, opt->has_oobinline);
-	int_set(fd, SOL_SOCKET, SO_REUSEADDR, opt->has_reuseaddr);
-	int_set(fd, IPPROTO_TCP, TCP_NODELAY, opt->has_nodelay);
-	int_set(fd, IPPROTO_TCP, TCP_CORK, opt->has_cork);
-	if (opt->has_inq)
-		int_set(fd, IPPROTO_TCP, TCP_INQ, 1);
+	util_sockopt_set(fd, SOL_SOCKET, SO_RCVLOWAT, opt->rcvlowat);
+	util_sockopt_set(fd, SOL_SOCKET, SO_OOBINLINE, opt->has_oobinline);
+	util_sockopt_set(fd, SOL_SOCKET, SO_REUSEADDR, opt->has_reuseaddr);
+	util_sockopt_set(fd, IPPROTO_TCP, TCP_NODELAY, opt->has_nodelay);
+	util_sockopt_set(fd, IPPROTO_TCP, TCP_CORK, opt->has_cork);
+	util_sockopt_set(fd, IPPROTO_TCP, TCP_INQ, opt->has_inq);
 }
 
 /* ---- setsockopt ---- */
@@ -300,13 +286,6 @@ static int linger_set(struct sdp_sock *sock, const void *value, socklen_t len)
 	return 0;
 }
 
-static int int_of(const void *value, socklen_t len, int *ret_value)
-{
-	if (len < sizeof(int))
-		return -EINVAL;
-	return util_user_get(ret_value, value, sizeof(int));
-}
-
 static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
 		     uint32_t value)
 {
@@ -316,49 +295,39 @@ static void link_set(struct sdp_sock *sock, enum sdp_link_setting setting,
 		(void)sdp_link_set(link, setting, value);
 }
 
-/* Sets options that are numbers. Return: 0; -errno; 1: pass it to the
- * kernel. */
-static int number_set(struct sdp_sock *sock, int level, int name,
-		      const void *value, socklen_t len)
+/* Sets options that are numbers. Return: whether it is one, and valid. */
+static bool number_set(struct sdp_sock *sock, int level, int name,
+		       const void *value, socklen_t len)
 {
 	struct sdp_sock_options *opt = &sock->options;
-	int number, ret = int_of(value, len, &number);
+	int number;
 
+	if (len < sizeof(number) ||
+	    util_user_get(&number, value, sizeof(number)) < 0)
+		return false;
 	if (level == SOL_SOCKET && name == SO_RCVLOWAT) {
-		if (ret == 0) {
-			opt->rcvlowat = number > 0   ? number
-					: number < 0 ? INT32_MAX
-						     : 1;
-			link_set(sock, SDP_LINK_RCVLOWAT,
-				 (uint32_t)opt->rcvlowat);
-		}
+		opt->rcvlowat = number > 0   ? number
+				: number < 0 ? INT32_MAX
+					     : 1;
+		link_set(sock, SDP_LINK_RCVLOWAT, (uint32_t)opt->rcvlowat);
 	} else if (level == SOL_SOCKET && name == SO_OOBINLINE) {
-		if (ret == 0) {
-			opt->has_oobinline = number != 0;
-			link_set(sock, SDP_LINK_OOBINLINE, number != 0);
-		}
+		opt->has_oobinline = number != 0;
+		link_set(sock, SDP_LINK_OOBINLINE, number != 0);
 	} else if (level == SOL_SOCKET && name == SO_REUSEADDR) {
-		if (ret == 0)
-			opt->has_reuseaddr = number != 0;
+		opt->has_reuseaddr = number != 0;
 	} else if (level == IPPROTO_TCP && name == TCP_NODELAY) {
-		if (ret == 0) {
-			opt->has_nodelay = number != 0;
-			link_set(sock, SDP_LINK_NODELAY, number != 0);
-		}
+		opt->has_nodelay = number != 0;
+		link_set(sock, SDP_LINK_NODELAY, number != 0);
 	} else if (level == IPPROTO_TCP && name == TCP_CORK) {
-		if (ret == 0) {
-			opt->has_cork = number != 0;
-			link_set(sock, SDP_LINK_CORK, number != 0);
-		}
-	} else if (level == IPPROTO_TCP && name == TCP_INQ) {
-		if (ret == 0 && number != !!number)
-			ret = -EINVAL;
-		if (ret == 0)
-			opt->has_inq = number;
+		opt->has_cork = number != 0;
+		link_set(sock, SDP_LINK_CORK, number != 0);
+	} else if (level == IPPROTO_TCP && name == TCP_INQ &&
+		   number == !!number) {
+		opt->has_inq = number;
 	} else {
-		return 1;
+		return false;
 	}
-	return ret;
+	return true;
 }
 
 /*
@@ -401,9 +370,8 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 	/* The socket may become TCP again. */
 	if (sdp_sock_is_asking(sock))
 		return kernel_set(sock->tcp_fd, level, name, value, len);
-	ret = number_set(sock, level, name, value, len);
-	if (ret <= 0)
-		return ret;
+	if (number_set(sock, level, name, value, len))
+		return 0;
 	if (level == SOL_SOCKET &&
 	    (name == SO_RCVTIMEO || name == SO_SNDTIMEO)) {
 		ret = time_set(name == SO_RCVTIMEO ? &sock->options.rcvtimeo_ns
@@ -415,6 +383,7 @@ int sdp_option_set(struct sdp_sock *sock, int level, int name,
 	}
 	if (level == SOL_SOCKET && name == SO_LINGER)
 		return linger_set(sock, value, len);
+	/* The kernel's, or it tells what is wrong. */
 	return below_set(sock, level, name, value, len);
 }
 
@@ -613,13 +582,13 @@ static bool ioctl_is_below(unsigned long request)
 static int below_ioctl(const struct sdp_sock *sock, unsigned long request,
 		       void *arg)
 {
-	int fd = below_open(sock);
-	int ret = fd;
+	int fd, ret;
 
-	if (fd >= 0 && syscall(SYS_ioctl, fd, request, arg) < 0)
-		ret = -errno;
-	else if (fd >= 0)
-		ret = 0;
+	if (!ioctl_is_below(request))
+		return -ENOTTY;
+	ret = fd = below_open(sock);
+	if (fd >= 0)
+		ret = syscall(SYS_ioctl, fd, request, arg) < 0 ? -errno : 0;
 	below_close(sock, fd);
 	return ret;
 }
@@ -630,8 +599,7 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 	int value;
 
 	if (sock->relay.is_on)
-		return ioctl_is_below(request) ? below_ioctl(sock, request, arg)
-					       : -ENOTTY;
+		return below_ioctl(sock, request, arg);
 	if (link)
 		sdp_progress();
 	switch (request) {
@@ -648,8 +616,7 @@ int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 		value = link ? sdp_link_at_mark(link) : 0;
 		break;
 	default:
-		return ioctl_is_below(request) ? below_ioctl(sock, request, arg)
-					       : -ENOTTY;
+		return below_ioctl(sock, request, arg);
 	}
 	return util_user_put(arg, &value, sizeof(value));
 }

@@ -13,7 +13,7 @@
 
 #include "util/cancel.h"
 #include "util/lock.h"
-#include "util/log.h"
+#include "util/sockopt.h"
 #include "util/thread.h"
 #include "sock/base/addr.h"
 #include "sock/base/limit.h"
@@ -87,12 +87,11 @@ static void *desk_thread(void *arg)
 static int listener_make(int *ret_port)
 {
 	union sdp_addr any = { .in6 = { .sin6_family = AF_INET6 } };
-	int fd, off = 0, ret;
+	int fd, ret;
 
 	fd = (int)syscall(SYS_socket, AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0) {
-		syscall(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &off,
-			sizeof(off));
+		util_sockopt_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	} else {
 		any = (union sdp_addr){ .in = { .sin_family = AF_INET } };
 		fd = (int)syscall(SYS_socket, AF_INET,

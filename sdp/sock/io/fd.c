@@ -12,6 +12,8 @@
 
 #include "util/cancel.h"
 #include "util/defer.h"
+#include "util/keep-errno.h"
+#include "util/sockopt.h"
 #include "util/user.h"
 #include "sock/listen/acceptor.h"
 #include "sock/enter/enter.h"
@@ -81,20 +83,13 @@ static void suit(struct sdp_sock *sock, int fd)
 	int other = (int)syscall(SYS_socket, AF_INET6,
 				 SOCK_STREAM | SOCK_CLOEXEC, 0);
 	static const int names[] = { SO_REUSEADDR, SO_REUSEPORT };
-	int off = 0, value;
-	socklen_t size;
 
 	if (other < 0)
 		return;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size = sizeof(value);
-		if (syscall(SYS_getsockopt, fd, SOL_SOCKET, names[i], &value,
-			    &size) == 0)
-			syscall(SYS_setsockopt, other, SOL_SOCKET, names[i],
-				&value, size);
-	}
-	syscall(SYS_setsockopt, other, IPPROTO_IPV6, IPV6_V6ONLY, &off,
-		sizeof(off));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		util_sockopt_set(other, SOL_SOCKET, names[i],
+				 util_sockopt_get(fd, SOL_SOCKET, names[i]));
+	util_sockopt_set(other, IPPROTO_IPV6, IPV6_V6ONLY, 0);
 	syscall(SYS_fcntl, other, F_SETFL, syscall(SYS_fcntl, fd, F_GETFL));
 	sdp_options_copy(fd, other);
 	util_lock(&sock->lock);

@@ -12,6 +12,7 @@
 #include "util/cancel.h"
 #include "util/defer.h"
 #include "util/log.h"
+#include "util/sockopt.h"
 #include "acceptor.h"
 #include "sock/show/epoll.h"
 #include "sock/base/announce.h"
@@ -23,17 +24,6 @@
 #include "sock/base/signals.h"
 #include "sock/base/tcp-state.h"
 #include "stat/sdp-stat.h"
-
-static void v6only_copy(int from_fd, int to_fd)
-{
-	int value = 0;
-	socklen_t len = sizeof(value);
-
-	if (syscall(SYS_getsockopt, from_fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
-		    &len) == 0)
-		syscall(SYS_setsockopt, to_fd, IPPROTO_IPV6, IPV6_V6ONLY,
-			&value, len);
-}
 
 /*
  * Makes a listener on an SDP port, with the address @addr of @fd.
@@ -53,7 +43,9 @@ static int twin_make(int fd, const union sdp_addr *addr, int backlog,
 	sdp_mark_put(twin, &(struct sdp_mark){ .port = sdp_addr_port(addr),
 					       .is_accepting = true });
 	if (addr->sa.sa_family == AF_INET6)
-		v6only_copy(fd, twin);
+		util_sockopt_set(
+			twin, IPPROTO_IPV6, IPV6_V6ONLY,
+			util_sockopt_get(fd, IPPROTO_IPV6, IPV6_V6ONLY));
 	sdp_options_copy(fd, twin);
 	if (syscall(SYS_bind, twin, &name, sizeof(name)) < 0 ||
 	    syscall(SYS_listen, twin, backlog) < 0)
@@ -75,14 +67,9 @@ err:
 
 static bool is_dual(int fd, const union sdp_addr *addr)
 {
-	int value = 0;
-	socklen_t len = sizeof(value);
-
 	return addr->sa.sa_family == AF_INET6 &&
 	       IN6_IS_ADDR_UNSPECIFIED(&addr->in6.sin6_addr) &&
-	       syscall(SYS_getsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY, &value,
-		       &len) == 0 &&
-	       !value;
+	       !util_sockopt_get(fd, IPPROTO_IPV6, IPV6_V6ONLY);
 }
 
 /* The same by rdma_cm.  Return: descriptor, *ret_port; -errno. */

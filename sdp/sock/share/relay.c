@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/cancel.h"
 #include "util/log.h"
+#include "util/sockopt.h"
 #include "sock/start/ask.h"
 #include "sock/base/count.h"
 #include "sock/show/epoll.h"
@@ -263,7 +264,7 @@ static void *down_thread(void *arg)
 /* Empties the pair of the octets that it showed. Return: 0; -errno. */
 static int pair_clear(struct sdp_sock *sock)
 {
-	int fd = sdp_sock_any_fd(sock), size = SNDBUF, ret = 0;
+	int fd = sdp_sock_any_fd(sock), ret = 0;
 	char buf[4096];
 
 	util_lock(&sock->shadow.lock);
@@ -275,7 +276,7 @@ static int pair_clear(struct sdp_sock *sock)
 	while (syscall(SYS_recvfrom, sock->shadow.lib_fd, buf, sizeof(buf),
 		       MSG_DONTWAIT, NULL, NULL) > 0)
 		;
-	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	util_sockopt_set(fd, SOL_SOCKET, SO_SNDBUF, SNDBUF);
 	sock->relay.is_on = true;
 out:
 	util_unlock(&sock->shadow.lock);

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "util/cancel.h"
+#include "util/keep-errno.h"
+#include "util/sockopt.h"
 
 /* Maximum number of octets that separate edges. One octet that the program has
  * not seen serves for all later news. */
@@ -37,7 +39,7 @@ static long pair_recv(int fd, void *buf, size_t len)
 
 int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 {
-	int pair[2], smallest = 1, one = 1, ret;
+	int pair[2], ret;
 
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 		    pair) < 0)
@@ -46,11 +48,9 @@ int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 	    syscall(SYS_fcntl, pair[0], F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		goto err;
 	/* A small buffer, so that few octets fill it. */
-	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_SNDBUF, &smallest,
-		sizeof(smallest));
+	util_sockopt_set(pair[0], SOL_SOCKET, SO_SNDBUF, 1);
 	/* An urgent octet is then read in line with the others. */
-	syscall(SYS_setsockopt, pair[0], SOL_SOCKET, SO_OOBINLINE, &one,
-		sizeof(one));
+	util_sockopt_set(pair[0], SOL_SOCKET, SO_OOBINLINE, 1);
 	if (pair_send(pair[0], "", 1) != 1)
 		goto err;
 	ret = sdp_private_add(pair[1]);

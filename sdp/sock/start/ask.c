@@ -15,6 +15,7 @@
 #include "util/cancel.h"
 #include "util/defer.h"
 #include "util/log.h"
+#include "util/sockopt.h"
 #include "util/thread.h"
 #include "connect.h"
 #include "sock/base/limit.h"
@@ -40,8 +41,7 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 				{ .fd = sock->start.stop_fd,
 				  .events = POLLIN } };
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
-	int err = 0;
-	socklen_t len = sizeof(err);
+	int err;
 
 	if (syscall(SYS_connect, sock->tcp_fd, to, sdp_addr_len(to)) < 0 &&
 	    errno != EINPROGRESS)
@@ -49,10 +49,9 @@ static int connect_wait(struct sdp_sock *sock, const union sdp_addr *to)
 	do {
 		err = (int)syscall(SYS_ppoll, pfd, 2, NULL, NULL, (size_t)0);
 	} while (err < 0 && errno == EINTR);
-	err = ECANCELED;
-	if (!pfd[1].revents)
-		syscall(SYS_getsockopt, sock->tcp_fd, SOL_SOCKET, SO_ERROR,
-			&err, &len);
+	err = pfd[1].revents
+		      ? ECANCELED
+		      : util_sockopt_get(sock->tcp_fd, SOL_SOCKET, SO_ERROR);
 	/* Dissolves the association, so the socket can connect again. A failed
 	 * attempt needs this too: otherwise the next connect() only returns
 	 * ECONNABORTED. */
