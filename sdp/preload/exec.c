@@ -19,42 +19,25 @@ static void share_exec(void)
 	sdp_share_exec();
 }
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
-{
-	share_exec();
-	return sdp_real()->execve(path, argv, envp);
-}
+#define STUB_EXEC(name, params, args)                                          \
+	EXPORT int name params                                                 \
+	{                                                                      \
+		share_exec();                                                  \
+		return sdp_real()->name args;                                  \
+	}
 
-EXPORT int execv(const char *path, char *const argv[])
-{
-	share_exec();
-	return sdp_real()->execv(path, argv);
-}
-
-EXPORT int execvp(const char *file, char *const argv[])
-{
-	share_exec();
-	return sdp_real()->execvp(file, argv);
-}
-
-EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
-{
-	share_exec();
-	return sdp_real()->execvpe(file, argv, envp);
-}
-
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
-{
-	share_exec();
-	return sdp_real()->fexecve(fd, argv, envp);
-}
-
-EXPORT int execveat(int dir_fd, const char *path, char *const argv[],
-		    char *const envp[], int flags)
-{
-	share_exec();
-	return sdp_real()->execveat(dir_fd, path, argv, envp, flags);
-}
+STUB_EXEC(execve, (const char *path, char *const argv[], char *const envp[]),
+	  (path, argv, envp))
+STUB_EXEC(execv, (const char *path, char *const argv[]), (path, argv))
+STUB_EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
+STUB_EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]),
+	  (file, argv, envp))
+STUB_EXEC(fexecve, (int fd, char *const argv[], char *const envp[]),
+	  (fd, argv, envp))
+STUB_EXEC(execveat,
+	  (int dir_fd, const char *path, char *const argv[], char *const envp[],
+	   int flags),
+	  (dir_fd, path, argv, envp, flags))
 
 /* ---- with the arguments in the call ---- */
 

@@ -72,8 +72,25 @@ int sdp_stub_end(const struct sdp_stub_brief *brief, int ret)
 	return ret;
 }
 
+static void pin_left(void *pin)
+{
+	util_fdtab_unpin(pin);
+}
+
 /* The result of a stub whose work is @call. */
 #define CALL_END(pin, call) ((int)UTIL_RESULT(call_end(pin, call)))
+
+/* The same for work that may sleep: a thread that leaves it without returning
+ * must drop its pin. */
+#define CALL_END_SLEEP(pin, call)                                              \
+	CALL_END(pin, __extension__({                                          \
+			 struct util_unwind unwind;                            \
+			 long ret;                                             \
+			 util_unwind_push(&unwind, pin_left, pin);             \
+			 ret = (call);                                         \
+			 util_unwind_pop(&unwind);                             \
+			 ret;                                                  \
+		 }))
 
 /* A call that may sleep, and what it holds. */
 struct io {
@@ -168,6 +185,9 @@ static long io_end(struct io *io, long ret)
 	return ret;
 }
 
+/* The end of a call whose octets go by SDP: @ours is its work. */
+#define IO_END(io, ours) io_end(io, (io)->err ? (io)->err : (ours))
+
 #define IOV_OF(buf, len)                                                       \
 	&(const struct iovec)                                                  \
 	{                                                                      \
@@ -190,7 +210,7 @@ static long io_end(struct io *io, long ret)
 		if (!sock)                                                     \
 			return io_done(&io, fd, is_send, flags,                \
 				       sdp_real()->name args);                 \
-		return io_end(&io, io.err ? io.err : (ours));                  \
+		return IO_END(&io, ours);                                      \
 	}
 
 #define RECV(flags) sdp_stream_recv(sock, fd, IOV_OF(buf, len), 1, flags)
@@ -227,7 +247,7 @@ EXPORT ssize_t read(int fd, void *buf, size_t len)
 	if (!sock)
 		return io_done(&io, fd, false, 0,
 			       sdp_real()->read(fd, buf, len));
-	return io_end(&io, io.err ? io.err : RECV(0));
+	return IO_END(&io, RECV(0));
 }
 
 EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size)
@@ -274,9 +294,7 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	ssize_t ret;
 
 	if (sock)
-		return io_end(&io,
-			      io.err ? io.err
-				     : sdp_message_recv(sock, fd, msg, flags));
+		return IO_END(&io, sdp_message_recv(sock, fd, msg, flags));
 	ret = io_done(&io, fd, false, flags,
 		      sdp_real()->recvmsg(fd, msg, flags));
 	if (ret >= 0 && msg->msg_controllen > 0)
@@ -301,10 +319,8 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags,
 	int ret;
 
 	if (sock)
-		return (int)io_end(
-			&io, io.err ? io.err
-				    : sdp_message_recv_many(sock, fd, msgs, cnt,
-							    flags));
+		return (int)IO_END(
+			&io, sdp_message_recv_many(sock, fd, msgs, cnt, flags));
 	ret = sdp_real()->recvmmsg(fd, msgs, cnt, flags, limit);
 	(void)io_done(&io, fd, false, flags, messages_len(msgs, ret));
 	for (int i = 0; i < ret; i++)
@@ -351,9 +367,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	struct sdp_sock *sock = io_get(&io, fd, true, flags);
 
 	if (sock)
-		return io_end(&io,
-			      io.err ? io.err
-				     : sdp_message_send(sock, fd, msg, flags));
+		return IO_END(&io, sdp_message_send(sock, fd, msg, flags));
 	message_share(msg);
 	return io_done(&io, fd, true, flags,
 		       sdp_real()->sendmsg(fd, msg, flags));
@@ -366,10 +380,8 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 	int ret;
 
 	if (sock)
-		return (int)io_end(
-			&io, io.err ? io.err
-				    : sdp_message_send_many(sock, fd, msgs, cnt,
-							    flags));
+		return (int)IO_END(
+			&io, sdp_message_send_many(sock, fd, msgs, cnt, flags));
 	for (unsigned int i = 0; i < cnt && i < IOV_MAX; i++)
 		message_share(&msgs[i].msg_hdr);
 	ret = sdp_real()->sendmmsg(fd, msgs, cnt, flags);
@@ -386,9 +398,8 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int cnt, int flags)
 			return io_done(                                        \
 				&io, fd, true, 0,                              \
 				sdp_real()->name(fd, in_fd, offset, len));     \
-		return io_end(&io, io.err ? io.err                             \
-					  : sdp_copy_file(sock, fd, in_fd,     \
-							  offset, len));       \
+		return IO_END(&io,                                             \
+			      sdp_copy_file(sock, fd, in_fd, offset, len));    \
 	}
 
 STUB_SENDFILE(sendfile, off_t)
@@ -414,9 +425,7 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
 		return io_done(&io, fd, !is_in, 0,
 			       sdp_real()->splice(in_fd, in_off, out_fd,
 						  out_off, len, flags));
-	if (io.err)
-		return io_end(&io, io.err);
-	return io_end(
+	return IO_END(
 		&io, is_in ? sdp_copy_to_pipe(sock, fd, pipe_fd, len, flags)
 			   : sdp_copy_from_pipe(sock, fd, pipe_fd, len, flags));
 }
@@ -427,7 +436,7 @@ EXPORT ssize_t splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off,
  * refuses it. */
 int sdp_stub_socket(int domain, int type, int protocol, const void *caller)
 {
-	bool is_sdp = domain == SDP_AF_INET_SDP && sdp_table_is_there();
+	bool is_sdp = domain == SDP_AF_INET_SDP && sdp_table();
 	int fd;
 
 	fd = sdp_real()->socket(is_sdp ? AF_INET : domain, type, protocol);
@@ -457,36 +466,6 @@ EXPORT int listen(int fd, int backlog)
 	return CALL_END(&pin, sdp_listen(sock, fd, backlog));
 }
 
-static void pin_left(void *pin)
-{
-	util_fdtab_unpin(pin);
-}
-
-/* A thread that leaves the call without returning must drop its pin. */
-static long accept_call(struct sdp_sock *sock, struct util_fd_pin *pin, int fd,
-			struct sockaddr *addr, socklen_t *len, int flags)
-{
-	struct util_unwind unwind;
-	int ret;
-
-	util_unwind_push(&unwind, pin_left, pin);
-	ret = sdp_fd_accept(sock, fd, addr, len, flags);
-	util_unwind_pop(&unwind);
-	return call_end(pin, ret);
-}
-
-static long connect_call(struct sdp_sock *sock, struct util_fd_pin *pin, int fd,
-			 const struct sockaddr *addr, socklen_t len)
-{
-	struct util_unwind unwind;
-	int ret;
-
-	util_unwind_push(&unwind, pin_left, pin);
-	ret = sdp_ask_connect(sock, fd, addr, len);
-	util_unwind_pop(&unwind);
-	return call_end(pin, ret);
-}
-
 EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
 	struct util_fd_pin pin;
@@ -494,7 +473,7 @@ EXPORT int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 
 	if (!sock)
 		return sdp_real()->accept4(fd, addr, len, flags);
-	return (int)UTIL_RESULT(accept_call(sock, &pin, fd, addr, len, flags));
+	return CALL_END_SLEEP(&pin, sdp_fd_accept(sock, fd, addr, len, flags));
 }
 
 EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
@@ -504,7 +483,7 @@ EXPORT int accept(int fd, struct sockaddr *addr, socklen_t *len)
 
 	if (!sock)
 		return sdp_real()->accept(fd, addr, len);
-	return (int)UTIL_RESULT(accept_call(sock, &pin, fd, addr, len, 0));
+	return CALL_END_SLEEP(&pin, sdp_fd_accept(sock, fd, addr, len, 0));
 }
 
 /* An address of AF_INET_SDP has the layout of AF_INET. */
@@ -540,7 +519,7 @@ EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 		return sdp_real()->connect(fd, addr, len);
 	addr = addr_plain(addr, len, &buf);
 	sdp_fd_suit(fd, addr, len);
-	return (int)UTIL_RESULT(connect_call(sock, &pin, fd, addr, len));
+	return CALL_END_SLEEP(&pin, sdp_ask_connect(sock, fd, addr, len));
 }
 
 EXPORT int shutdown(int fd, int how)

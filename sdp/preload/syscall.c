@@ -33,6 +33,21 @@
 #define PTR(n) ((void *)(uintptr_t)a[n])
 #define LEN(n) ((size_t)a[n])
 #define NUM(n) ((int)a[n])
+#define UINT(n) ((unsigned int)a[n])
+
+/* Passes the call on to the stub of its name, and returns: a case of a switch
+ * on the number; a statement. */
+#define CALL(name, ...)                                                        \
+	case SYS_##name:                                                       \
+		*ret = name(__VA_ARGS__);                                      \
+		return true
+#define CALL_IF(name, is_taken, ...)                                           \
+	do {                                                                   \
+		if (number != SYS_##name || !(is_taken))                       \
+			break;                                                 \
+		*ret = name(__VA_ARGS__);                                      \
+		return true;                                                   \
+	} while (0)
 
 static bool is_ours(long fd)
 {
@@ -41,116 +56,43 @@ static bool is_ours(long fd)
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL;
 }
 
-/* ---- octets ----
+/* ---- one descriptor ----
  *
  * Each function sets *ret to the result of the stub. It returns false if the
  * call is not one of its own. */
 
-static bool octets(long number, const long *a, long *ret)
+static bool singles(long number, const long *a, long *ret)
 {
 	switch (number) {
-	case SYS_read:
-		*ret = read(FD(0), PTR(1), LEN(2));
-		return true;
-	case SYS_write:
-		*ret = write(FD(0), PTR(1), LEN(2));
-		return true;
-	case SYS_readv:
-		*ret = readv(FD(0), PTR(1), NUM(2));
-		return true;
-	case SYS_writev:
-		*ret = writev(FD(0), PTR(1), NUM(2));
-		return true;
-	case SYS_preadv2:
-		*ret = preadv2(FD(0), PTR(1), NUM(2), a[3], NUM(5));
-		return true;
-	case SYS_pwritev2:
-		*ret = pwritev2(FD(0), PTR(1), NUM(2), a[3], NUM(5));
-		return true;
-	case SYS_recvfrom:
-		*ret = recvfrom(FD(0), PTR(1), LEN(2), NUM(3), PTR(4), PTR(5));
-		return true;
-	case SYS_sendto:
-		*ret = sendto(FD(0), PTR(1), LEN(2), NUM(3), PTR(4),
-			      (socklen_t)a[5]);
-		return true;
-	case SYS_recvmsg:
-		*ret = recvmsg(FD(0), PTR(1), NUM(2));
-		return true;
-	case SYS_sendmsg:
-		*ret = sendmsg(FD(0), PTR(1), NUM(2));
-		return true;
-	case SYS_recvmmsg:
-		*ret = recvmmsg(FD(0), PTR(1), (unsigned int)a[2], NUM(3),
-				PTR(4));
-		return true;
-	case SYS_sendmmsg:
-		*ret = sendmmsg(FD(0), PTR(1), (unsigned int)a[2], NUM(3));
-		return true;
-	case SYS_sendfile:
-		*ret = sendfile(FD(0), FD(1), PTR(2), LEN(3));
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool sockets(long number, const long *a, long *ret)
-{
-	switch (number) {
-	case SYS_bind:
-		*ret = bind(FD(0), PTR(1), (socklen_t)a[2]);
-		return true;
-	case SYS_listen:
-		*ret = listen(FD(0), NUM(1));
-		return true;
+		CALL(read, FD(0), PTR(1), LEN(2));
+		CALL(write, FD(0), PTR(1), LEN(2));
+		CALL(readv, FD(0), PTR(1), NUM(2));
+		CALL(writev, FD(0), PTR(1), NUM(2));
+		CALL(preadv2, FD(0), PTR(1), NUM(2), a[3], NUM(5));
+		CALL(pwritev2, FD(0), PTR(1), NUM(2), a[3], NUM(5));
+		CALL(recvfrom, FD(0), PTR(1), LEN(2), NUM(3), PTR(4), PTR(5));
+		CALL(sendto, FD(0), PTR(1), LEN(2), NUM(3), PTR(4), UINT(5));
+		CALL(recvmsg, FD(0), PTR(1), NUM(2));
+		CALL(sendmsg, FD(0), PTR(1), NUM(2));
+		CALL(recvmmsg, FD(0), PTR(1), UINT(2), NUM(3), PTR(4));
+		CALL(sendmmsg, FD(0), PTR(1), UINT(2), NUM(3));
+		CALL(sendfile, FD(0), FD(1), PTR(2), LEN(3));
+		CALL(bind, FD(0), PTR(1), UINT(2));
+		CALL(listen, FD(0), NUM(1));
 #ifdef SYS_accept
-	case SYS_accept:
-		*ret = accept(FD(0), PTR(1), PTR(2));
-		return true;
+		CALL(accept, FD(0), PTR(1), PTR(2));
 #endif
-	case SYS_accept4:
-		*ret = accept4(FD(0), PTR(1), PTR(2), NUM(3));
-		return true;
-	case SYS_connect:
-		*ret = connect(FD(0), PTR(1), (socklen_t)a[2]);
-		return true;
-	case SYS_shutdown:
-		*ret = shutdown(FD(0), NUM(1));
-		return true;
-	case SYS_getsockname:
-		*ret = getsockname(FD(0), PTR(1), PTR(2));
-		return true;
-	case SYS_getpeername:
-		*ret = getpeername(FD(0), PTR(1), PTR(2));
-		return true;
-	case SYS_getsockopt:
-		*ret = getsockopt(FD(0), NUM(1), NUM(2), PTR(3), PTR(4));
-		return true;
-	case SYS_setsockopt:
-		*ret = setsockopt(FD(0), NUM(1), NUM(2), PTR(3),
-				  (socklen_t)a[4]);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool descriptors(long number, const long *a, long *ret)
-{
-	switch (number) {
-	case SYS_ioctl:
-		*ret = ioctl(FD(0), (unsigned long)a[1], a[2]);
-		return true;
-	case SYS_fcntl:
-		*ret = fcntl(FD(0), NUM(1), a[2]);
-		return true;
-	case SYS_close:
-		*ret = close(FD(0));
-		return true;
-	case SYS_dup:
-		*ret = dup(FD(0));
-		return true;
+		CALL(accept4, FD(0), PTR(1), PTR(2), NUM(3));
+		CALL(connect, FD(0), PTR(1), UINT(2));
+		CALL(shutdown, FD(0), NUM(1));
+		CALL(getsockname, FD(0), PTR(1), PTR(2));
+		CALL(getpeername, FD(0), PTR(1), PTR(2));
+		CALL(getsockopt, FD(0), NUM(1), NUM(2), PTR(3), PTR(4));
+		CALL(setsockopt, FD(0), NUM(1), NUM(2), PTR(3), UINT(4));
+		CALL(ioctl, FD(0), (unsigned long)a[1], a[2]);
+		CALL(fcntl, FD(0), NUM(1), a[2]);
+		CALL(close, FD(0));
+		CALL(dup, FD(0));
 	default:
 		return false;
 	}
@@ -167,23 +109,15 @@ static const sigset_t *mask_of(const void *mask, size_t size, sigset_t *buf)
 	return buf;
 }
 
-static bool duplicates(long number, const long *a, long *ret)
+static bool pairs(long number, const long *a, long *ret)
 {
-	if (number == SYS_splice && (is_ours(a[0]) || is_ours(a[2]))) {
-		*ret = splice(FD(0), PTR(1), FD(2), PTR(3), LEN(4),
-			      (unsigned int)a[5]);
-		return true;
-	}
-	if (number == SYS_dup3 && (is_ours(a[0]) || is_ours(a[1]))) {
-		*ret = dup3(FD(0), FD(1), NUM(2));
-		return true;
-	}
+	CALL_IF(splice, is_ours(a[0]) || is_ours(a[2]), FD(0), PTR(1), FD(2),
+		PTR(3), LEN(4), UINT(5));
+	CALL_IF(dup3, is_ours(a[0]) || is_ours(a[1]), FD(0), FD(1), NUM(2));
 #ifdef SYS_dup2
-	if (number == SYS_dup2 && (is_ours(a[0]) || is_ours(a[1]))) {
-		*ret = dup2(FD(0), FD(1));
-		return true;
-	}
+	CALL_IF(dup2, is_ours(a[0]) || is_ours(a[1]), FD(0), FD(1));
 #endif
+	CALL_IF(epoll_ctl, is_ours(a[2]), FD(0), NUM(1), FD(2), PTR(3));
 	return false;
 }
 
@@ -192,22 +126,14 @@ static bool polls(long number, const long *a, long *ret)
 	sigset_t buf;
 
 #ifdef SYS_poll
-	if (number == SYS_poll && sdp_poll_is_near(PTR(0), (nfds_t)a[1])) {
-		*ret = poll(PTR(0), (nfds_t)a[1], NUM(2));
-		return true;
-	}
+	CALL_IF(poll, sdp_poll_is_near(PTR(0), (nfds_t)a[1]), PTR(0),
+		(nfds_t)a[1], NUM(2));
 #endif
-	if (number == SYS_ppoll && sdp_poll_is_near(PTR(0), (nfds_t)a[1])) {
-		*ret = ppoll(PTR(0), (nfds_t)a[1], PTR(2),
-			     mask_of(PTR(3), LEN(4), &buf));
-		return true;
-	}
+	CALL_IF(ppoll, sdp_poll_is_near(PTR(0), (nfds_t)a[1]), PTR(0),
+		(nfds_t)a[1], PTR(2), mask_of(PTR(3), LEN(4), &buf));
 #ifdef SYS_select
-	if (number == SYS_select &&
-	    sdp_select_is_near(NUM(0), PTR(1), PTR(2), PTR(3))) {
-		*ret = select(NUM(0), PTR(1), PTR(2), PTR(3), PTR(4));
-		return true;
-	}
+	CALL_IF(select, sdp_select_is_near(NUM(0), PTR(1), PTR(2), PTR(3)),
+		NUM(0), PTR(1), PTR(2), PTR(3), PTR(4));
 #endif
 	return false;
 }
@@ -237,26 +163,14 @@ static bool sets(long number, const long *a, long *ret)
 {
 	sigset_t buf;
 
-	if (number == SYS_epoll_ctl && is_ours(a[2])) {
-		*ret = epoll_ctl(FD(0), NUM(1), FD(2), PTR(3));
-		return true;
-	}
-	if (!is_ours(a[0]))
-		return false;
 	switch (number) {
 #ifdef SYS_epoll_wait
-	case SYS_epoll_wait:
-		*ret = epoll_wait(FD(0), PTR(1), NUM(2), NUM(3));
-		return true;
+		CALL(epoll_wait, FD(0), PTR(1), NUM(2), NUM(3));
 #endif
-	case SYS_epoll_pwait:
-		*ret = epoll_pwait(FD(0), PTR(1), NUM(2), NUM(3),
-				   mask_of(PTR(4), LEN(5), &buf));
-		return true;
-	case SYS_epoll_pwait2:
-		*ret = epoll_pwait2(FD(0), PTR(1), NUM(2), PTR(3),
-				    mask_of(PTR(4), LEN(5), &buf));
-		return true;
+		CALL(epoll_pwait, FD(0), PTR(1), NUM(2), NUM(3),
+		     mask_of(PTR(4), LEN(5), &buf));
+		CALL(epoll_pwait2, FD(0), PTR(1), NUM(2), PTR(3),
+		     mask_of(PTR(4), LEN(5), &buf));
 	default:
 		return false;
 	}
@@ -271,8 +185,7 @@ static bool makers(long number, const long *a, const void *caller, long *ret)
 	else if (number == SYS_epoll_create1)
 		*ret = sdp_stub_epoll(NUM(0), caller);
 	else if (number == SYS_close_range && !sdp_caller_is_rnic(caller))
-		*ret = close_range((unsigned int)a[0], (unsigned int)a[1],
-				   NUM(2));
+		*ret = close_range(UINT(0), UINT(1), NUM(2));
 	else if (number == SYS_io_uring_setup)
 		/* A ring would move data without this library. A program that
 		 * gets ENOSYS uses the other calls. */
@@ -284,15 +197,12 @@ static bool makers(long number, const long *a, const void *caller, long *ret)
 
 static bool taken(long number, const long *a, const void *caller, long *ret)
 {
-	if (is_ours(a[0]) &&
-	    (octets(number, a, ret) || sockets(number, a, ret) ||
-	     descriptors(number, a, ret)))
+	if (is_ours(a[0]) && (singles(number, a, ret) || sets(number, a, ret)))
 		return true;
 	if (number == SYS_exit_group)
 		sdp_exit_run(false);
-	return duplicates(number, a, ret) || polls(number, a, ret) ||
-	       pselects(number, a, ret) || sets(number, a, ret) ||
-	       makers(number, a, caller, ret);
+	return pairs(number, a, ret) || polls(number, a, ret) ||
+	       pselects(number, a, ret) || makers(number, a, caller, ret);
 }
 
 /* Passes six arguments on, like libc's, however many there are. ASan would
@@ -306,7 +216,7 @@ __attribute__((no_sanitize("address"))) EXPORT long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (sdp_table_is_there() && !sdp_inside() &&
+	if (sdp_table() && !sdp_inside() &&
 	    taken(number, a, __builtin_return_address(0), &ret))
 		return ret;
 	return sdp_real()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);

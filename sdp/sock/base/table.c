@@ -31,15 +31,9 @@ int sdp_table_start(void)
 	if (!tab)
 		return -ENOMEM;
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
-	/* release: publishes the table; pairs with sdp_fd_kind() */
+	/* release: publishes the table; pairs with sdp_table() */
 	atomic_store_explicit(&sdp_fds, tab, memory_order_release);
 	return 0;
-}
-
-static struct util_fdtab *table(void)
-{
-	/* acquire: pairs with the release in sdp_table_start() */
-	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
 }
 
 bool sdp_is_owner(void)
@@ -51,7 +45,7 @@ bool sdp_is_owner(void)
 void sdp_table_fork_child(void)
 {
 	util_lock_fork_child();
-	util_fdtab_fork_child(table());
+	util_fdtab_fork_child(sdp_table());
 	atomic_store_explicit(&sdp_is_ending, false, memory_order_relaxed);
 	atomic_store_explicit(&owner_pid, getpid(), memory_order_relaxed);
 }
@@ -64,13 +58,13 @@ struct sdp_sock *sdp_sock_get(int fd)
 
 	if (sdp_fd_kind(fd) != SDP_FD_SOCK)
 		return NULL;
-	file = util_fdtab_get(table(), fd, SDP_FD_SOCK);
+	file = util_fdtab_get(sdp_table(), fd, SDP_FD_SOCK);
 	return file ? sdp_sock_of(file) : NULL;
 }
 
 struct sdp_sock *sdp_sock_pin(int fd, struct util_fd_pin *ret_pin)
 {
-	return util_fdtab_pin(table(), fd, SDP_FD_SOCK, ret_pin)
+	return util_fdtab_pin(sdp_table(), fd, SDP_FD_SOCK, ret_pin)
 		       ? sdp_sock_of(ret_pin->file)
 		       : NULL;
 }
@@ -109,7 +103,7 @@ bool sdp_sock_has_fd(const struct sdp_sock *sock, int fd)
 {
 	void *object = NULL;
 
-	return util_fdtab_lookup(table(), fd, &object) == SDP_FD_SOCK &&
+	return util_fdtab_lookup(sdp_table(), fd, &object) == SDP_FD_SOCK &&
 	       object == &sock->file;
 }
 
@@ -153,8 +147,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 			      void (*close)(struct util_file *file),
 			      void (*end)(struct sdp_sock *sock))
 {
-	struct sdp_sock *sock = sdp_table_is_there() ? calloc(1, sizeof(*sock))
-						     : NULL;
+	struct sdp_sock *sock = sdp_table() ? calloc(1, sizeof(*sock)) : NULL;
 
 	if (!sock)
 		return NULL;
@@ -174,8 +167,8 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;
 	/* The number was closed without the library's knowledge. */
-	util_fdtab_uninstall(table(), fd, NULL);
-	if (util_fdtab_install(table(), fd, SDP_FD_SOCK, &sock->file) < 0) {
+	util_fdtab_uninstall(sdp_table(), fd, NULL);
+	if (util_fdtab_install(sdp_table(), fd, SDP_FD_SOCK, &sock->file) < 0) {
 		sdp_sock_put(sock);
 		return NULL;
 	}
@@ -185,15 +178,15 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 
 int sdp_sock_add_fd(struct sdp_sock *sock, int fd)
 {
-	return util_fdtab_install(table(), fd, SDP_FD_SOCK, &sock->file);
+	return util_fdtab_install(sdp_table(), fd, SDP_FD_SOCK, &sock->file);
 }
 
 void sdp_sock_each_fd(struct sdp_sock *sock, void (*fn)(int fd, void *arg),
 		      void *arg)
 {
-	int fd = util_fdtab_find(table(), 0, &sock->file);
+	int fd = util_fdtab_find(sdp_table(), 0, &sock->file);
 
-	for (; fd >= 0; fd = util_fdtab_find(table(), fd + 1, &sock->file))
+	for (; fd >= 0; fd = util_fdtab_find(sdp_table(), fd + 1, &sock->file))
 		fn(fd, arg);
 }
 
@@ -252,7 +245,7 @@ int sdp_sock_add_dup(struct sdp_sock *sock, int fd, int from_fd)
 
 int sdp_sock_any_fd(struct sdp_sock *sock)
 {
-	return util_fdtab_find(table(), 0, &sock->file);
+	return util_fdtab_find(sdp_table(), 0, &sock->file);
 }
 
 /* The table's walk passes no argument. */
@@ -275,7 +268,7 @@ static void each_sock(struct util_fdtab *tab, int fd, unsigned int kind,
 void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
 {
 	each_fn = fn;
-	util_fdtab_each(table(), each_sock);
+	util_fdtab_each(sdp_table(), each_sock);
 }
 
 /* ---- descriptors of the library's own ---- */
@@ -286,7 +279,7 @@ int sdp_private_add(int fd)
 
 	if (moved < 0)
 		return moved;
-	ret = util_fdtab_add(table(), moved, SDP_FD_PRIVATE, NULL);
+	ret = util_fdtab_add(sdp_table(), moved, SDP_FD_PRIVATE, NULL);
 	if (ret < 0) {
 		util_sys_close(moved);
 		return ret;
@@ -308,7 +301,7 @@ void sdp_private_close(int fd)
 {
 	if (fd < 0)
 		return;
-	util_fdtab_remove(table(), fd);
+	util_fdtab_remove(sdp_table(), fd);
 	util_sys_close(fd);
 }
 

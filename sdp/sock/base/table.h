@@ -246,17 +246,16 @@ enum sdp_fd_kind {
 
 int sdp_table_start(void); /* 0; -ENOMEM */
 
-static inline bool sdp_table_is_there(void)
+/* NULL: no socket of this process can use SDP. */
+static inline struct util_fdtab *sdp_table(void)
 {
 	/* acquire: pairs with the release in sdp_table_start() */
-	return atomic_load_explicit(&sdp_fds, memory_order_acquire) != NULL;
+	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
 }
 
 static inline enum sdp_fd_kind sdp_fd_kind(int fd)
 {
-	/* acquire: pairs with the release in sdp_table_start() */
-	struct util_fdtab *tab =
-		atomic_load_explicit(&sdp_fds, memory_order_acquire);
+	struct util_fdtab *tab = sdp_table();
 
 	return tab ? util_fdtab_lookup(tab, fd, NULL) : SDP_FD_NONE;
 }

@@ -14,12 +14,6 @@
 /* One lock for all lists: epoll_ctl() is rare compared to the traffic. */
 static struct util_lock watch_lock = UTIL_LOCK_INIT(UTIL_RANK_SDP_WATCH);
 
-static struct util_fdtab *table(void)
-{
-	/* acquire: pairs with the release in sdp_table_start() */
-	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
-}
-
 static struct sdp_epoll *set_of(struct util_file *file)
 {
 	return (struct sdp_epoll *)(void *)file;
@@ -266,16 +260,15 @@ static void set_free(struct util_file *file)
 
 static struct sdp_epoll *set_add(int set_fd)
 {
-	struct sdp_epoll *set = sdp_table_is_there() ? calloc(1, sizeof(*set))
-						     : NULL;
+	struct sdp_epoll *set = sdp_table() ? calloc(1, sizeof(*set)) : NULL;
 
 	if (!set)
 		return NULL;
 	util_file_init(&set->file, set_close, set_free);
 	util_lock_init(&set->lock, UTIL_RANK_SDP_READY);
 	set->ready_end = &set->ready;
-	util_fdtab_uninstall(table(), set_fd, NULL);
-	(void)util_fdtab_install(table(), set_fd, SDP_FD_EPOLL, &set->file);
+	util_fdtab_uninstall(sdp_table(), set_fd, NULL);
+	(void)util_fdtab_install(sdp_table(), set_fd, SDP_FD_EPOLL, &set->file);
 	return set;
 }
 
@@ -289,7 +282,8 @@ void sdp_epoll_add(int set_fd)
 
 struct sdp_epoll *sdp_epoll_get(int set_fd)
 {
-	struct util_file *file = util_fdtab_get(table(), set_fd, SDP_FD_EPOLL);
+	struct util_file *file =
+		util_fdtab_get(sdp_table(), set_fd, SDP_FD_EPOLL);
 
 	return file ? set_of(file) : NULL;
 }
@@ -316,11 +310,11 @@ static int set_number(const struct sdp_watch *watch)
 {
 	void *object = NULL;
 
-	if (util_fdtab_lookup(table(), watch->set_fd, &object) ==
+	if (util_fdtab_lookup(sdp_table(), watch->set_fd, &object) ==
 		    SDP_FD_EPOLL &&
 	    object == &watch->set->file)
 		return watch->set_fd;
-	return util_fdtab_find(table(), 0, &watch->set->file);
+	return util_fdtab_find(sdp_table(), 0, &watch->set->file);
 }
 
 static void kernel_ctl(const struct sdp_watch *watch, int op, int fd)
@@ -434,7 +428,7 @@ static void watch_change(int set_fd, int op, int fd,
 	struct sdp_watch *watch;
 	void *set = NULL;
 
-	if (util_fdtab_lookup(table(), set_fd, &set) != SDP_FD_EPOLL)
+	if (util_fdtab_lookup(sdp_table(), set_fd, &set) != SDP_FD_EPOLL)
 		return;
 	util_lock(&watch_lock);
 	watch = watch_find(sock, set_of(set), fd);
@@ -633,7 +627,8 @@ static bool is_reported(const struct sdp_watch *watch,
 int sdp_watch_pending(int set_fd, const struct epoll_event *ev, int ev_cnt,
 		      struct sdp_wait *ret_waits, int max)
 {
-	struct util_file *file = util_fdtab_get(table(), set_fd, SDP_FD_EPOLL);
+	struct util_file *file =
+		util_fdtab_get(sdp_table(), set_fd, SDP_FD_EPOLL);
 	struct sdp_watch *watch;
 	int cnt = 0;
 
@@ -691,5 +686,5 @@ static void set_fork_child(struct util_fdtab *tab, int fd, unsigned int kind,
 void sdp_watch_fork_child(void)
 {
 	util_lock_init(&watch_lock, UTIL_RANK_SDP_WATCH);
-	util_fdtab_each(table(), set_fork_child);
+	util_fdtab_each(sdp_table(), set_fork_child);
 }
