@@ -625,18 +625,19 @@ EXPORT int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 		&brief, option_get(brief.sock, fd, level, name, value, len));
 }
 
-static void ioctl_done(int fd, unsigned long request, const int *arg)
+static void ioctl_done(struct sdp_sock *sock, int fd, unsigned long request,
+		       const int *arg)
 {
 	switch (request) {
 	case FIONBIO:
-		sdp_fd_nonblock(fd, *arg != 0);
+		sdp_fd_nonblock(sock, *arg != 0);
 		break;
 	case FIOASYNC:
-		sdp_fd_async(fd, *arg != 0);
+		sdp_fd_async(sock, fd, *arg != 0);
 		break;
 	case FIOSETOWN:
 	case SIOCSPGRP:
-		sdp_fd_own(fd, F_SETOWN, (const void *)(intptr_t)*arg);
+		sdp_fd_own(sock, F_SETOWN, (const void *)(intptr_t)*arg);
 		break;
 	default:
 		break;
@@ -663,8 +664,8 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (ret != -ENOTTY)
 		return sdp_stub_end(&brief, (int)UTIL_RESULT(ret));
 	ret = sdp_real()->ioctl(fd, request, arg);
-	if (ret == 0 && arg)
-		ioctl_done(fd, request, arg);
+	if (ret == 0 && arg && brief.sock)
+		ioctl_done(brief.sock, fd, request, arg);
 	return sdp_stub_end(&brief, ret);
 }
 
@@ -735,18 +736,18 @@ EXPORT int dup3(int fd, int new_fd, int flags)
 }
 
 /* Applies what the kernel did to the number to the socket below it too. */
-static void fcntl_done(int fd, int cmd, void *arg)
+static void fcntl_done(struct sdp_sock *sock, int fd, int cmd, void *arg)
 {
 	intptr_t flags = (intptr_t)arg;
 
 	switch (cmd) {
 	case F_SETFL:
-		sdp_fd_nonblock(fd, flags & O_NONBLOCK);
-		sdp_fd_async(fd, flags & O_ASYNC);
+		sdp_fd_nonblock(sock, flags & O_NONBLOCK);
+		sdp_fd_async(sock, fd, flags & O_ASYNC);
 		break;
 	case F_SETOWN:
 	case F_SETOWN_EX:
-		sdp_fd_own(fd, cmd, arg);
+		sdp_fd_own(sock, cmd, arg);
 		break;
 	default:
 		break;
@@ -773,8 +774,8 @@ static void fcntl_done(int fd, int cmd, void *arg)
 						  cmd == F_DUPFD_CLOEXEC));    \
 		sdp_stub_begin(&brief, fd);                                    \
 		ret = sdp_real()->name(fd, cmd, arg);                          \
-		if (ret == 0)                                                  \
-			fcntl_done(fd, cmd, arg);                              \
+		if (ret == 0 && brief.sock)                                    \
+			fcntl_done(brief.sock, fd, cmd, arg);                  \
 		return sdp_stub_end(&brief, ret);                              \
 	}
 

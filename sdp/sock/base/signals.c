@@ -2,7 +2,6 @@
 /* See signals.h. */
 #include "signals.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -27,11 +26,6 @@ bool sdp_signals_restart(void)
 		is_any = true;
 	}
 	return is_any;
-}
-
-int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
-{
-	return syscall(SYS_fcntl, sock->tcp_fd, cmd, arg) < 0 ? -errno : 0;
 }
 
 void sdp_signals_urgent(int tcp_fd)

@@ -21,14 +21,9 @@ void sdp_signals_pipe(void);
 
 /*
  * The kernel sends SIGIO when the shadow shows an event. So O_ASYNC keeps the
- * shadow up to date, like an epoll set. The library sends SIGURG. Its owner is
- * stored in the TCP socket below.
+ * shadow up to date, like an epoll set. The library sends SIGURG to the owner
+ * of the TCP socket below, if it has one.
  */
-
-/* @cmd: F_SETOWN, F_SETOWN_EX with @arg.  Return: 0; -errno. */
-int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg);
-
-/* Sends SIGURG to the owner, if there is one. */
 void sdp_signals_urgent(int tcp_fd);
 
 #endif

@@ -28,12 +28,6 @@
 #include "sock/start/start.h"
 #include "stat/sdp-stat.h"
 
-static struct util_fdtab *table(void)
-{
-	/* acquire: pairs with the release in sdp_table_start() */
-	return atomic_load_explicit(&sdp_fds, memory_order_acquire);
-}
-
 /* ---- new sockets ---- */
 
 /* The first socket creates the statistics page. */
@@ -70,12 +64,11 @@ static struct sdp_sock *fd_add(int fd, int domain, int flags)
 
 void sdp_fd_socket(int fd, int domain, int type, const void *caller)
 {
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 
 	if (sdp_inside() || sdp_caller_is_rnic(caller))
 		return;
 	(void)fd_add(fd, domain, type);
-	errno = err;
 }
 
 static void suit(struct sdp_sock *sock, int fd)
@@ -184,7 +177,7 @@ static void uninstall(int fd)
 {
 	struct sdp_sock *sock = sdp_sock_get(fd);
 
-	util_fdtab_uninstall(table(), fd, NULL);
+	util_fdtab_uninstall(sdp_table(), fd, NULL);
 	if (!sock)
 		return;
 	util_lock(&sock->shadow.lock);
@@ -215,8 +208,6 @@ void sdp_fd_forget(int fd)
 
 static int real_close_range(unsigned int first, unsigned int last, int flags)
 {
-	if (first > last)
-		return 0;
 	return sdp_real()->close_range(first, last, flags) < 0 ? -errno : 0;
 }
 
@@ -226,8 +217,7 @@ int sdp_fd_close_range(unsigned int first, unsigned int last, int flags)
 	int ret;
 
 	if (first > last || (flags & ~CLOSE_RANGE_UNSHARE) || !sdp_is_owner())
-		return sdp_real()->close_range(first, last, flags) < 0 ? -errno
-								       : 0;
+		return real_close_range(first, last, flags);
 	/* Checks whether the kernel supports it before anything is closed. */
 	ret = real_close_range(~0u, ~0u, flags);
 	if (ret < 0)
@@ -245,7 +235,7 @@ int sdp_fd_close_range(unsigned int first, unsigned int last, int flags)
 		sdp_fd_close((int)fd);
 		from = fd + 1;
 	}
-	return real_close_range(from, last, flags);
+	return from > last ? 0 : real_close_range(from, last, flags);
 }
 
 void sdp_fd_close_from(unsigned int first)
@@ -262,7 +252,7 @@ void sdp_fd_close_from(unsigned int first)
 static struct util_file *file_get(int fd, enum sdp_fd_kind kind)
 {
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL
-		       ? util_fdtab_get(table(), fd, kind)
+		       ? util_fdtab_get(sdp_table(), fd, kind)
 		       : NULL;
 }
 
@@ -280,7 +270,7 @@ static int dup_finish(int fd, int new_fd)
 	if (kind == SDP_FD_SOCK)
 		ret = sdp_sock_add_dup(sdp_sock_of(file), new_fd, fd);
 	else
-		ret = util_fdtab_install(table(), new_fd, kind, file);
+		ret = util_fdtab_install(sdp_table(), new_fd, kind, file);
 	util_file_put(file);
 	if (ret < 0) {
 		real_close(new_fd);
@@ -317,39 +307,28 @@ int sdp_fd_dup3(int fd, int new_fd, int flags)
 	return dup_finish(fd, ret);
 }
 
-void sdp_fd_nonblock(int fd, bool is_nonblock)
+void sdp_fd_nonblock(struct sdp_sock *sock, bool is_nonblock)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
-
-	if (!sock)
-		return;
 	atomic_store_explicit(&sock->is_nonblock, is_nonblock,
 			      memory_order_relaxed);
-	sdp_sock_put(sock);
 }
 
-void sdp_fd_async(int fd, bool is_async)
+static bool has_shadow(const struct sdp_sock *sock)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
+	enum sdp_sock_state state = sdp_sock_state(sock);
 
-	if (!sock)
-		return;
+	return state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM;
+}
+
+void sdp_fd_async(struct sdp_sock *sock, int fd, bool is_async)
+{
 	atomic_store_explicit(&sock->is_async, is_async, memory_order_relaxed);
-	if (sdp_sock_state(sock) == SDP_SOCK_STARTING ||
-	    sdp_sock_state(sock) == SDP_SOCK_STREAM)
+	if (has_shadow(sock))
 		sdp_sock_watch(sock, fd);
-	sdp_sock_put(sock);
 }
 
-void sdp_fd_own(int fd, int cmd, const void *arg)
+void sdp_fd_own(struct sdp_sock *sock, int cmd, const void *arg)
 {
-	struct sdp_sock *sock = sdp_sock_get(fd);
-	enum sdp_sock_state state;
-
-	if (!sock)
-		return;
-	state = sdp_sock_state(sock);
-	if (state == SDP_SOCK_STARTING || state == SDP_SOCK_STREAM)
-		sdp_signals_own(sock, cmd, arg);
-	sdp_sock_put(sock);
+	if (has_shadow(sock))
+		syscall(SYS_fcntl, sock->tcp_fd, cmd, arg);
 }

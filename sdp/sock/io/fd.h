@@ -30,11 +30,11 @@ void sdp_fd_forget(int fd);
 
 void sdp_fd_fork_child(void);
 
-/* The program has set or cleared O_NONBLOCK or O_ASYNC. */
-void sdp_fd_nonblock(int fd, bool is_nonblock);
-void sdp_fd_async(int fd, bool is_async);
+/* The program has set or cleared O_NONBLOCK or O_ASYNC, by the number @fd. */
+void sdp_fd_nonblock(struct sdp_sock *sock, bool is_nonblock);
+void sdp_fd_async(struct sdp_sock *sock, int fd, bool is_async);
 
-/* fcntl() with @cmd has set the process that receives the signals of @fd. */
-void sdp_fd_own(int fd, int cmd, const void *arg);
+/* fcntl() with @cmd has set the process that receives the signals of @sock. */
+void sdp_fd_own(struct sdp_sock *sock, int cmd, const void *arg);
 
 #endif

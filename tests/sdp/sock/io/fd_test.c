@@ -29,7 +29,7 @@
 
 /* ---- the rest of the layer ---- */
 
-static int own_cnt, accept_fd;
+static int accept_fd;
 static bool accept_is_sdp;
 static struct sdp_link *accept_link; /* made by rdma_cm */
 static struct sdp_link *put_back;
@@ -70,14 +70,6 @@ int sdp_name_put(const union sdp_addr *name, struct sockaddr *addr,
 	return 0;
 }
 
-int sdp_signals_own(struct sdp_sock *sock, int cmd, const void *arg)
-{
-	(void)sock;
-	assert_int_equal(cmd, F_SETOWN);
-	own_cnt += (int)(intptr_t)arg;
-	return 0;
-}
-
 /* ---- fixture ---- */
 
 static int fd;
@@ -88,7 +80,6 @@ static int begin(void **state)
 	fake_reset();
 	fake.sdp_signals_restart.ret = true;
 	fake.sdp_stat_fd_take.ret = -1;
-	own_cnt = 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &fake.sdp_sock_close.cnt);
 	sock = sdp_sock_get(fd);
@@ -381,26 +372,26 @@ FILE_CASE(a_bad_duplicate_costs_nothing)
 
 FILE_CASE(flags_are_noted)
 {
-	sdp_fd_nonblock(fd, true);
+	int below = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	sock->tcp_fd = below;
+	sdp_fd_nonblock(sock, true);
 	assert_true(sock->is_nonblock);
-	sdp_fd_nonblock(fd, false);
+	sdp_fd_nonblock(sock, false);
 	assert_false(sock->is_nonblock);
 	/* For a socket that belongs to the kernel nothing else is done. */
-	sdp_fd_async(fd, true);
+	sdp_fd_async(sock, fd, true);
 	assert_true(sock->is_async);
-	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)1);
+	sdp_fd_own(sock, F_SETOWN, (void *)(intptr_t)getpid());
 	assert_int_equal(fake.sdp_sock_watch.cnt, 0);
-	assert_int_equal(own_cnt, 0);
+	assert_int_equal(fcntl(below, F_GETOWN), 0);
 	sdp_sock_become(sock, SDP_SOCK_STREAM);
-	sdp_fd_async(fd, true);
-	sdp_fd_own(fd, F_SETOWN, (void *)(intptr_t)7);
+	sdp_fd_async(sock, fd, true);
+	sdp_fd_own(sock, F_SETOWN, (void *)(intptr_t)getpid());
 	assert_int_equal(fake.sdp_sock_watch.cnt, 1);
-	assert_int_equal(own_cnt, 7);
-	/* Nothing is done for a descriptor that is not a socket. */
-	sdp_fd_nonblock(-1, true);
-	sdp_fd_async(-1, true);
-	sdp_fd_own(-1, F_SETOWN, (void *)(intptr_t)1);
-	assert_int_equal(own_cnt, 7);
+	assert_int_equal(fcntl(below, F_GETOWN), getpid());
+	sock->tcp_fd = -1;
+	close(below);
 }
 
 /* ---- a family for both ---- */
