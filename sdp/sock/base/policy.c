@@ -92,34 +92,20 @@ static void rule_say(enum sdp_rule_role role, const struct sockaddr *addr,
 		   ntohs(in->sin_port), uses[use], rule);
 }
 
-static enum sdp_policy policy_of(enum sdp_rule_role role,
-				 const struct sockaddr *addr)
+enum sdp_use sdp_policy_use(const struct sdp_sock *sock,
+			    enum sdp_rule_role role,
+			    const struct sockaddr *addr)
 {
 	unsigned int line;
-	enum sdp_use use = sdp_rules_find(
-		rules_get(), role, program_invocation_short_name, addr, &line);
+	enum sdp_use use;
 
+	if (sock->family == SDP_AF_INET_SDP)
+		return SDP_USE_SDP;
+	use = sdp_rules_find(rules_get(), role, program_invocation_short_name,
+			     addr, &line);
 	if (util_log_enabled(UTIL_LOG_DEBUG, "sdp"))
 		rule_say(role, addr, use, line);
-	switch (use) {
-	case SDP_USE_TCP:
-		return SDP_POLICY_TCP;
-	case SDP_USE_SDP:
-		return SDP_POLICY_SDP;
-	case SDP_USE_BOTH:
-		break;
-	}
-	return SDP_POLICY_BOTH;
-}
-
-enum sdp_policy sdp_policy_server(const struct sockaddr *addr)
-{
-	return policy_of(SDP_RULE_SERVER, addr);
-}
-
-enum sdp_policy sdp_policy_client(const struct sockaddr *addr)
-{
-	return policy_of(SDP_RULE_CLIENT, addr);
+	return use;
 }
 
 static void key_of(const struct sockaddr *addr, struct sockaddr_in6 *ret_key)

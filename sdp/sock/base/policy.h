@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "rules/rules.h"
 #include "table.h"
 #include "verbs/way.h"
 
@@ -18,10 +19,11 @@ bool sdp_policy_start(void);
  * TCP, and nothing is announced. */
 enum sdp_way sdp_policy_way(void);
 
-enum sdp_policy { SDP_POLICY_TCP, SDP_POLICY_SDP, SDP_POLICY_BOTH };
-
-enum sdp_policy sdp_policy_server(const struct sockaddr *addr);
-enum sdp_policy sdp_policy_client(const struct sockaddr *addr);
+/* What @sock may use, which is bound to @addr or connects to it. A program that
+ * names AF_INET_SDP gets SDP, whatever the rules say. */
+enum sdp_use sdp_policy_use(const struct sdp_sock *sock,
+			    enum sdp_rule_role role,
+			    const struct sockaddr *addr);
 
 /*
  * An SDP port. @is_request: it may be a port of rdma_cm, so an MPA Request must

@@ -89,29 +89,21 @@ static int acceptor_make(struct sdp_sock *sock, int fd,
 	return ret < 0 ? ret : twin;
 }
 
-/* A program that names AF_INET_SDP gets SDP, whatever the rules say. */
-static enum sdp_policy policy_of(const struct sdp_sock *sock,
-				 const union sdp_addr *name)
-{
-	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
-					       : sdp_policy_server(&name->sa);
-}
-
 /* The twin and the announcement must exist before the TCP port listens. */
 static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 {
 	union sdp_addr name;
 	uint16_t sdp_port = 0;
 	int twin, ret = sdp_addr_get(fd, false, &name);
-	enum sdp_policy policy;
+	enum sdp_use use;
 	enum sdp_way way;
 
 	if (ret < 0)
 		return ret;
-	policy = policy_of(sock, &name);
-	if (policy == SDP_POLICY_TCP)
+	use = sdp_policy_use(sock, SDP_RULE_SERVER, &name.sa);
+	if (use == SDP_USE_TCP)
 		return -EPERM;
-	sock->listening.is_sdp_only = policy == SDP_POLICY_SDP;
+	sock->listening.is_sdp_only = use == SDP_USE_SDP;
 	way = sdp_policy_way();
 	if (way == SDP_WAY_NONE)
 		return -ENODEV;

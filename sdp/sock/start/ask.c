@@ -140,7 +140,7 @@ static void to_tcp(struct sdp_sock *sock, int why)
 {
 	int ret = sdp_connect_none();
 
-	if (sdp_connect_policy(sock, &sock->peer.sa) != SDP_POLICY_SDP) {
+	if (!sdp_connect_is_sdp_only(sock)) {
 		ret = (int)syscall(SYS_connect, sock->tcp_fd, &sock->peer,
 				   sdp_addr_len(&sock->peer));
 		ret = ret < 0 && errno != EINPROGRESS ? -errno : 0;

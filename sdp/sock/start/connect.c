@@ -35,11 +35,10 @@ static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	return ret < 0 ? -errno : 0;
 }
 
-enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
-				   const struct sockaddr *dst)
+bool sdp_connect_is_sdp_only(const struct sdp_sock *sock)
 {
-	return sock->family == SDP_AF_INET_SDP ? SDP_POLICY_SDP
-					       : sdp_policy_client(dst);
+	return sdp_policy_use(sock, SDP_RULE_CLIENT, &sock->peer.sa) ==
+	       SDP_USE_SDP;
 }
 
 /* The kernel reports an invalid pointer. */
@@ -163,8 +162,7 @@ static int attempt(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		sdp_sock_become(sock, SDP_SOCK_TCP);
 	}
 	util_unlock(&sock->lock);
-	if (!is_refused ||
-	    sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+	if (!is_refused || sdp_connect_is_sdp_only(sock))
 		return ret;
 	sdp_policy_avoid(&sock->peer.sa);
 	return connect_tcp(fd, &sock->peer, SDP_STAT_FALLBACK_refused);
@@ -225,9 +223,9 @@ static int target_find(int fd, const union sdp_addr *dst,
 }
 
 /* Whether the connection begins as TCP, and SDP enters it later. */
-static bool begins_as_tcp(int fd, enum sdp_policy policy)
+static bool begins_as_tcp(int fd, enum sdp_use use)
 {
-	return policy == SDP_POLICY_BOTH && sdp_enter_is_on() &&
+	return use == SDP_USE_BOTH && sdp_enter_is_on() &&
 	       sdp_limit_is_enough(fd) && sdp_policy_way() == SDP_WAY_FD;
 }
 
@@ -247,7 +245,7 @@ static int connect_counted(struct sdp_sock *sock, int fd,
 static int connect_fresh(struct sdp_sock *sock, int fd,
 			 const struct sockaddr *addr, socklen_t len)
 {
-	enum sdp_policy policy;
+	enum sdp_use use;
 	struct sdp_target sdp;
 	union sdp_addr dst;
 	int ret;
@@ -256,10 +254,10 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	 * TCP. */
 	if (!addr_copy(&dst, addr, len) || sdp_tcp_state(fd) != TCP_CLOSE)
 		return kernel_connect(fd, addr, len);
-	policy = sdp_connect_policy(sock, &dst.sa);
-	if (policy == SDP_POLICY_TCP)
+	use = sdp_policy_use(sock, SDP_RULE_CLIENT, &dst.sa);
+	if (use == SDP_USE_TCP)
 		return kernel_connect(fd, addr, len);
-	if (begins_as_tcp(fd, policy))
+	if (begins_as_tcp(fd, use))
 		return connect_counted(sock, fd, &dst);
 	ret = target_find(fd, &dst, &sdp);
 	if (ret == -EINPROGRESS) {
@@ -270,7 +268,7 @@ static int connect_fresh(struct sdp_sock *sock, int fd,
 	}
 	if (ret == 0)
 		return connect_sdp(sock, fd, &dst, &sdp);
-	if (policy == SDP_POLICY_SDP)
+	if (use == SDP_USE_SDP)
 		return sdp_connect_none();
 	return connect_tcp(fd, &dst, sdp_connect_fallback_of(ret));
 }
@@ -293,7 +291,7 @@ int sdp_connect_shutdown(struct sdp_sock *sock, int fd, int how)
 
 int sdp_connect_plain(struct sdp_sock *sock, int fd, int why)
 {
-	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+	if (sdp_connect_is_sdp_only(sock))
 		return sdp_connect_none();
 	return connect_tcp(fd, &sock->peer, sdp_connect_fallback_of(why));
 }
@@ -351,7 +349,7 @@ int sdp_connect_tcp(const struct sdp_sock *sock)
 {
 	int fd, ret;
 
-	if (sdp_connect_policy(sock, &sock->peer.sa) == SDP_POLICY_SDP)
+	if (sdp_connect_is_sdp_only(sock))
 		return -EPERM;
 	fd = (int)syscall(SYS_socket, sock->peer.sa.sa_family,
 			  SOCK_STREAM | SOCK_CLOEXEC, 0);

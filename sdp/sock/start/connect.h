@@ -19,10 +19,8 @@
 int sdp_connect(struct sdp_sock *sock, int fd, const struct sockaddr *addr,
 		socklen_t len);
 
-/* The policy for the destination. A program that names AF_INET_SDP gets SDP or
- * an error. */
-enum sdp_policy sdp_connect_policy(const struct sdp_sock *sock,
-				   const struct sockaddr *dst);
+/* Whether the connection to sock->peer is SDP or none. */
+bool sdp_connect_is_sdp_only(const struct sdp_sock *sock);
 
 /* After SDP_CONNECT_ASK, if no thread can ask: connects by TCP, for the reason
  * @why.

@@ -125,8 +125,7 @@ FAKE(void, sdp_sock_wake, struct sdp_sock *sock);
 FAKE(void, sdp_sock_notify, void *arg, unsigned int state, unsigned int news);
 
 /* sock/start/connect.h */
-FAKE(enum sdp_policy, sdp_connect_policy, const struct sdp_sock *sock,
-     const struct sockaddr *dst);
+FAKE(bool, sdp_connect_is_sdp_only, const struct sdp_sock *sock);
 
 /* sock/start/owed.h */
 FAKE(int, sdp_owed_cnt, void);

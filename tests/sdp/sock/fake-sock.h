@@ -28,7 +28,7 @@ struct fake {
 	const struct sdp_sock *sock; /* the only socket; NULL: any */
 	_Atomic int fallback;	     /* the reason that was told */
 	struct fake_call sdp_acceptor_forget, sdp_acceptor_stop,
-		sdp_connect_policy, sdp_count_close, sdp_count_open,
+		sdp_connect_is_sdp_only, sdp_count_close, sdp_count_open,
 		sdp_enter_end, sdp_enter_never, sdp_limit_begin, sdp_limit_end,
 		sdp_limit_is_enough, sdp_link_abort, sdp_link_error,
 		sdp_link_inq, sdp_link_relay, sdp_link_shutdown,

@@ -336,18 +336,35 @@ static int conf_end(void **state)
 
 #define CONF_CASE(name) CASE_WITH(name, conf_begin, conf_end)
 
+static enum sdp_use server(const struct sockaddr *addr)
+{
+	struct sdp_sock sock = { .family = AF_INET };
+
+	return sdp_policy_use(&sock, SDP_RULE_SERVER, addr);
+}
+
+static enum sdp_use client(const struct sockaddr *addr)
+{
+	struct sdp_sock sock = { .family = AF_INET };
+
+	return sdp_policy_use(&sock, SDP_RULE_CLIENT, addr);
+}
+
 CONF_CASE(rules_say_what_is_used)
 {
+	struct sdp_sock by_name = { .family = SDP_AF_INET_SDP };
 	union sdp_addr addr = addr_make("10.0.0.1", 80);
 	union sdp_addr other = addr_make("10.0.0.1", 81);
 
-	assert_int_equal(sdp_policy_server(&addr.sa), SDP_POLICY_BOTH);
-	assert_int_equal(sdp_policy_client(&addr.sa), SDP_POLICY_BOTH);
+	assert_int_equal(server(&addr.sa), SDP_USE_BOTH);
+	assert_int_equal(client(&addr.sa), SDP_USE_BOTH);
 	conf_write("use tcp server * *:80\nuse sdp client * *:80\n");
 	assert_true(sdp_policy_start());
-	assert_int_equal(sdp_policy_server(&addr.sa), SDP_POLICY_TCP);
-	assert_int_equal(sdp_policy_client(&addr.sa), SDP_POLICY_SDP);
-	assert_int_equal(sdp_policy_server(&other.sa), SDP_POLICY_BOTH);
+	assert_int_equal(server(&addr.sa), SDP_USE_TCP);
+	assert_int_equal(client(&addr.sa), SDP_USE_SDP);
+	assert_int_equal(server(&other.sa), SDP_USE_BOTH);
+	assert_int_equal(sdp_policy_use(&by_name, SDP_RULE_SERVER, &addr.sa),
+			 SDP_USE_SDP);
 }
 
 static int rules_ask(void *arg)
@@ -358,8 +375,8 @@ static int rules_ask(void *arg)
 	(void)arg;
 	if (!sdp_policy_start())
 		return 1;
-	sdp_policy_server(&addr.sa);
-	sdp_policy_client(&other.sa);
+	server(&addr.sa);
+	client(&other.sa);
 	return 0;
 }
 

@@ -39,7 +39,7 @@
 #define ACCEPTOR FAKE_ACCEPTOR
 #define LINK FAKE_LINK
 
-static enum sdp_policy policy;
+static enum sdp_use policy;
 static bool announced_cm;
 static int announce_ret, acceptor_ret, time_ms;
 static int listen_cnt, watch_cnt, links, backlog_now;
@@ -48,10 +48,12 @@ static int free_cnt, put_back_cnt;
 static uint16_t announced;
 static struct sdp_mark mark;
 
-enum sdp_policy sdp_policy_server(const struct sockaddr *addr)
+enum sdp_use sdp_policy_use(const struct sdp_sock *of, enum sdp_rule_role role,
+			    const struct sockaddr *addr)
 {
+	assert_int_equal(role, SDP_RULE_SERVER);
 	assert_int_equal(addr->sa_family, AF_INET);
-	return policy;
+	return of->family == SDP_AF_INET_SDP ? SDP_USE_SDP : policy;
 }
 
 int sdp_registry_announce(int fd, uint16_t sdp_port, bool is_cm)
@@ -154,7 +156,7 @@ static void bind_to(int of, const union sdp_addr *addr)
 
 static int begin_unbound(void **state)
 {
-	policy = SDP_POLICY_BOTH;
+	policy = SDP_USE_BOTH;
 	fake_reset();
 	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	fake.sdp_limit_is_enough.ret = true;
@@ -231,35 +233,34 @@ static void wait_in(int of)
 
 static const struct {
 	const char *name;
-	enum sdp_policy policy;
+	enum sdp_use policy;
 	enum sdp_way way;
 	bool is_enough;
 	int announce_ret, acceptor_ret;
 	int ret;
 	bool has_tcp, has_twin;
 } rows[] = {
-	{ "TCP by the rules", SDP_POLICY_TCP, SDP_WAY_FD, true, 0, 0, 0, true,
+	{ "TCP by the rules", SDP_USE_TCP, SDP_WAY_FD, true, 0, 0, 0, true,
 	  false },
-	{ "both", SDP_POLICY_BOTH, SDP_WAY_FD, true, 0, 0, 0, true, true },
-	{ "both by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, true, 0, 0, 0, true,
+	{ "both", SDP_USE_BOTH, SDP_WAY_FD, true, 0, 0, 0, true, true },
+	{ "both by rdma_cm", SDP_USE_BOTH, SDP_WAY_CM, true, 0, 0, 0, true,
 	  true },
-	{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, true, 0, 0, 0, true,
+	{ "no device", SDP_USE_BOTH, SDP_WAY_NONE, true, 0, 0, 0, true, false },
+	{ "no descriptors", SDP_USE_BOTH, SDP_WAY_FD, false, 0, 0, 0, true,
 	  false },
-	{ "no descriptors", SDP_POLICY_BOTH, SDP_WAY_FD, false, 0, 0, 0, true,
-	  false },
-	{ "no announcement", SDP_POLICY_BOTH, SDP_WAY_FD, true, -EACCES, 0, 0,
+	{ "no announcement", SDP_USE_BOTH, SDP_WAY_FD, true, -EACCES, 0, 0,
 	  true, false },
-	{ "no announcement of rdma_cm's", SDP_POLICY_BOTH, SDP_WAY_CM, true,
+	{ "no announcement of rdma_cm's", SDP_USE_BOTH, SDP_WAY_CM, true,
 	  -EACCES, 0, 0, true, false },
-	{ "no acceptor", SDP_POLICY_BOTH, SDP_WAY_CM, true, 0, -ENODEV, 0, true,
+	{ "no acceptor", SDP_USE_BOTH, SDP_WAY_CM, true, 0, -ENODEV, 0, true,
 	  false },
-	{ "SDP only", SDP_POLICY_SDP, SDP_WAY_FD, true, 0, 0, 0, true, true },
-	{ "SDP only, no device", SDP_POLICY_SDP, SDP_WAY_NONE, true, 0, 0,
-	  -ENODEV, false, false },
-	{ "SDP only, no descriptors", SDP_POLICY_SDP, SDP_WAY_FD, false, 0, 0,
+	{ "SDP only", SDP_USE_SDP, SDP_WAY_FD, true, 0, 0, 0, true, true },
+	{ "SDP only, no device", SDP_USE_SDP, SDP_WAY_NONE, true, 0, 0, -ENODEV,
+	  false, false },
+	{ "SDP only, no descriptors", SDP_USE_SDP, SDP_WAY_FD, false, 0, 0,
 	  -EMFILE, false, false },
-	{ "SDP only, no announcement", SDP_POLICY_SDP, SDP_WAY_FD, true,
-	  -EACCES, 0, -EACCES, false, false },
+	{ "SDP only, no announcement", SDP_USE_SDP, SDP_WAY_FD, true, -EACCES,
+	  0, -EACCES, false, false },
 };
 
 CASE(has_a_twin_where_sdp_is_possible)
@@ -396,7 +397,7 @@ FILE_CASE(sdp_only_resets_what_comes_by_tcp)
 	int tcp, ret;
 	char octet;
 
-	policy = SDP_POLICY_SDP;
+	policy = SDP_USE_SDP;
 	assert_int_equal(sdp_listen(sock, fd, 5), 0);
 	atomic_store(&sock->is_nonblock, true);
 	tcp = dial(name.in.sin_port);

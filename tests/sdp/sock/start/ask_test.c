@@ -272,7 +272,7 @@ static int begin(void **state)
 {
 	ports_open();
 	fake_reset();
-	fake.sdp_connect_policy.ret = SDP_POLICY_BOTH;
+	fake.sdp_connect_is_sdp_only.ret = false;
 	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	find_ret = -EINPROGRESS;
 	ask_ret = cm_ret = cover_ret = plain_why = 0;
@@ -334,7 +334,7 @@ static enum port where(void)
 /* connect() does not wait. The answer comes in time. */
 static const struct {
 	const char *name;
-	enum sdp_policy policy;
+	enum sdp_use policy;
 	enum sdp_way way;
 	int find_ret, ask_ret;
 	enum port sdp_port;
@@ -344,31 +344,31 @@ static const struct {
 	bool has_run, has_link;
 	int fallback, avoid_cnt, error;
 } rows[] = {
-	{ "mapped", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, 0, SDP_PORT, 0,
-	  0, SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
-	{ "known by now", SDP_POLICY_BOTH, SDP_WAY_FD, 0, -EACCES, SDP_PORT, 0,
-	  0, SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
-	{ "denied", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, -EACCES,
-	  SDP_PORT, 0, 0, TCP_PORT, false, false, FB(denied), 0, 0 },
-	{ "the port refuses", SDP_POLICY_BOTH, SDP_WAY_FD, -EINPROGRESS, 0,
+	{ "mapped", SDP_USE_BOTH, SDP_WAY_FD, -EINPROGRESS, 0, SDP_PORT, 0, 0,
+	  SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
+	{ "known by now", SDP_USE_BOTH, SDP_WAY_FD, 0, -EACCES, SDP_PORT, 0, 0,
+	  SDP_PORT, true, false, FAKE_NO_FALLBACK, 0, 0 },
+	{ "denied", SDP_USE_BOTH, SDP_WAY_FD, -EINPROGRESS, -EACCES, SDP_PORT,
+	  0, 0, TCP_PORT, false, false, FB(denied), 0, 0 },
+	{ "the port refuses", SDP_USE_BOTH, SDP_WAY_FD, -EINPROGRESS, 0,
 	  CLOSED_PORT, 0, 0, TCP_PORT, false, false, FB(refused), 1, 0 },
-	{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, -EINPROGRESS, 0, SDP_PORT,
-	  0, 0, TCP_PORT, false, false, FB(no_device), 0, 0 },
-	{ "SDP only, denied", SDP_POLICY_SDP, SDP_WAY_FD, -EINPROGRESS, -EACCES,
+	{ "no device", SDP_USE_BOTH, SDP_WAY_NONE, -EINPROGRESS, 0, SDP_PORT, 0,
+	  0, TCP_PORT, false, false, FB(no_device), 0, 0 },
+	{ "SDP only, denied", SDP_USE_SDP, SDP_WAY_FD, -EINPROGRESS, -EACCES,
 	  SDP_PORT, 0, 0, PORT_CNT, false, false, FAKE_NO_FALLBACK, 0,
 	  ECONNREFUSED },
-	{ "SDP only, the port refuses", SDP_POLICY_SDP, SDP_WAY_FD,
-	  -EINPROGRESS, 0, CLOSED_PORT, 0, 0, PORT_CNT, false, false,
-	  FAKE_NO_FALLBACK, 1, ECONNREFUSED },
-	{ "rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT, 0, 0,
-	  PORT_CNT, false, true, FAKE_NO_FALLBACK, 0, 0 },
-	{ "rdma_cm is refused", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
+	{ "SDP only, the port refuses", SDP_USE_SDP, SDP_WAY_FD, -EINPROGRESS,
+	  0, CLOSED_PORT, 0, 0, PORT_CNT, false, false, FAKE_NO_FALLBACK, 1,
+	  ECONNREFUSED },
+	{ "rdma_cm", SDP_USE_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT, 0, 0, PORT_CNT,
+	  false, true, FAKE_NO_FALLBACK, 0, 0 },
+	{ "rdma_cm is refused", SDP_USE_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
 	  -ECONNREFUSED, SDP_REASON_REFUSED, TCP_PORT, false, false,
 	  FB(refused), 1, 0 },
-	{ "rdma_cm has no device", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
+	{ "rdma_cm has no device", SDP_USE_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
 	  -ENODEV, SDP_REASON_DEVICE, TCP_PORT, false, false, FB(no_device), 1,
 	  0 },
-	{ "rdma_cm has no memory", SDP_POLICY_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
+	{ "rdma_cm has no memory", SDP_USE_BOTH, SDP_WAY_CM, 0, 0, SDP_PORT,
 	  -ENOMEM, SDP_REASON_RESOURCE, TCP_PORT, false, false, FB(no_memory),
 	  0, 0 },
 };
@@ -378,7 +378,8 @@ CASE(connects_as_the_reply_says)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		begin(state);
 		atomic_store(&sock->is_nonblock, true);
-		fake.sdp_connect_policy.ret = rows[i].policy;
+		fake.sdp_connect_is_sdp_only.ret = rows[i].policy ==
+						   SDP_USE_SDP;
 		fake.sdp_policy_way.ret = rows[i].way;
 		find_ret = rows[i].find_ret;
 		ask_ret = rows[i].ask_ret;
@@ -426,7 +427,7 @@ FILE_CASE(a_blocking_connect_falls_back)
 FILE_CASE(a_blocking_connect_is_refused)
 {
 	fake.sdp_policy_way.ret = SDP_WAY_CM;
-	fake.sdp_connect_policy.ret = SDP_POLICY_SDP;
+	fake.sdp_connect_is_sdp_only.ret = true;
 	cm_ret = -ECONNREFUSED;
 	cm_reason = SDP_REASON_REFUSED;
 	assert_int_equal(dial(), -ECONNREFUSED);

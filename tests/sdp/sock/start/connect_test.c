@@ -32,17 +32,19 @@
 
 /* ---- the rest of the layer ---- */
 
-static enum sdp_policy policy;
+static enum sdp_use policy;
 static int find_ret, ask_ret, ask_cnt, avoid_cnt;
 static bool has_mark;
 static struct sdp_mark mark;
 static struct sdp_target target;
 static int options_from, options_to;
 
-enum sdp_policy sdp_policy_client(const struct sockaddr *dst)
+enum sdp_use sdp_policy_use(const struct sdp_sock *of, enum sdp_rule_role role,
+			    const struct sockaddr *addr)
 {
-	assert_int_equal(dst->sa_family, AF_INET);
-	return policy;
+	assert_int_equal(role, SDP_RULE_CLIENT);
+	assert_int_equal(addr->sa_family, AF_INET);
+	return of->family == SDP_AF_INET_SDP ? SDP_USE_SDP : policy;
 }
 
 int sdp_policy_find(const union sdp_addr *dst, struct sdp_target *ret_target)
@@ -96,7 +98,7 @@ static int fd;
 static int begin(void **state)
 {
 	ports_open();
-	policy = SDP_POLICY_BOTH;
+	policy = SDP_USE_BOTH;
 	fake_reset();
 	fake.sdp_signals_restart.ret = true;
 	fake.sdp_policy_way.ret = SDP_WAY_FD;
@@ -139,7 +141,7 @@ static void set_nonblocking(void)
 /* A blocking connect() to the program's port. */
 static const struct {
 	const char *name;
-	enum sdp_policy policy;
+	enum sdp_use policy;
 	int find_ret;
 	enum sdp_way way;
 	int ask_ret;
@@ -149,43 +151,43 @@ static const struct {
 	enum sdp_sock_state state;
 	int fallback, avoid_cnt, ask_cnt;
 } rows[] = {
-	{ "the rules say TCP", SDP_POLICY_TCP, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	{ "the rules say TCP", SDP_USE_TCP, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
 	  TCP_PORT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
-	{ "a listener with SDP", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
+	{ "a listener with SDP", SDP_USE_BOTH, 0, SDP_WAY_FD, 0, SDP_PORT, 0,
 	  SDP_PORT, SDP_SOCK_PENDING, FAKE_NO_FALLBACK, 0, 0 },
-	{ "a listener without", SDP_POLICY_BOTH, -ENOENT, SDP_WAY_FD, 0,
-	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_listener), 0, 0 },
-	{ "another user's", SDP_POLICY_BOTH, -EPERM, SDP_WAY_FD, 0, SDP_PORT, 0,
+	{ "a listener without", SDP_USE_BOTH, -ENOENT, SDP_WAY_FD, 0, SDP_PORT,
+	  0, TCP_PORT, SDP_SOCK_TCP, FB(no_listener), 0, 0 },
+	{ "another user's", SDP_USE_BOTH, -EPERM, SDP_WAY_FD, 0, SDP_PORT, 0,
 	  TCP_PORT, SDP_SOCK_TCP, FB(foreign), 0, 0 },
-	{ "one that is avoided", SDP_POLICY_BOTH, -ECONNREFUSED, SDP_WAY_FD, 0,
+	{ "one that is avoided", SDP_USE_BOTH, -ECONNREFUSED, SDP_WAY_FD, 0,
 	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 0, 0 },
-	{ "no device", SDP_POLICY_BOTH, 0, SDP_WAY_NONE, 0, SDP_PORT, 0,
-	  TCP_PORT, SDP_SOCK_TCP, FB(no_device), 0, 0 },
-	{ "SDP only, without a listener", SDP_POLICY_SDP, -ENOENT, SDP_WAY_FD,
-	  0, SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK,
-	  0, 0 },
-	{ "SDP only, no device", SDP_POLICY_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
+	{ "no device", SDP_USE_BOTH, 0, SDP_WAY_NONE, 0, SDP_PORT, 0, TCP_PORT,
+	  SDP_SOCK_TCP, FB(no_device), 0, 0 },
+	{ "SDP only, without a listener", SDP_USE_SDP, -ENOENT, SDP_WAY_FD, 0,
+	  SDP_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0,
+	  0 },
+	{ "SDP only, no device", SDP_USE_SDP, 0, SDP_WAY_NONE, 0, SDP_PORT,
 	  -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
 	/* T90 */
-	{ "the SDP port refuses", SDP_POLICY_BOTH, 0, SDP_WAY_FD, 0,
-	  CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
-	{ "SDP only, the port refuses", SDP_POLICY_SDP, 0, SDP_WAY_FD, 0,
+	{ "the SDP port refuses", SDP_USE_BOTH, 0, SDP_WAY_FD, 0, CLOSED_PORT,
+	  0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1, 0 },
+	{ "SDP only, the port refuses", SDP_USE_SDP, 0, SDP_WAY_FD, 0,
 	  CLOSED_PORT, -ECONNREFUSED, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK,
 	  0, 0 },
-	{ "the Port Mapper accepts", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
-	  0, SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, FAKE_NO_FALLBACK, 0, 1 },
-	{ "it denies", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD, -EACCES,
+	{ "the Port Mapper accepts", SDP_USE_BOTH, -EINPROGRESS, SDP_WAY_FD, 0,
+	  SDP_PORT, 0, SDP_PORT, SDP_SOCK_PENDING, FAKE_NO_FALLBACK, 0, 1 },
+	{ "it denies", SDP_USE_BOTH, -EINPROGRESS, SDP_WAY_FD, -EACCES,
 	  SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(denied), 0, 1 },
-	{ "it does not answer", SDP_POLICY_BOTH, -EINPROGRESS, SDP_WAY_FD,
+	{ "it does not answer", SDP_USE_BOTH, -EINPROGRESS, SDP_WAY_FD,
 	  -EADDRNOTAVAIL, SDP_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(no_answer), 0,
 	  1 },
-	{ "it accepts, the port refuses", SDP_POLICY_BOTH, -EINPROGRESS,
+	{ "it accepts, the port refuses", SDP_USE_BOTH, -EINPROGRESS,
 	  SDP_WAY_FD, 0, CLOSED_PORT, 0, TCP_PORT, SDP_SOCK_TCP, FB(refused), 1,
 	  1 },
-	{ "rdma_cm", SDP_POLICY_BOTH, 0, SDP_WAY_CM, 0, SDP_PORT,
-	  SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
-	{ "rdma_cm and the Port Mapper", SDP_POLICY_BOTH, -EINPROGRESS,
-	  SDP_WAY_CM, 0, SDP_PORT, SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP,
+	{ "rdma_cm", SDP_USE_BOTH, 0, SDP_WAY_CM, 0, SDP_PORT, SDP_CONNECT_ASK,
+	  PORT_CNT, SDP_SOCK_TCP, FAKE_NO_FALLBACK, 0, 0 },
+	{ "rdma_cm and the Port Mapper", SDP_USE_BOTH, -EINPROGRESS, SDP_WAY_CM,
+	  0, SDP_PORT, SDP_CONNECT_ASK, PORT_CNT, SDP_SOCK_TCP,
 	  FAKE_NO_FALLBACK, 0, 0 },
 };
 
@@ -217,16 +219,16 @@ CASE(a_connection_begins_as_tcp)
 {
 	static const struct {
 		const char *name;
-		enum sdp_policy policy;
+		enum sdp_use policy;
 		enum sdp_way way;
 		bool is_enough, want;
 	} firsts[] = {
-		{ "by default", SDP_POLICY_BOTH, SDP_WAY_FD, true, true },
-		{ "SDP by rule", SDP_POLICY_SDP, SDP_WAY_FD, true, false },
-		{ "TCP by rule", SDP_POLICY_TCP, SDP_WAY_FD, true, false },
-		{ "by rdma_cm", SDP_POLICY_BOTH, SDP_WAY_CM, true, false },
-		{ "no device", SDP_POLICY_BOTH, SDP_WAY_NONE, true, false },
-		{ "no descriptors", SDP_POLICY_BOTH, SDP_WAY_FD, false, false },
+		{ "by default", SDP_USE_BOTH, SDP_WAY_FD, true, true },
+		{ "SDP by rule", SDP_USE_SDP, SDP_WAY_FD, true, false },
+		{ "TCP by rule", SDP_USE_TCP, SDP_WAY_FD, true, false },
+		{ "by rdma_cm", SDP_USE_BOTH, SDP_WAY_CM, true, false },
+		{ "no device", SDP_USE_BOTH, SDP_WAY_NONE, true, false },
+		{ "no descriptors", SDP_USE_BOTH, SDP_WAY_FD, false, false },
 	};
 	struct util_settings *settings =
 		(struct util_settings *)(uintptr_t)util_settings();
@@ -265,7 +267,7 @@ FILE_CASE(the_mark_has_the_programs_port)
 /* AF_INET_SDP, which no rule can change. */
 FILE_CASE(family_sdp_has_no_fallback)
 {
-	policy = SDP_POLICY_TCP;
+	policy = SDP_USE_TCP;
 	sock.family = SDP_AF_INET_SDP;
 	find_ret = -ENOENT;
 	assert_int_equal(dial(TCP_PORT), -ECONNREFUSED);
@@ -307,7 +309,7 @@ FILE_CASE(a_nonblocking_connect_leaves_the_query_to_a_thread)
 	/* And no thread can be started. */
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -EINPROGRESS);
 	assert_int_equal(fake.fallback, FB(no_memory));
-	policy = SDP_POLICY_SDP;
+	policy = SDP_USE_SDP;
 	assert_int_equal(sdp_connect_plain(&sock, fd, -ENOMEM), -ECONNREFUSED);
 }
 
@@ -497,7 +499,7 @@ FILE_CASE(another_tcp_connection_has_the_options)
 	assert_int_equal(sdp_connect_tcp(&sock), -ECONNREFUSED);
 	assert_int_equal(dup(0), other);
 	close(other);
-	policy = SDP_POLICY_SDP;
+	policy = SDP_USE_SDP;
 	assert_int_equal(sdp_connect_tcp(&sock), -EPERM);
 	sock.tcp_fd = -1;
 }
