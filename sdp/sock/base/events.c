@@ -3,10 +3,8 @@
 #include "events.h"
 
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "tcp-state.h"
 #include "verbs/sdp-link.h"
 
 short sdp_events_of(unsigned int state)
@@ -39,8 +37,6 @@ static short stream_events(const struct sdp_sock *sock)
 
 size_t sdp_sock_entering_len(const struct sdp_sock *sock)
 {
-	int len = 0;
-
 	if (sdp_sock_state(sock) != SDP_SOCK_STARTING ||
 	    !atomic_load_explicit(&sock->start.is_entering,
 				  memory_order_relaxed))
@@ -49,9 +45,7 @@ size_t sdp_sock_entering_len(const struct sdp_sock *sock)
 	if (atomic_load_explicit(&sock->start.is_draining,
 				 memory_order_relaxed))
 		return 1;
-	return syscall(SYS_ioctl, sock->tcp_fd, FIONREAD, &len) == 0 && len > 0
-		       ? (size_t)len
-		       : 0;
+	return sdp_tcp_unread(sock->tcp_fd);
 }
 
 short sdp_sock_events(const struct sdp_sock *sock)

@@ -6,7 +6,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +21,16 @@ static inline uint8_t sdp_tcp_state(int fd)
 
 	syscall(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &info, &len);
 	return info.tcpi_state;
+}
+
+/* Octets of a stream of the kernel that were received and not read. */
+static inline size_t sdp_tcp_unread(int fd)
+{
+	int len = 0;
+
+	return syscall(SYS_ioctl, fd, FIONREAD, &len) == 0 && len > 0
+		       ? (size_t)len
+		       : 0;
 }
 
 /* Whether the kernel resets the connection at the last close(), also if the

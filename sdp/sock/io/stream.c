@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "sock/base/real.h"
 #include "sock/share/share.h"
 #include "sock/base/signals.h"
+#include "sock/base/tcp-state.h"
 #include "sock/show/sleeper.h"
 #include "sock/start/start.h"
 #include "verbs/sdp-link.h"
@@ -631,14 +631,11 @@ void sdp_stream_look(int fd)
 int sdp_stream_inq(const struct sdp_sock *sock, int fd)
 {
 	struct sdp_link *link = sdp_sock_link(sock);
-	int inq = 0;
+	int inq;
 
 	if (!sock->options.has_inq)
 		return -1;
-	if (link)
-		inq = (int)sdp_link_inq(link);
-	else
-		(void)syscall(SYS_ioctl, fd, FIONREAD, &inq);
+	inq = (int)(link ? sdp_link_inq(link) : sdp_tcp_unread(fd));
 	if (link && !sdp_sock_is_rd_shut(sock) &&
 	    sdp_link_state(link) & SDP_LINK_RDHUP)
 		inq++;

@@ -2,12 +2,12 @@
 /* See adopt.h. */
 #include "adopt.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/keep-errno.h"
 #include "end.h"
 #include "sock/base/mark.h"
 #include "relay-name.h"
@@ -51,22 +51,29 @@ static bool adopt_duplicate(int fd)
 	return is_same;
 }
 
+static struct sdp_sock *fd_add(int fd, int family)
+{
+	struct sdp_sock *sock =
+		sdp_sock_add(fd, family, sdp_sock_close, sdp_sock_end);
+	long flags = syscall(SYS_fcntl, fd, F_GETFL);
+
+	if (sock)
+		sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
+	return sock;
+}
+
 /* Adopts an AF_UNIX stream that another process relays to its connection. */
 static void relay_adopt(int fd)
 {
 	union sdp_addr local, peer;
 	struct sdp_sock *sock;
-	long flags;
 
 	if (sdp_fd_kind(fd) != SDP_FD_NONE ||
 	    !sdp_relay_name_get(fd, &local, &peer))
 		return;
-	sock = sdp_sock_add(fd, local.sa.sa_family, sdp_sock_close,
-			    sdp_sock_end);
+	sock = fd_add(fd, local.sa.sa_family);
 	if (!sock)
 		return;
-	flags = syscall(SYS_fcntl, fd, F_GETFL);
-	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
 	sock->local = local;
 	sock->peer = peer;
 	sock->relay.is_on = true;
@@ -75,20 +82,16 @@ static void relay_adopt(int fd)
 
 void sdp_adopt_fd(int fd)
 {
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 	struct sdp_sock *sock;
 	struct sdp_mark mark;
-	long flags;
 
 	if (sdp_fd_kind(fd) != SDP_FD_NONE || !sdp_mark_get(fd, &mark) ||
 	    adopt_duplicate(fd))
 		goto out;
-	flags = syscall(SYS_fcntl, fd, F_GETFL);
-	sock = sdp_sock_add(fd, sdp_addr_family(fd), sdp_sock_close,
-			    sdp_sock_end);
+	sock = fd_add(fd, sdp_addr_family(fd));
 	if (!sock)
 		goto out;
-	sock->is_nonblock = flags > 0 && (flags & O_NONBLOCK);
 	sock->is_accepting = mark.is_accepting;
 	sock->is_request = mark.is_request;
 	sock->port = mark.port;
@@ -96,7 +99,6 @@ void sdp_adopt_fd(int fd)
 	sdp_sock_become(sock, SDP_SOCK_PENDING);
 out:
 	relay_adopt(fd);
-	errno = err;
 }
 
 void sdp_adopt_inherited(void)

@@ -11,6 +11,7 @@
 
 #include "util/cancel.h"
 #include "util/defer.h"
+#include "util/keep-errno.h"
 #include "util/thread.h"
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
@@ -168,8 +169,8 @@ void sdp_share_ask(struct sdp_sock *sock)
 {
 	/* The thread sleeps with the lock held. */
 	UTIL_UNINTERRUPTED();
+	UTIL_KEEP_ERRNO();
 	bool is_answered = false;
-	int err = errno;
 
 	util_lock(&sock->lock);
 	if (sock->relay.is_unasked) {
@@ -184,7 +185,6 @@ void sdp_share_ask(struct sdp_sock *sock)
 					  memory_order_relaxed);
 	}
 	util_unlock(&sock->lock);
-	errno = err;
 }
 
 void sdp_share_use_all(void)
@@ -207,7 +207,7 @@ void sdp_share_stdio(int fd)
 {
 	/* In a vfork child the table belongs to the parent. */
 	struct sdp_sock *sock = sdp_is_owner() ? sdp_sock_get(fd) : NULL;
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 	bool old;
 
 	if (!sock)
@@ -218,7 +218,6 @@ void sdp_share_stdio(int fd)
 	others_use(sock);
 	sdp_inside_leave(old);
 	sdp_sock_put(sock);
-	errno = err;
 }
 
 void sdp_share_inherited(void)

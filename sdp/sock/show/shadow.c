@@ -170,10 +170,10 @@ static void rdhup_show(struct sdp_shadow *shadow)
 void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 		     short arrival)
 {
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 
 	if (shadow->lib_fd < 0)
-		goto out;
+		return;
 	/* Before the octet that is POLLIN: an end is both at once. */
 	if ((events & (POLLRDHUP | POLLHUP)) && !shadow->is_rdhup)
 		rdhup_show(shadow);
@@ -197,6 +197,4 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 		out_hide(shadow, fd);
 	if (events & (POLLHUP | POLLERR))
 		end_show(shadow, events & POLLERR);
-out:
-	errno = err;
 }

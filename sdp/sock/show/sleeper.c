@@ -2,11 +2,11 @@
 /* See sleeper.h. */
 #include "sleeper.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 
 #include "util/cancel.h"
+#include "util/keep-errno.h"
 #include "sock/base/table.h"
 
 /* One descriptor per thread, made when the thread first sleeps; 0: none. */
@@ -46,14 +46,13 @@ static int fd_make(void)
 
 void sdp_sleeper_init(struct sdp_sleeper *sleeper)
 {
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 
 	if (thread_fd <= 0)
 		thread_fd = fd_make();
 	sleeper->fd = thread_fd;
 	sleeper->is_listed = false;
 	atomic_init(&sleeper->is_asleep, false);
-	errno = err;
 }
 
 bool sdp_sleeper_wake(struct sdp_sleeper *sleeper)

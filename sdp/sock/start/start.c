@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "util/cancel.h"
 #include "util/defer.h"
 #include "util/env.h"
+#include "util/keep-errno.h"
 #include "util/log.h"
 #include "util/thread.h"
 #include "connect.h"
@@ -54,15 +54,6 @@ static bool has_peer_closed(int fd)
 	return sdp_tcp_state(fd) == TCP_CLOSE_WAIT;
 }
 
-static size_t unread_len(int fd)
-{
-	int len = 0;
-
-	return syscall(SYS_ioctl, fd, FIONREAD, &len) == 0 && len > 0
-		       ? (size_t)len
-		       : 0;
-}
-
 /* The program must not read the Hello. An error after it would be reported by a
  * call that finds nothing else. */
 static void hello_drop(int fd)
@@ -70,7 +61,7 @@ static void hello_drop(int fd)
 	char buf[512];
 	size_t len;
 
-	while ((len = unread_len(fd)) > 0 &&
+	while ((len = sdp_tcp_unread(fd)) > 0 &&
 	       syscall(SYS_recvfrom, fd, buf,
 		       len < sizeof(buf) ? len : sizeof(buf), MSG_DONTWAIT,
 		       NULL, NULL) > 0)
@@ -91,7 +82,7 @@ static bool hello_has_come(struct sdp_sock *sock, int fd)
 	if (util_sys_poll(&pfd, 1, 0) != 1)
 		return false;
 	if (!(pfd.revents & (POLLERR | POLLHUP)) && !has_peer_closed(fd) &&
-	    unread_len(fd) > 0)
+	    sdp_tcp_unread(fd) > 0)
 		return true;
 	hello_drop(fd);
 	sdp_mark_remove(fd);
@@ -241,12 +232,6 @@ void sdp_start_give_back(struct sdp_sock *sock, int tcp_fd)
 	uncover(sock);
 }
 
-static void close_by_reset(int fd)
-{
-	sdp_tcp_end_by_reset(fd, true);
-	util_sys_close(fd);
-}
-
 /* Makes a new TCP connection to the program's destination, and sends the stored
  * octets. The lock is released during the connect too. Return: descriptor;
  * -errno. */
@@ -261,8 +246,10 @@ static int tcp_make(struct sdp_sock *sock)
 		ret = sdp_early_send(sock, tcp_fd);
 	if (ret >= 0 && (sock->start.is_undone || sock->relay.is_on))
 		ret = -ECANCELED;
-	if (ret < 0 && tcp_fd >= 0)
-		close_by_reset(tcp_fd);
+	if (ret < 0 && tcp_fd >= 0) {
+		sdp_tcp_end_by_reset(tcp_fd, true);
+		util_sys_close(tcp_fd);
+	}
 	return ret < 0 ? ret : tcp_fd;
 }
 
@@ -430,8 +417,6 @@ static int link_try(struct sdp_sock *sock, struct sdp_link **ret_link,
 	return ret;
 }
 
-/* Ends the start: @link, or NULL, and @fail puts the socket where it belongs,
- * with the lock held. Drops @sock. */
 void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 			void (*fail)(struct sdp_sock *sock, void *arg),
 			void *arg)
@@ -609,7 +594,7 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 	/* A signal handler that does not return here would leave it half
 	 * done. */
 	UTIL_UNINTERRUPTED();
-	int err = errno;
+	UTIL_KEEP_ERRNO();
 	bool old = sdp_inside_enter(), has_hello = false, is_due, is_soon;
 
 	util_lock(&sock->lock);
@@ -633,7 +618,6 @@ enum sdp_sock_state sdp_start(struct sdp_sock *sock, int fd,
 		(void)sdp_start_wait(sock, sdp_now_ns() + SOON_NS);
 out:
 	sdp_inside_leave(old);
-	errno = err;
 	return sdp_sock_state(sock);
 }
 
