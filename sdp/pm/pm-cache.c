@@ -62,7 +62,7 @@ bool sdp_pm_cache_get(const struct sdp_pm_cache *cache, uint64_t now_ms,
 void sdp_pm_cache_put(struct sdp_pm_cache *cache, uint64_t now_ms,
 		      const struct sdp_pm_cache_entry *entry)
 {
-	struct sdp_pm_key key = entry->what == SDP_PM_CACHED_SILENT
+	struct sdp_pm_key key = entry->what == SDP_PM_NO_ANSWER
 					? host_of(&entry->key)
 					: entry->key;
 	struct sdp_pm_cache_entry *set = cache->entry[set_of(&key)];

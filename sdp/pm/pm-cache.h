@@ -20,15 +20,15 @@ struct sdp_pm_key {
 	uint8_t addr[16]; /* as in struct sdp_pm_msg */
 };
 
-enum sdp_pm_cached {
-	SDP_PM_CACHED_MAPPED,
-	SDP_PM_CACHED_DENIED,
-	SDP_PM_CACHED_SILENT, /* the host has no Port Mapper: for every port */
+enum sdp_pm_outcome {
+	SDP_PM_MAPPED,	  /* connect to the SDP Address, from local */
+	SDP_PM_DENIED,	  /* PMDeny: TCP */
+	SDP_PM_NO_ANSWER, /* the host has no Port Mapper, for no port: TCP */
 };
 
 struct sdp_pm_cache_entry {
 	struct sdp_pm_key key;
-	enum sdp_pm_cached what;
+	enum sdp_pm_outcome what;
 	uint16_t ap_port; /* the SDP Address, if mapped */
 	uint8_t ap_addr[16];
 	uint64_t until_ms; /* 0: the entry is empty */

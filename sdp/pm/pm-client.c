@@ -265,19 +265,11 @@ static void result_make(const struct place *peer, const struct place *local,
 	memset(ret_result, 0, sizeof(*ret_result));
 	if (local)
 		place_to(local, local->port, &ret_result->local);
-	switch (entry->what) {
-	case SDP_PM_CACHED_MAPPED:
-		ret_result->outcome = SDP_PM_MAPPED;
-		memcpy(sdp.addr, entry->ap_addr, sizeof(sdp.addr));
-		place_to(&sdp, entry->ap_port, &ret_result->sdp);
+	ret_result->outcome = entry->what;
+	if (entry->what != SDP_PM_MAPPED)
 		return;
-	case SDP_PM_CACHED_DENIED:
-		ret_result->outcome = SDP_PM_DENIED;
-		return;
-	case SDP_PM_CACHED_SILENT:
-		ret_result->outcome = SDP_PM_NO_ANSWER;
-		return;
-	}
+	memcpy(sdp.addr, entry->ap_addr, sizeof(sdp.addr));
+	place_to(&sdp, entry->ap_port, &ret_result->sdp);
 }
 
 /* The result of a query, and how long it is valid. */
@@ -287,14 +279,14 @@ static struct sdp_pm_cache_entry entry_make(const struct place *peer,
 {
 	struct sdp_pm_cache_entry entry = {
 		.key = key_of(peer),
-		.what = SDP_PM_CACHED_SILENT,
+		.what = SDP_PM_NO_ANSWER,
 		.until_ms = time_after(negative_ms),
 	};
 
 	if (query->state == SDP_PM_QUERY_DENIED) {
-		entry.what = SDP_PM_CACHED_DENIED;
+		entry.what = SDP_PM_DENIED;
 	} else if (query->state == SDP_PM_QUERY_ACCEPTED) {
-		entry.what = SDP_PM_CACHED_MAPPED;
+		entry.what = SDP_PM_MAPPED;
 		entry.ap_port = query->answer.ap_port;
 		memcpy(entry.ap_addr, query->answer.ap_addr,
 		       sizeof(entry.ap_addr));
@@ -351,7 +343,7 @@ static int ask(const struct place *peer, struct place *local,
 	if (ret < 0)
 		return ret;
 	*ret_entry = entry_make(peer, &query, options->negative_ms);
-	if (!options->is_connection || ret_entry->what == SDP_PM_CACHED_SILENT)
+	if (!options->is_connection || ret_entry->what == SDP_PM_NO_ANSWER)
 		remember(ret_entry);
 	return 0;
 }
@@ -432,7 +424,7 @@ bool sdp_pm_known(const struct sockaddr *peer_addr,
 void sdp_pm_reject(const struct sockaddr *peer_addr,
 		   const struct sdp_pm_options *options)
 {
-	struct sdp_pm_cache_entry entry = { .what = SDP_PM_CACHED_DENIED };
+	struct sdp_pm_cache_entry entry = { .what = SDP_PM_DENIED };
 	struct sdp_pm_options filled;
 	struct place peer;
 

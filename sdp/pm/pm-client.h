@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "pm/pm-cache.h"
+
 struct sdp_pm_options {
 	uint16_t udp_port;    /* 0: SDP_PM_UDP_PORT */
 	uint16_t send_cnt;    /* total number of PMReqs; 0: 4 */
@@ -20,12 +22,6 @@ struct sdp_pm_options {
 	bool is_connection;   /* @peer and @local are the ends of a connection
 				 that stands: the answer is for it alone, and
 				 only a missing one is stored */
-};
-
-enum sdp_pm_outcome {
-	SDP_PM_MAPPED,	  /* connect to the SDP Address, from local */
-	SDP_PM_DENIED,	  /* PMDeny: TCP */
-	SDP_PM_NO_ANSWER, /* no PMReq was answered: TCP */
 };
 
 struct sdp_pm_result {

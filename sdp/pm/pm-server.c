@@ -30,7 +30,6 @@ struct entry {
 	struct link all, chain, source;
 	struct sdp_pm_msg req;
 	uint16_t sdp_port;
-	uint8_t sdp_addr[16];
 	uint32_t source_slot;
 	uint64_t due_ms;
 };
@@ -213,16 +212,14 @@ static uint32_t entry_take(struct sdp_pm_server *server, uint32_t slot)
 
 static void entry_add(struct sdp_pm_server *server, uint64_t now_ms,
 		      const struct sdp_pm_source *from,
-		      const struct sdp_pm_msg *req,
-		      const struct sdp_pm_msg *accept)
+		      const struct sdp_pm_msg *req, uint16_t sdp_port)
 {
 	uint32_t slot = source_slot(server, from);
 	uint32_t idx = entry_take(server, slot);
 	struct entry *entry = &server->entry[idx];
 
 	entry->req = *req;
-	entry->sdp_port = accept->ap_port;
-	memcpy(entry->sdp_addr, accept->ap_addr, sizeof(entry->sdp_addr));
+	entry->sdp_port = sdp_port;
 	entry->source_slot = slot;
 	entry->due_ms = now_ms + server->options.ack_ms; /* SDP-267 */
 	list_append(server->entry, &server->all, idx, ALL);
@@ -268,8 +265,8 @@ static uint32_t entry_find_acked(const struct sdp_pm_server *server,
 		if (is_same_client(&entry->req, ack) &&
 		    entry->req.handle == ack->handle &&
 		    entry->sdp_port == ack->ap_port &&
-		    !memcmp(entry->sdp_addr, ack->ap_addr,
-			    sizeof(entry->sdp_addr)))
+		    !memcmp(entry->req.ap_addr, ack->ap_addr,
+			    sizeof(ack->ap_addr)))
 			break;
 	}
 	return idx;
@@ -332,7 +329,7 @@ bool sdp_pm_server_receive(struct sdp_pm_server *server, uint64_t now_ms,
 void sdp_pm_server_answer(struct sdp_pm_server *server, uint64_t now_ms,
 			  const struct sdp_pm_source *source,
 			  const struct sdp_pm_msg *req, uint16_t sdp_port,
-			  const uint8_t *sdp_addr, uint8_t *out)
+			  uint8_t *out)
 {
 	struct sdp_pm_msg reply = *req; /* SDP-253, SDP-255: echoed */
 	uint32_t idx = entry_find(server, req);
@@ -352,9 +349,7 @@ void sdp_pm_server_answer(struct sdp_pm_server *server, uint64_t now_ms,
 		reply.type = SDP_PM_ACCEPT;
 		reply.time = server->options.time;
 		reply.ap_port = sdp_port;
-		if (sdp_addr)
-			memcpy(reply.ap_addr, sdp_addr, sizeof(reply.ap_addr));
-		entry_add(server, now_ms, source, req, &reply);
+		entry_add(server, now_ms, source, req, sdp_port);
 		server->counts.accepted++;
 	} else {
 		reply.type = SDP_PM_DENY;

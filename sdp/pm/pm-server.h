@@ -67,15 +67,14 @@ bool sdp_pm_server_receive(struct sdp_pm_server *server, uint64_t now_ms,
 /**
  * sdp_pm_server_answer - make the reply to a PMReq
  * @req: as sdp_pm_server_receive() returned it.
- * @sdp_port: port of the SDP listener; 0: there is none, so the reply is
- *   PMDeny.
- * @sdp_addr: address of the listener; NULL: the address in the PMReq.
+ * @sdp_port: port of the SDP listener, which has the address in the PMReq; 0:
+ *   there is none, so the reply is PMDeny.
  * @out: SDP_PM_SIZE octets, to be sent to the source of the PMReq.
  */
 void sdp_pm_server_answer(struct sdp_pm_server *server, uint64_t now_ms,
 			  const struct sdp_pm_source *source,
 			  const struct sdp_pm_msg *req, uint16_t sdp_port,
-			  const uint8_t *sdp_addr, uint8_t *out);
+			  uint8_t *out);
 
 /* Deletes entries that have expired. */
 void sdp_pm_server_expire(struct sdp_pm_server *server, uint64_t now_ms);

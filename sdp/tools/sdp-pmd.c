@@ -217,7 +217,7 @@ static void datagram_serve(struct sdp_pm_server *server, int fd,
 		    from, wanted_text, req.ap_port, strerror(-ret));
 		return;
 	}
-	sdp_pm_server_answer(server, now_ms(), &source, &req, port, NULL, out);
+	sdp_pm_server_answer(server, now_ms(), &source, &req, port, out);
 	say(LOG_DEBUG, "%s asks for %s port %u: %s %u", from, wanted_text,
 	    req.ap_port, port ? "SDP port" : "denied", port);
 	ret = pmd_socket_reply(fd, datagram, out, sizeof(out));

@@ -72,7 +72,6 @@ static void server_take(struct world *world)
 {
 	struct sdp_pm_source source = { .addr = { take(world) % 16 } };
 	uint8_t what = take(world), out[SDP_PM_SIZE];
-	uint8_t addr[16] = { what };
 	struct sdp_pm_msg req, reply;
 
 	if (!sdp_pm_server_receive(world->server, world->now_ms, &source,
@@ -80,7 +79,7 @@ static void server_take(struct world *world)
 		return;
 	fuzz_assert(req.type == SDP_PM_REQ);
 	sdp_pm_server_answer(world->server, world->now_ms, &source, &req,
-			     what & 0xf, what & 0x80 ? addr : NULL, out);
+			     what & 0xf, out);
 	fuzz_assert(!sdp_pm_msg_decode(out, sizeof(out), &reply));
 	fuzz_assert(reply.type == (what & 0xf ? SDP_PM_ACCEPT : SDP_PM_DENY));
 	fuzz_assert(reply.handle == req.handle && reply.ipv == req.ipv &&
