@@ -56,7 +56,7 @@ static inline bool sdp_link_is_lost(int error)
 
 /**
  * struct sdp_link_options - zero means default
- * @conn: layout, sizes and thresholds of the protocol. The library sets role,
+ * @conn: layout, sizes and thresholds of the protocol. The library sets role
  *   carrier and memory functions. conn.ird and conn.ord are limited to what the
  *   device supports. A conn.src_threshold of 0 selects the device's.
  * @hello_ms: how long an Accepting Peer waits for the Hello (5000).
@@ -65,7 +65,6 @@ static inline bool sdp_link_is_lost(int error)
  * @is_nodelay: like TCP_NODELAY. Without it small sends are gathered while a
  *   message is being sent.
  * @is_oobinline, @rcvlowat: like SO_OOBINLINE and SO_RCVLOWAT.
- * @has_no_zcopy: never registers the caller's buffers.
  * @from, @from_len: accepting: the octets of sdp_link_hand_over(), which the
  * new link continues; NULL: none. The accept returns also -EPERM: the
  * connection comes from another peer, accept the next one; -EINVAL: @from is
@@ -78,7 +77,6 @@ struct sdp_link_options {
 	bool is_nodelay;
 	bool is_oobinline;
 	uint32_t rcvlowat;
-	bool has_no_zcopy;
 	const void *from;
 	size_t from_len;
 };
@@ -159,8 +157,8 @@ int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
  * with an address of AF_INET6 accepts only that family. */
 int sdp_listener_new(struct sdp_listener **ret_listener,
 		     const struct sockaddr *addr, int backlog);
-int sdp_listener_name(const struct sdp_listener *listener,
-		      struct sockaddr_storage *ret_addr);
+void sdp_listener_name(const struct sdp_listener *listener,
+		       struct sockaddr_storage *ret_addr);
 /* Readable when sdp_listener_take() may have something to do. */
 int sdp_listener_fd(const struct sdp_listener *listener);
 void sdp_listener_free(struct sdp_listener *listener);
@@ -227,9 +225,10 @@ size_t sdp_link_outq(struct sdp_link *link);
 /* SIOCATMARK */
 bool sdp_link_at_mark(struct sdp_link *link);
 
-/* IP addresses and ports of the underlying TCP connection. */
-int sdp_link_name(const struct sdp_link *link, bool is_peer,
-		  struct sockaddr_storage *ret_addr, socklen_t *ret_len);
+/* IP address and port of an end of the underlying TCP connection, as long as
+ * the link exists. */
+const struct sockaddr_storage *sdp_link_name(const struct sdp_link *link,
+					     bool is_peer);
 
 /* ---- octets ---- */
 
@@ -502,8 +501,6 @@ enum sdp_link_setting {
 	SDP_LINK_CORK, /* 0, 1; holds octets for at most 200 ms, as TCP_CORK */
 	SDP_LINK_OOBINLINE, /* 0, 1 */
 	SDP_LINK_RCVLOWAT,
-	SDP_LINK_SNDBUF,   /* send_bytes */
-	SDP_LINK_ZCOPY,	   /* 0, 1 */
 	SDP_LINK_MODE,	   /* enum sdp_mode of the sending half */
 	SDP_LINK_RCV_SIZE, /* ask the peer to change its buffers (ChRcvBuf) */
 };

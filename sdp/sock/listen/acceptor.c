@@ -318,7 +318,7 @@ static int listen_all(struct sdp_acceptor *a, const union sdp_addr *name,
 		ret = listen_at(a, name);
 		if (ret < 0)
 			return ret;
-		(void)sdp_listener_name(a->listeners[0], &found);
+		sdp_listener_name(a->listeners[0], &found);
 		own = sdp_addr_of(&found);
 		*ret_port = sdp_addr_port(&own);
 		sdp_addr_set_port(&v4, *ret_port);

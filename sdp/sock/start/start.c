@@ -496,10 +496,7 @@ void *sdp_start_run(void *arg)
 static void link_name(const struct sdp_sock *sock, const struct sdp_link *link,
 		      bool is_peer, union sdp_addr *ret_name)
 {
-	struct sockaddr_storage name;
-
-	(void)sdp_link_name(link, is_peer, &name, &(socklen_t){ 0 });
-	*ret_name = sdp_addr_of(&name);
+	*ret_name = sdp_addr_of(sdp_link_name(link, is_peer));
 	if (sdp_addr_family(sock->tcp_fd) == AF_INET6)
 		sdp_addr_map(ret_name);
 }

@@ -359,11 +359,10 @@ fail:
 	return ret;
 }
 
-int sdp_listener_name(const struct sdp_listener *listener,
-		      struct sockaddr_storage *ret_addr)
+void sdp_listener_name(const struct sdp_listener *listener,
+		       struct sockaddr_storage *ret_addr)
 {
 	copy_addr(ret_addr, rdma_get_local_addr(listener->id));
-	return 0;
 }
 
 int sdp_listener_fd(const struct sdp_listener *listener)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "util/cancel.h"
+#include "util/sockopt.h"
 #include "verbs/dev/usiwdv.h"
 #include "handover.h"
 #include "verbs/dev/high.h"
@@ -197,29 +198,23 @@ static int conclude(struct start *s, int ret, struct sdp_link **ret_link,
 
 /* ---- connecting ---- */
 
+/* Writes Hello, or leaves it to the MPA Request. */
 static int say_hello(struct start *s)
 {
-	int ret;
+	int ret = 0;
 
 	s->step = "Hello";
 	s->has_sent = true;
-	ret = move_all(s->fd, POLLOUT, s->link->start.hello,
-		       s->link->start.hello_len, s->deadline);
+	if (s->link->stats.carrier == SDP_STREAM)
+		ret = move_all(s->fd, POLLOUT, s->link->start.hello,
+			       s->link->start.hello_len, s->deadline);
 	return ret ? ret : finish(s, USIWDV_INITIATOR);
-}
-
-/* Writes Hello, or leaves it to the MPA Request. */
-static int connect_carrier(struct start *s)
-{
-	if (s->link->stats.carrier != SDP_STREAM)
-		return finish(s, USIWDV_INITIATOR);
-	return say_hello(s);
 }
 
 static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 {
 	bool is_request = opt && opt->conn.carrier == SDP_CM_PRIV;
-	int ret, one = 1;
+	int ret;
 
 	s->step = "address";
 	ret = take_names(s->fd, s->names);
@@ -230,9 +225,8 @@ static int connect_steps(struct start *s, const struct sdp_link_options *opt)
 		return ret;
 	s->link->moving.run = move_fd;
 	/* A move uses the same port, which is in TIME-WAIT then. */
-	(void)syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_REUSEADDR, &one,
-		      sizeof(one));
-	return connect_carrier(s);
+	util_sockopt_set(s->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	return say_hello(s);
 }
 
 /* Uses the same IP address, and the same port if possible (C18). */
@@ -240,10 +234,8 @@ static int bind_again(int fd, const struct sockaddr_storage *name,
 		      bool has_port)
 {
 	struct sockaddr_storage from = *name;
-	int one = 1;
 
-	(void)syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one,
-		      sizeof(one));
+	util_sockopt_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (!has_port)
 		link_name_set_port(&from, 0);
 	return syscall(SYS_bind, fd, &from,
@@ -254,18 +246,14 @@ static int bind_again(int fd, const struct sockaddr_storage *name,
 
 static int connect_wait(int fd, const struct sockaddr *to, uint64_t deadline)
 {
-	int ret, error = 0;
-	socklen_t len = sizeof(error);
+	int ret;
 
 	if (!syscall(SYS_connect, fd, to, link_name_len(to)))
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
 	ret = sdp_wait_fd(fd, POLLOUT, -1, deadline);
-	if (!ret &&
-	    syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		return -errno;
-	return ret ? ret : -error;
+	return ret ? ret : -util_sockopt_get(fd, SOL_SOCKET, SO_ERROR);
 }
 
 /* Return: a descriptor; -errno. */
@@ -306,7 +294,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 	ret = sdp_link_renew(link, NULL, SDP_CONNECTING,
 			     is_request ? SDP_CM_SEND : SDP_STREAM);
 	if (!ret) {
-		ret = connect_carrier(&s);
+		ret = say_hello(&s);
 		/* A failed carrier ends the connection. */
 		ret = ret == -ECONNREFUSED ? -ECONNRESET : ret;
 	}
@@ -334,19 +322,17 @@ int sdp_link_connect_fd(struct sdp_link **ret_link, int fd,
 /* No Hello begins with these octets, in either layout. */
 static int is_request(struct start *s, uint64_t deadline, bool *ret_is)
 {
-	int low = sizeof(MPA_KEY) - 1, one = 1, ret = 0;
 	char octets[sizeof(MPA_KEY) - 1];
+	int ret;
 	long n;
 
-	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &low,
-		sizeof(low));
+	util_sockopt_set(s->fd, SOL_SOCKET, SO_RCVLOWAT, sizeof(octets));
 	do {
 		ret = sdp_wait_fd(s->fd, POLLIN, -1, deadline);
 		n = syscall(SYS_recvfrom, s->fd, octets, sizeof(octets),
 			    MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
 	} while (!ret && n < 0 && errno == EAGAIN);
-	syscall(SYS_setsockopt, s->fd, SOL_SOCKET, SO_RCVLOWAT, &one,
-		sizeof(one));
+	util_sockopt_set(s->fd, SOL_SOCKET, SO_RCVLOWAT, 1);
 	*ret_is = n == (long)sizeof(octets) &&
 		  !memcmp(octets, MPA_KEY, sizeof(octets));
 	return ret;

@@ -401,8 +401,3 @@ void sdp_dev_refill(struct sdp_dev *dev)
 		bad = next;
 	}
 }
-
-void sdp_dev_recycle(struct sdp_dev *dev, struct sdp_pbuf *buf)
-{
-	sdp_pool_put(&dev->pool, buf);
-}

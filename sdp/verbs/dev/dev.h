@@ -86,9 +86,6 @@ void sdp_dev_shrink(struct sdp_dev *dev, uint32_t sq_depth);
 /* Fills the SRQ. poll_lock is held. */
 void sdp_dev_refill(struct sdp_dev *dev);
 
-/* Returns a receive buffer. Any lock may be held. */
-void sdp_dev_recycle(struct sdp_dev *dev, struct sdp_pbuf *buf);
-
 /* The lock of the list of devices. It is held over a fork. */
 struct util_lock *sdp_dev_process_lock(void);
 

@@ -49,6 +49,7 @@ void sdp_pool_init(struct sdp_pool *pool, struct ibv_pd *pd, uint32_t buf_size,
 
 /* Return: NULL: out of memory, or registration failed; see errno. */
 struct sdp_pbuf *sdp_pool_get(struct sdp_pool *pool);
+/* Any lock may be held. */
 void sdp_pool_put(struct sdp_pool *pool, struct sdp_pbuf *buf);
 
 static inline struct sdp_pbuf *sdp_pbuf_of(struct sdp_mem *mem)

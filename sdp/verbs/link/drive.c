@@ -165,8 +165,8 @@ static unsigned int on_event(struct sdp_link *link, const struct sdp_event *ev)
 		on_received(link, ev);
 		return LINK_RDONE;
 	case SDP_EV_RELEASE:
-		sdp_dev_recycle(link->dev,
-				sdp_pbuf_of(mem_of(ev->release.cookie)));
+		sdp_pool_put(&link->dev->pool,
+			     sdp_pbuf_of(mem_of(ev->release.cookie)));
 		break;
 	case SDP_EV_SENT:
 		on_sent(link, ev->sent.cookie, ev->sent.len);
@@ -440,7 +440,7 @@ static void keep_early(struct sdp_link *link, struct sdp_pbuf *buf,
 				  "start has ended",
 				  link->qp_num, link->start.early_cnt + 1);
 		link->end.is_llp_down = true;
-		sdp_dev_recycle(link->dev, buf);
+		sdp_pool_put(&link->dev->pool, buf);
 		return;
 	}
 	link->start.early_cnt++;
@@ -471,7 +471,7 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
 		count_carried(link, octets[link->start.mid_off], len);
 	}
 	if (ret != 1)
-		sdp_dev_recycle(link->dev, buf);
+		sdp_pool_put(&link->dev->pool, buf);
 	/* Reports each urgent octet before the next one replaces it. */
 	if (news)
 		sdp_drive(link, news);
@@ -572,7 +572,8 @@ static void arm(struct sdp_link *link, uint64_t ns)
 	sdp_notice_deadline(dev, ns);
 }
 
-void sdp_drive_arm(struct sdp_link *link)
+/* Makes sure that the link is served at its deadline. */
+static void deadline_arm(struct sdp_link *link)
 {
 	uint64_t ns = first_deadline(link);
 
@@ -619,6 +620,6 @@ void sdp_drive(struct sdp_link *link, unsigned int news)
 			      memory_order_relaxed);
 	atomic_store_explicit(&link->urgent_cnt, link->rx.oob.left_cnt,
 			      memory_order_relaxed);
-	sdp_drive_arm(link);
+	deadline_arm(link);
 	sdp_notice_update(link, news);
 }

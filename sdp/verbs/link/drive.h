@@ -34,9 +34,6 @@ bool sdp_drive_is_to_move(const struct sdp_link *link);
 /* Whether the error ends a connection and is reported once. */
 bool sdp_drive_is_end(int error);
 
-/* Makes sure that the link is served at its deadline. */
-void sdp_drive_arm(struct sdp_link *link);
-
 /* rdma_cm has ended the carrier: the next pass serves the link. Needs no
  * lock. */
 void sdp_drive_cm_over(struct sdp_link *link);

@@ -70,7 +70,6 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 		o->read_min = 4096;
 	link->start.mid_off = o->layout == SDP_LAYOUT_MIRRORED ? 0 : 3;
 	link->start.flags_off = o->layout == SDP_LAYOUT_MIRRORED ? 1 : 2;
-	atomic_init(&link->is_zcopy_off, link->opt.has_no_zcopy);
 	link->stats.role = role;
 	link->stats.carrier = carrier;
 }
@@ -500,13 +499,6 @@ static int set_locked(struct sdp_link *link, enum sdp_link_setting setting,
 	case SDP_LINK_RCVLOWAT:
 		link->opt.rcvlowat = value;
 		return 0;
-	case SDP_LINK_SNDBUF:
-		link->opt.send_bytes = value < 4096 ? 4096 : value;
-		return 0;
-	case SDP_LINK_ZCOPY:
-		atomic_store_explicit(&link->is_zcopy_off, !value,
-				      memory_order_relaxed);
-		return 0;
 	case SDP_LINK_MODE:
 		return sdp_conn_set_mode(link->conn, (enum sdp_mode)value);
 	case SDP_LINK_RCV_SIZE:
@@ -551,10 +543,8 @@ void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret)
 	util_unlock(&link->lock);
 }
 
-int sdp_link_name(const struct sdp_link *link, bool is_peer,
-		  struct sockaddr_storage *ret_addr, socklen_t *ret_len)
+const struct sockaddr_storage *sdp_link_name(const struct sdp_link *link,
+					     bool is_peer)
 {
-	*ret_addr = link->names[is_peer];
-	*ret_len = link_name_len((struct sockaddr *)ret_addr);
-	return 0;
+	return &link->names[is_peer];
 }

@@ -71,13 +71,12 @@ int sdp_cm_chan_fd(void)
  * not acknowledged keeps its identity, and so its link. It only marks the link:
  * the thread that holds the link's lock may wait in rdma_destroy_id() until the
  * event is acknowledged. */
-void sdp_cm_chan_serve(struct sdp_dev *dev)
+void sdp_cm_chan_serve(void)
 {
 	struct rdma_event_channel *ch =
 		atomic_load_explicit(&channel, memory_order_acquire);
 	struct rdma_cm_event *ev;
 
-	(void)dev;
 	while (ch && !rdma_get_cm_event(ch, &ev)) {
 		struct sdp_link *link = ev->id->context;
 		bool is_end = ev->event == RDMA_CM_EVENT_DISCONNECTED ||
@@ -100,7 +99,7 @@ int sdp_cm_chan_adopt(struct sdp_link *link)
 		return -errno;
 	/* Events move along with the identity. Linux wakes no thread for them
 	 * that sleeps on the channel already. */
-	sdp_cm_chan_serve(link->dev);
+	sdp_cm_chan_serve();
 	return 0;
 }
 

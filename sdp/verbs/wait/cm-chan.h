@@ -17,7 +17,7 @@ int sdp_cm_chan_adopt(struct sdp_link *link);
 int sdp_cm_chan_fd(void);
 
 /* Handles disconnects. */
-void sdp_cm_chan_serve(struct sdp_dev *dev);
+void sdp_cm_chan_serve(void);
 
 void sdp_cm_chan_forget(void);
 

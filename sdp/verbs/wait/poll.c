@@ -115,13 +115,13 @@ static void drop_unread(struct sdp_link *link)
 		struct sdp_pbuf *buf = link->start.early;
 
 		link->start.early = buf->next;
-		sdp_dev_recycle(link->dev, buf);
+		sdp_pool_put(&link->dev->pool, buf);
 	}
 	(void)sdp_conn_consume(link->conn, sdp_conn_readable(link->conn));
 	while (sdp_conn_next_event(link->conn, &ev)) {
 		if (ev.type == SDP_EV_RELEASE)
-			sdp_dev_recycle(link->dev,
-					(void *)(uintptr_t)ev.release.cookie);
+			sdp_pool_put(&link->dev->pool,
+				     (void *)(uintptr_t)ev.release.cookie);
 	}
 }
 
@@ -190,7 +190,7 @@ static void take_receive(struct sdp_dev *dev, struct pass *p,
 					  : NULL);
 		return;
 	}
-	sdp_dev_recycle(dev, buf);
+	sdp_pool_put(&dev->pool, buf);
 	if (link)
 		link->end.is_llp_down = true;
 }
@@ -501,7 +501,7 @@ void sdp_poll_events(struct sdp_dev *dev, unsigned int which)
 	if (which & SDP_POLL_ASYNC)
 		take_async(dev);
 	if (which & SDP_POLL_CM)
-		sdp_cm_chan_serve(dev);
+		sdp_cm_chan_serve();
 	if (which & (SDP_POLL_ASYNC | SDP_POLL_CM))
 		sdp_poll(dev);
 }

@@ -59,11 +59,10 @@ int sdp_listener_new(struct sdp_listener **ret_listener,
 	return 0;
 }
 
-int sdp_listener_name(const struct sdp_listener *listener,
-		      struct sockaddr_storage *ret_addr)
+void sdp_listener_name(const struct sdp_listener *listener,
+		       struct sockaddr_storage *ret_addr)
 {
 	memcpy(ret_addr, listener, sizeof(union sdp_addr));
-	return 0;
 }
 
 void sdp_listener_free(struct sdp_listener *listener)

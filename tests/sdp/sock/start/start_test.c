@@ -119,14 +119,15 @@ void sdp_link_set_notify(struct sdp_link *link, sdp_notify_fn *fn, void *arg)
 	assert_true(!fn == !arg);
 }
 
-int sdp_link_name(const struct sdp_link *link, bool is_peer,
-		  struct sockaddr_storage *ret_addr, socklen_t *ret_len)
+const struct sockaddr_storage *sdp_link_name(const struct sdp_link *link,
+					     bool is_peer)
 {
+	static struct sockaddr_storage name;
+
 	assert_ptr_equal(link, LINK);
-	(void)ret_len;
-	*ret_addr = test_addr(is_peer ? "127.0.0.2" : "127.0.0.1",
-			      is_peer ? 2222 : 1111);
-	return 0;
+	name = test_addr(is_peer ? "127.0.0.2" : "127.0.0.1",
+			 is_peer ? 2222 : 1111);
+	return &name;
 }
 
 int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,

@@ -131,7 +131,7 @@ static void play(const struct scene *s)
 	util_lock(&dev.poll_lock);
 	if (!s->is_early) {
 		fake.left = fake.cnt;
-		sdp_cm_chan_serve(&dev);
+		sdp_cm_chan_serve();
 	}
 	(void)sdp_poll(&dev);
 	util_unlock(&dev.poll_lock);
