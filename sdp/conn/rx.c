@@ -21,29 +21,6 @@ struct rx {
 	bool is_kept;	 /* its payload waits for the ULP */
 };
 
-static enum sdp_fault fault_of(enum sdp_msg_fault fault)
-{
-	switch (fault) {
-	case SDP_MSG_OK:
-		return SDP_FAULT_NONE;
-	case SDP_MSG_SHORT:
-	case SDP_MSG_LEN:
-	case SDP_MSG_PADDING:
-		return SDP_FAULT_LENGTH;
-	case SDP_MSG_MID:
-		return SDP_FAULT_MID;
-	case SDP_MSG_OOB:
-		return SDP_FAULT_OOB;
-	case SDP_MSG_AVAIL:
-		return SDP_FAULT_AVAIL;
-	case SDP_MSG_MODE:
-		return SDP_FAULT_MODE;
-	case SDP_MSG_CONST:
-		return SDP_FAULT_SUSP;
-	}
-	return SDP_FAULT_LENGTH;
-}
-
 /* Applies the peer's hint to our sending half (SDP-12, SDP-13, SDP-218). */
 static void hint(struct sdp_conn *conn, enum sdp_mode from, enum sdp_mode to)
 {
@@ -470,8 +447,7 @@ int sdp_conn_recv(struct sdp_conn *conn, uint64_t cookie, const void *octets,
 	case SDP_STAGE_OPEN:
 		if (take_rtr(conn, len))
 			return 0;
-		fault = fault_of(
-			sdp_msg_decode(octets, len, conn->opt.layout, &msg));
+		fault = sdp_msg_decode(octets, len, conn->opt.layout, &msg);
 		if (!fault)
 			fault = handle(conn, &rx, len);
 		break;

@@ -69,7 +69,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flow/fault.h"
 #include "msg/msg.h"
 
 struct sdp_conn;

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/fault.h"
 #include "msg/msg.h"
 
 /* Initial Bufs, smallest (SDP-36) and largest (SDP-18). */

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/fault.h"
 #include "msg/msg.h"
 
 struct sdp_resize {

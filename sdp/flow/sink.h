@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/fault.h"
 #include "msg/msg.h"
 
 /* A received SrcAvail. @done: octets received inline, or read and

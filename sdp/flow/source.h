@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/fault.h"
 #include "msg/msg.h"
 
 /* An outstanding SrcAvail. */

@@ -219,23 +219,23 @@ static void get_hello(const uint8_t *p, enum sdp_layout layout,
 	msg->hello.ord = octets_get16(sizes + (is_figure ? 6 : 4));
 }
 
-static enum sdp_msg_fault get_avail(const uint8_t *p, struct sdp_msg *msg)
+static enum sdp_fault get_avail(const uint8_t *p, struct sdp_msg *msg)
 {
 	msg->avail.len = octets_get32(p);
 	msg->avail.stag = octets_get32(p + 4);
 	msg->avail.va = octets_get64(p + 8);
 	msg->avail.non_discards = 0;
 	if (!msg->avail.len || msg->avail.len > SDP_LEN_MAX) /* SDP-140, 163 */
-		return SDP_MSG_AVAIL;
+		return SDP_FAULT_AVAIL;
 	if (msg->mid == SDP_MID_SINK_AVAIL)
 		msg->avail.non_discards = octets_get32(p + 16);
 	else if (msg->payload_len > msg->avail.len) /* SDP-139 */
-		return SDP_MSG_AVAIL;
-	return SDP_MSG_OK;
+		return SDP_FAULT_AVAIL;
+	return SDP_FAULT_NONE;
 }
 
-static enum sdp_msg_fault get_change(const uint8_t *p, enum sdp_layout layout,
-				     struct sdp_msg *msg)
+static enum sdp_fault get_change(const uint8_t *p, enum sdp_layout layout,
+				 struct sdp_msg *msg)
 {
 	if (layout == SDP_LAYOUT_FIGURE) {
 		msg->change.mode = p[3] >> MCH_FIGURE_MODE_SHIFT & MCH_MODE;
@@ -244,63 +244,62 @@ static enum sdp_msg_fault get_change(const uint8_t *p, enum sdp_layout layout,
 		msg->change.mode = p[0] >> MCH_MIRRORED_MODE_SHIFT & MCH_MODE;
 		msg->change.is_send_half = p[0] & MCH_MIRRORED_S;
 	}
-	return msg->change.mode > SDP_MODE_PIPELINED ? SDP_MSG_MODE
-						     : SDP_MSG_OK;
+	return msg->change.mode > SDP_MODE_PIPELINED ? SDP_FAULT_MODE
+						     : SDP_FAULT_NONE;
 }
 
-static enum sdp_msg_fault get_susp(const uint8_t *p, enum sdp_layout layout,
-				   struct sdp_msg *msg)
+static enum sdp_fault get_susp(const uint8_t *p, enum sdp_layout layout,
+			       struct sdp_msg *msg)
 {
 	bool is_figure = layout == SDP_LAYOUT_FIGURE;
 
 	msg->susp_port = octets_get16(p + (is_figure ? 4 : 6));
 	if (octets_get32(p) != SUSP_CONST1 ||
 	    octets_get16(p + (is_figure ? 6 : 4)) != SUSP_CONST2)
-		return SDP_MSG_CONST;
-	return SDP_MSG_OK;
+		return SDP_FAULT_SUSP;
+	return SDP_FAULT_NONE;
 }
 
-static enum sdp_msg_fault get_extended(const uint8_t *p, enum sdp_layout layout,
-				       struct sdp_msg *msg)
+static enum sdp_fault get_extended(const uint8_t *p, enum sdp_layout layout,
+				   struct sdp_msg *msg)
 {
 	switch (msg->mid) {
 	case SDP_MID_HELLO:
 	case SDP_MID_HELLO_ACK:
 		get_hello(p, layout, msg);
-		return SDP_MSG_OK;
+		return SDP_FAULT_NONE;
 	case SDP_MID_SRC_AVAIL:
 	case SDP_MID_SINK_AVAIL:
 		return get_avail(p, msg);
 	case SDP_MID_RDMA_WR_COMPL:
 	case SDP_MID_RDMA_RD_COMPL:
 		msg->compl_len = octets_get32(p);
-		return SDP_MSG_OK;
+		return SDP_FAULT_NONE;
 	case SDP_MID_MODE_CHANGE:
 		return get_change(p, layout, msg);
 	case SDP_MID_CH_RCV_BUF:
 	case SDP_MID_CH_RCV_BUF_ACK:
 		msg->rcv_buf_size = octets_get32(p);
-		return SDP_MSG_OK;
+		return SDP_FAULT_NONE;
 	case SDP_MID_SUSP_COMM:
 		return get_susp(p, layout, msg);
 	default:
-		return SDP_MSG_OK;
+		return SDP_FAULT_NONE;
 	}
 }
 
-/* Decodes a message with @len octets. */
-static enum sdp_msg_fault decode(const uint8_t *buf, size_t len,
-				 enum sdp_layout layout, uint32_t *ret_total,
-				 struct sdp_msg *ret_msg)
+/* @is_padded: zeros may follow the message. */
+static enum sdp_fault decode(const uint8_t *buf, size_t len, bool is_padded,
+			     enum sdp_layout layout, struct sdp_msg *ret_msg)
 {
 	bool is_figure = layout == SDP_LAYOUT_FIGURE;
 	struct sdp_msg msg;
-	enum sdp_msg_fault fault;
+	enum sdp_fault fault;
 	uint32_t total;
 	size_t header;
 
 	if (len < SDP_BSDH_SIZE)
-		return SDP_MSG_SHORT;
+		return SDP_FAULT_LENGTH;
 	memset(&msg, 0, sizeof(msg));
 	msg.bufs = octets_get16(is_figure ? buf : buf + 2);
 	msg.flags = (is_figure ? buf[2] : buf[1]) & SDP_FLAGS;
@@ -310,53 +309,35 @@ static enum sdp_msg_fault decode(const uint8_t *buf, size_t len,
 	msg.mseqack = octets_get32(buf + 12);
 	header = sdp_mid_header_size(msg.mid);
 	if (!header)
-		return SDP_MSG_MID;
+		return SDP_FAULT_MID;
 	if (total > len || total < header)
-		return SDP_MSG_LEN;
+		return SDP_FAULT_LENGTH;
 	if (total != header && !sdp_mid_may_have_payload(msg.mid))
-		return SDP_MSG_LEN;
+		return SDP_FAULT_LENGTH;
 	msg.payload_len = total - (uint32_t)header;
 	if (msg.flags & SDP_FLAG_OOB_PRES &&
 	    (msg.mid != SDP_MID_DATA || !msg.payload_len)) /* SDP-8 */
-		return SDP_MSG_OOB;
+		return SDP_FAULT_OOB;
 	fault = get_extended(buf + SDP_BSDH_SIZE, layout, &msg);
 	if (fault)
 		return fault;
-	*ret_total = total;
-	*ret_msg = msg;
-	return SDP_MSG_OK;
-}
-
-enum sdp_msg_fault sdp_msg_decode(const uint8_t *buf, size_t len,
-				  enum sdp_layout layout,
-				  struct sdp_msg *ret_msg)
-{
-	struct sdp_msg msg;
-	uint32_t total;
-	enum sdp_msg_fault fault = decode(buf, len, layout, &total, &msg);
-
-	if (fault)
-		return fault;
-	if (total != len)
-		return SDP_MSG_LEN;
-	*ret_msg = msg;
-	return SDP_MSG_OK;
-}
-
-enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
-					 enum sdp_layout layout,
-					 struct sdp_msg *ret_msg)
-{
-	struct sdp_msg msg;
-	uint32_t total;
-	enum sdp_msg_fault fault = decode(buf, len, layout, &total, &msg);
-
-	if (fault)
-		return fault;
 	for (size_t i = total; i < len; i++) {
-		if (buf[i])
-			return SDP_MSG_PADDING;
+		if (!is_padded || buf[i])
+			return SDP_FAULT_LENGTH;
 	}
 	*ret_msg = msg;
-	return SDP_MSG_OK;
+	return SDP_FAULT_NONE;
+}
+
+enum sdp_fault sdp_msg_decode(const uint8_t *buf, size_t len,
+			      enum sdp_layout layout, struct sdp_msg *ret_msg)
+{
+	return decode(buf, len, false, layout, ret_msg);
+}
+
+enum sdp_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
+				     enum sdp_layout layout,
+				     struct sdp_msg *ret_msg)
+{
+	return decode(buf, len, true, layout, ret_msg);
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "msg/fault.h"
+
 /* Message identifiers (1.3). */
 enum sdp_mid {
 	SDP_MID_HELLO = 0x00,
@@ -105,20 +107,6 @@ struct sdp_msg {
 	};
 };
 
-/* Why octets are not a valid message (part 7). */
-enum sdp_msg_fault {
-	SDP_MSG_OK,
-	SDP_MSG_SHORT, /* V1: shorter than a BSDH */
-	SDP_MSG_LEN,   /* V1: Len does not match the octets or the MID */
-	SDP_MSG_MID,   /* V2: reserved or experimental MID */
-	SDP_MSG_OOB,   /* V6: OOB_PRES without payload */
-	SDP_MSG_AVAIL, /* V8: invalid length of an advert, or more payload than
-			  that */
-	SDP_MSG_MODE,  /* V17: reserved mode */
-	SDP_MSG_CONST, /* V20: invalid constants of SuspComm */
-	SDP_MSG_PADDING, /* only at the start: octets after the message */
-};
-
 /* Octets of BSDH and extended header; 0: not a valid MID. */
 size_t sdp_mid_header_size(uint8_t mid);
 
@@ -143,13 +131,12 @@ size_t sdp_msg_encode(const struct sdp_msg *msg, enum sdp_layout layout,
  * sdp_msg_decode - decode a message that fills its buffer
  * @buf, @len: all octets received.
  *
- * Return: SDP_MSG_OK, and *ret_msg is filled; the payload starts at
+ * Return: SDP_FAULT_NONE, and *ret_msg is filled; the payload starts at
  *   sdp_mid_header_size(ret_msg->mid). Otherwise the reason, and *ret_msg is
  *   unchanged. Reserved bits are ignored.
  */
-enum sdp_msg_fault sdp_msg_decode(const uint8_t *buf, size_t len,
-				  enum sdp_layout layout,
-				  struct sdp_msg *ret_msg);
+enum sdp_fault sdp_msg_decode(const uint8_t *buf, size_t len,
+			      enum sdp_layout layout, struct sdp_msg *ret_msg);
 
 /**
  * sdp_msg_decode_padded - decode a Hello or HelloAck from private data
@@ -157,8 +144,8 @@ enum sdp_msg_fault sdp_msg_decode(const uint8_t *buf, size_t len,
  * As sdp_msg_decode(), but accepts zeros after the message: some carriers pad
  * private data (part 5).
  */
-enum sdp_msg_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
-					 enum sdp_layout layout,
-					 struct sdp_msg *ret_msg);
+enum sdp_fault sdp_msg_decode_padded(const uint8_t *buf, size_t len,
+				     enum sdp_layout layout,
+				     struct sdp_msg *ret_msg);
 
 #endif

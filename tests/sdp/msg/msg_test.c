@@ -104,16 +104,13 @@ CASE(refuses_each_prefix)
 		struct sdp_msg msg;
 
 		for (size_t cut = 0; cut < len; cut++) {
-			enum sdp_msg_fault f =
-				sdp_msg_decode(buf, cut, v->layout, &msg);
-
 			assert_row(v->name,
-				   f == (cut < SDP_BSDH_SIZE ? SDP_MSG_SHORT
-							     : SDP_MSG_LEN));
+				   sdp_msg_decode(buf, cut, v->layout, &msg) ==
+					   SDP_FAULT_LENGTH);
 		}
 		buf[len] = 0;
 		assert_row(v->name, sdp_msg_decode(buf, len + 1, v->layout,
-						   &msg) == SDP_MSG_LEN);
+						   &msg) == SDP_FAULT_LENGTH);
 	}
 }
 
@@ -173,73 +170,74 @@ CASE(sees_each_bit_flip)
 static const struct {
 	const char *name;
 	const char *hex;
-	enum sdp_msg_fault fault;
+	enum sdp_fault fault;
 } refused[] = {
-	{ "15 octets", "00100002 00000010 00000000 000000", SDP_MSG_SHORT },
-	{ "nothing", "", SDP_MSG_SHORT },
+	{ "15 octets", "00100002 00000010 00000000 000000", SDP_FAULT_LENGTH },
+	{ "nothing", "", SDP_FAULT_LENGTH },
 	{ "Len below the BSDH", "00100002 0000000f 00000000 00000000",
-	  SDP_MSG_LEN },
-	{ "Len 0", "001000ff 00000000 00000000 00000000", SDP_MSG_LEN },
-	{ "Len 2^32-1", "001000ff ffffffff 00000000 00000000", SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
+	{ "Len 0", "001000ff 00000000 00000000 00000000", SDP_FAULT_LENGTH },
+	{ "Len 2^32-1", "001000ff ffffffff 00000000 00000000",
+	  SDP_FAULT_LENGTH },
 	{ "Data, Len one more", "001000ff 00000012 00000000 00000000 41",
-	  SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
 	{ "Data, Len one less", "001000ff 00000010 00000000 00000000 41",
-	  SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
 	{ "DisConn with payload", "00100002 00000011 00000000 00000000 41",
-	  SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
 	{ "SendSm with an extended header",
-	  "00100004 00000014 00000000 00000000 00000000", SDP_MSG_LEN },
+	  "00100004 00000014 00000000 00000000 00000000", SDP_FAULT_LENGTH },
 	{ "Hello of 31 octets",
 	  "00100000 0000001f 00000000 00000000 00080011 00004000 00004000"
 	  "000400",
-	  SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
 	{ "Hello of 33 octets",
 	  "00100000 00000021 00000000 00000000 00080011 00004000 00004000"
 	  "0004000400",
-	  SDP_MSG_LEN },
+	  SDP_FAULT_LENGTH },
 	{ "SrcAvail cut in its header",
 	  "001000fe 0000001f 00000000 00000000 00010000 11223344 00000000"
 	  "000000",
-	  SDP_MSG_LEN },
-	{ "MID 0x0f", "0010000f 00000010 00000000 00000000", SDP_MSG_MID },
-	{ "MID 0x10", "00100010 00000010 00000000 00000000", SDP_MSG_MID },
-	{ "MID 0x40", "00100040 00000010 00000000 00000000", SDP_MSG_MID },
-	{ "MID 0x80", "00100080 00000010 00000000 00000000", SDP_MSG_MID },
-	{ "MID 0xfc", "001000fc 00000010 00000000 00000000", SDP_MSG_MID },
+	  SDP_FAULT_LENGTH },
+	{ "MID 0x0f", "0010000f 00000010 00000000 00000000", SDP_FAULT_MID },
+	{ "MID 0x10", "00100010 00000010 00000000 00000000", SDP_FAULT_MID },
+	{ "MID 0x40", "00100040 00000010 00000000 00000000", SDP_FAULT_MID },
+	{ "MID 0x80", "00100080 00000010 00000000 00000000", SDP_FAULT_MID },
+	{ "MID 0xfc", "001000fc 00000010 00000000 00000000", SDP_FAULT_MID },
 	{ "OOB_PRES on SendSm", "00100104 00000010 00000000 00000000",
-	  SDP_MSG_OOB },
+	  SDP_FAULT_OOB },
 	{ "OOB_PRES on Data without payload",
-	  "001001ff 00000010 00000000 00000000", SDP_MSG_OOB },
+	  "001001ff 00000010 00000000 00000000", SDP_FAULT_OOB },
 	{ "OOB_PRES on SrcAvail",
 	  "001001fe 00000021 00000002 00000001 00010000 11223344 00007f00"
 	  "12345678 41",
-	  SDP_MSG_OOB },
+	  SDP_FAULT_OOB },
 	{ "SrcAvail of length 0",
 	  "001000fe 00000020 00000002 00000001 00000000 11223344 00007f00"
 	  "12345678",
-	  SDP_MSG_AVAIL },
+	  SDP_FAULT_AVAIL },
 	{ "SrcAvail of length 2^31+1",
 	  "001000fe 00000020 00000002 00000001 80000001 11223344 00007f00"
 	  "12345678",
-	  SDP_MSG_AVAIL },
+	  SDP_FAULT_AVAIL },
 	{ "SrcAvail with more payload than length",
 	  "001000fe 00000022 00000002 00000001 00000001 11223344 00007f00"
 	  "12345678 4142",
-	  SDP_MSG_AVAIL },
+	  SDP_FAULT_AVAIL },
 	{ "SinkAvail of length 0",
 	  "001000fd 00000024 00000003 00000002 00000000 aabbccdd 00000000"
 	  "00000010 00000005",
-	  SDP_MSG_AVAIL },
+	  SDP_FAULT_AVAIL },
 	{ "ModeChange to mode 3",
-	  "00100007 00000014 00000005 00000004 00000006", SDP_MSG_MODE },
+	  "00100007 00000014 00000005 00000004 00000006", SDP_FAULT_MODE },
 	{ "ModeChange to mode 7, S",
-	  "00100007 00000014 00000005 00000004 0000000f", SDP_MSG_MODE },
+	  "00100007 00000014 00000005 00000004 0000000f", SDP_FAULT_MODE },
 	{ "SuspComm, constant 1 not 0",
 	  "0010000d 00000018 00000006 00000005 00000001 13890001",
-	  SDP_MSG_CONST },
+	  SDP_FAULT_SUSP },
 	{ "SuspComm, constant 2 not 1",
 	  "0010000d 00000018 00000006 00000005 00000000 13890000",
-	  SDP_MSG_CONST },
+	  SDP_FAULT_SUSP },
 };
 
 CASE(refuses_malformed_messages)
@@ -355,7 +353,8 @@ CASE(carries_the_ends_of_every_field)
 		set_field(&msg, i / 4, !(i & 2));
 		n = sdp_msg_encode(&msg, layout, buf);
 		assert_row(fields[i / 4].name,
-			   sdp_msg_decode(buf, n, layout, &got) == SDP_MSG_OK);
+			   sdp_msg_decode(buf, n, layout, &got) ==
+				   SDP_FAULT_NONE);
 		assert_row(fields[i / 4].name, are_same(&msg, &got));
 	}
 }
@@ -374,11 +373,11 @@ CASE(takes_padded_start_messages)
 		sdp_msg_decode_padded(buf, 196, SDP_LAYOUT_FIGURE, &msg), 0);
 	assert_int_equal(
 		sdp_msg_decode_padded(buf, 31, SDP_LAYOUT_FIGURE, &msg),
-		SDP_MSG_LEN);
+		SDP_FAULT_LENGTH);
 	buf[195] = 1;
 	assert_int_equal(
 		sdp_msg_decode_padded(buf, 196, SDP_LAYOUT_FIGURE, &msg),
-		SDP_MSG_PADDING);
+		SDP_FAULT_LENGTH);
 }
 
 /* T108 */

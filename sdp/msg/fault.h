@@ -8,13 +8,13 @@
 
 enum sdp_fault {
 	SDP_FAULT_NONE,
-	SDP_FAULT_LENGTH,  /* V1: Len does not match the octets received; V7 */
-	SDP_FAULT_MID,	   /* V2: MID is reserved or not allowed now */
-	SDP_FAULT_MSEQ,	   /* V3: MSeq is not the next one */
-	SDP_FAULT_MSEQACK, /* V4: MSeqAck goes backwards or too far */
-	SDP_FAULT_CREDIT,  /* V5: exceeds the credit or the buffer size */
-	SDP_FAULT_OOB,	   /* V6: OOB_PRES without payload */
-	SDP_FAULT_AVAIL,   /* V8: invalid length of an advertisement */
+	SDP_FAULT_LENGTH,	/* V1: Len does not match the octets; V7 */
+	SDP_FAULT_MID,		/* V2: MID is reserved or not allowed now */
+	SDP_FAULT_MSEQ,		/* V3: MSeq is not the next one */
+	SDP_FAULT_MSEQACK,	/* V4: MSeqAck goes backwards or too far */
+	SDP_FAULT_CREDIT,	/* V5: exceeds the credit or the buffer size */
+	SDP_FAULT_OOB,		/* V6: OOB_PRES without payload */
+	SDP_FAULT_AVAIL,	/* V8: invalid length of an advertisement */
 	SDP_FAULT_SRC_AVAIL,	/* V9: SrcAvail is not allowed in this mode */
 	SDP_FAULT_SINK_AVAIL,	/* V10: SinkAvail is not allowed in this mode */
 	SDP_FAULT_ADVERTS,	/* V11: more than MaxAdverts */
