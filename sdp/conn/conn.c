@@ -13,37 +13,6 @@
 /* Upper limits of the options that determine the size of memory. */
 #define CAP_MAX 4096u
 
-static void *default_alloc(void *mem_ctx, size_t size)
-{
-	(void)mem_ctx;
-	return malloc(size);
-}
-
-static void default_free(void *mem_ctx, void *ptr)
-{
-	(void)mem_ctx;
-	free(ptr);
-}
-
-/* Copies the options that the caller's version of the struct has. A longer
- * struct must end in zeros. */
-static int options_take(struct sdp_options *opt, const struct sdp_options *from)
-{
-	const uint8_t *octets = (const uint8_t *)from;
-
-	memset(opt, 0, sizeof(*opt));
-	if (from->size < sizeof(from->size))
-		return -EINVAL;
-	for (size_t i = sizeof(*opt); i < from->size; i++) {
-		if (octets[i])
-			return -E2BIG;
-	}
-	memcpy(opt, from,
-	       from->size < sizeof(*opt) ? from->size : sizeof(*opt));
-	opt->size = sizeof(*opt);
-	return 0;
-}
-
 static void default32(uint32_t *value, uint32_t other)
 {
 	if (!*value)
@@ -78,10 +47,6 @@ static void options_default(struct sdp_options *opt)
 	default32(&opt->susp_ms, 10000);
 	default32(&opt->cancel_ms, 5000);
 	default32(&opt->deadlock_ms, 10);
-	if (!opt->alloc)
-		opt->alloc = default_alloc;
-	if (!opt->free)
-		opt->free = default_free;
 }
 
 static bool options_are_valid(const struct sdp_options *opt)
@@ -96,8 +61,7 @@ static bool options_are_valid(const struct sdp_options *opt)
 	       opt->buf_size_max <= SDP_LEN_MAX &&
 	       opt->wish_size <= SDP_LEN_MAX && opt->send_cap <= CAP_MAX &&
 	       opt->recv_cap <= CAP_MAX && opt->work_cap <= CAP_MAX &&
-	       opt->work_cap >= 4 && opt->max_adverts <= CAP_MAX &&
-	       !opt->alloc == !opt->free;
+	       opt->work_cap >= 4 && opt->max_adverts <= CAP_MAX;
 }
 
 static uint32_t power_of_two(uint32_t min)
@@ -121,18 +85,13 @@ static size_t place(size_t *total, size_t cnt, size_t size)
 
 int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *options)
 {
-	struct sdp_options opt;
+	struct sdp_options opt = *options;
 	struct sdp_conn *conn;
 	size_t total = sizeof(*conn), src, snk, in, out, send, recv, chunk;
 	size_t kinds;
 	uint32_t chunk_cap;
 	uint8_t *block;
-	int ret = options_take(&opt, options);
 
-	if (ret)
-		return ret;
-	if (!opt.alloc != !opt.free)
-		return -EINVAL;
 	options_default(&opt);
 	if (!options_are_valid(&opt))
 		return -EINVAL;
@@ -151,10 +110,9 @@ int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *options)
 	recv = place(&total, opt.recv_cap, sizeof(struct sdp_recv_entry));
 	chunk = place(&total, chunk_cap, sizeof(struct sdp_chunk));
 	kinds = place(&total, opt.work_cap, 1);
-	block = opt.alloc(opt.mem_ctx, total);
+	block = calloc(1, total);
 	if (!block)
 		return -ENOMEM;
-	memset(block, 0, total);
 	conn = (void *)block;
 	conn->opt = opt;
 	conn->send = (void *)(block + send);
@@ -166,16 +124,14 @@ int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *options)
 			(void *)(block + snk), opt.max_adverts);
 	sdp_sink_init(&conn->sink, (void *)(block + in), (void *)(block + out),
 		      opt.max_adverts);
-	for (int i = 0; i < SDP_TIMER_CNT; i++)
-		conn->timers[i] = SDP_NEVER;
+	sdp_conn_disarm_all(conn);
 	*ret_conn = conn;
 	return 0;
 }
 
 void sdp_conn_free(struct sdp_conn *conn)
 {
-	if (conn)
-		conn->opt.free(conn->opt.mem_ctx, conn);
+	free(conn);
 }
 
 /* ---- queries ---- */

@@ -9,16 +9,10 @@
 #include "conn/queue.h"
 #include "tcp-answer.h"
 
-static void disarm_all(struct sdp_conn *conn)
-{
-	for (int i = 0; i < SDP_TIMER_CNT; i++)
-		conn->timers[i] = SDP_NEVER;
-}
-
 /* The connection has no carrier. All that remains is to return the buffers. */
 static void enter_closed(struct sdp_conn *conn)
 {
-	disarm_all(conn);
+	sdp_conn_disarm_all(conn);
 	conn->stage = SDP_STAGE_CLOSED;
 	conn->news.closed = true;
 	conn->done_id = conn->next_id;
@@ -37,7 +31,7 @@ void sdp_end_fail(struct sdp_conn *conn, enum sdp_fault fault)
 		return;
 	conn->fault = fault;
 	conn->news.failed = true;
-	disarm_all(conn);
+	sdp_conn_disarm_all(conn);
 	switch (conn->stage) {
 	case SDP_STAGE_IDLE:
 	case SDP_STAGE_LISTEN:
@@ -88,7 +82,7 @@ void sdp_end_check(struct sdp_conn *conn)
 		return;
 	if (conn->timers[SDP_TIMER_LLP_END] == SDP_NEVER ||
 	    (c->has_crossed && conn->opt.role == SDP_CONNECTING)) {
-		disarm_all(conn);
+		sdp_conn_disarm_all(conn);
 		conn->stage = SDP_STAGE_DISCONNECT;
 	}
 }
@@ -197,7 +191,7 @@ static void expire(struct sdp_conn *conn, enum sdp_timer timer)
 	case SDP_TIMER_ABORT:
 		/* Not an orderly end: the peer would take it for a graceful
 		 * close (C21). */
-		disarm_all(conn);
+		sdp_conn_disarm_all(conn);
 		conn->stage = SDP_STAGE_TERMINATE;
 		return;
 	default:

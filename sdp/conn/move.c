@@ -31,8 +31,7 @@ void sdp_move_suspend(struct sdp_conn *conn)
 {
 	conn->stage = SDP_STAGE_SUSPENDED;
 	conn->news.suspended = true;
-	for (int i = 0; i < SDP_TIMER_CNT; i++)
-		sdp_conn_disarm(conn, (enum sdp_timer)i);
+	sdp_conn_disarm_all(conn);
 	/* The peer has received everything before SuspComm or SuspCommAck. */
 	conn->closing.is_done = conn->closing.is_sent;
 	memset(&conn->due, 0, sizeof(conn->due));
@@ -86,9 +85,7 @@ int sdp_conn_unsent(const struct sdp_conn *conn, uint16_t i,
 	uint64_t pos = conn->source.data_pos;
 
 	for (uint16_t at = 0; at < conn->send_cnt; at++) {
-		const struct sdp_send_entry *e =
-			&conn->send[(conn->send_head + at) %
-				    conn->opt.send_cap];
+		const struct sdp_send_entry *e = sdp_conn_send_at(conn, at);
 		uint64_t start = e->start > pos ? e->start : pos;
 
 		if (e->end <= pos || i-- > 0)

@@ -100,7 +100,6 @@ enum sdp_req_pipe {
 
 /**
  * struct sdp_options - behaviour of a connection; zero selects the default
- * @size: sizeof(struct sdp_options) of the caller.
  * @role, @carrier, @layout: the protocol on the wire; both ends need the same
  *   layout (C1).
  * @bufs: receive Private Buffers that the peer may use, 3 to 65535 (32). One
@@ -134,13 +133,8 @@ enum sdp_req_pipe {
  *   @deadlock_ms: SDP-160 (10).
  * @first_mseq, @peer_first_mseq, @first_non_discards: for tests of wrapping;
  *   both ends need matching values.
- * @alloc, @free, @mem_ctx: memory; NULL: malloc and free.
- *
- * New fields are added at the end. A struct that is longer than the library's
- * and has a non-zero tail gives -E2BIG.
  */
 struct sdp_options {
-	size_t size;
 	enum sdp_role role;
 	enum sdp_carrier carrier;
 	enum sdp_layout layout;
@@ -172,17 +166,13 @@ struct sdp_options {
 	uint32_t first_mseq;
 	uint32_t peer_first_mseq;
 	uint32_t first_non_discards;
-	void *(*alloc)(void *mem_ctx, size_t size);
-	void (*free)(void *mem_ctx, void *ptr);
-	void *mem_ctx;
 };
 
-#define SDP_OPTIONS_INIT                                                       \
-	((struct sdp_options){ .size = sizeof(struct sdp_options) })
+#define SDP_OPTIONS_INIT ((struct sdp_options){ 0 })
 
 /**
  * sdp_conn_new - make a connection object
- * Return: 0; -EINVAL: an option out of range; -E2BIG; -ENOMEM.
+ * Return: 0; -EINVAL: an option out of range; -ENOMEM.
  */
 int sdp_conn_new(struct sdp_conn **ret_conn, const struct sdp_options *opt);
 

@@ -244,20 +244,26 @@ static inline void sdp_conn_disarm(struct sdp_conn *conn, enum sdp_timer timer)
 	conn->timers[timer] = SDP_NEVER;
 }
 
+static inline void sdp_conn_disarm_all(struct sdp_conn *conn)
+{
+	for (int i = 0; i < SDP_TIMER_CNT; i++)
+		sdp_conn_disarm(conn, (enum sdp_timer)i);
+}
+
 /* Whether a move forbids to start anything new. */
 static inline bool sdp_conn_is_moving(const struct sdp_conn *conn)
 {
 	return conn->moving.is_wanted || conn->moving.is_rcvd;
 }
 
-static inline struct sdp_send_entry *sdp_conn_send_at(struct sdp_conn *conn,
-						      unsigned int i)
+static inline struct sdp_send_entry *
+sdp_conn_send_at(const struct sdp_conn *conn, unsigned int i)
 {
 	return &conn->send[(conn->send_head + i) % conn->opt.send_cap];
 }
 
-static inline struct sdp_recv_entry *sdp_conn_recv_at(struct sdp_conn *conn,
-						      unsigned int i)
+static inline struct sdp_recv_entry *
+sdp_conn_recv_at(const struct sdp_conn *conn, unsigned int i)
 {
 	return &conn->recv[(conn->recv_head + i) % conn->opt.recv_cap];
 }

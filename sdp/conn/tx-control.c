@@ -297,10 +297,7 @@ static bool is_drained(const struct sdp_conn *conn)
 	    conn->source.is_cancelling || conn->writing.len)
 		return false;
 	for (uint16_t i = 0; i < conn->send_cnt; i++) {
-		const struct sdp_send_entry *e =
-			&conn->send[(conn->send_head + i) % conn->opt.send_cap];
-
-		if (!sdp_queue_send_is_idle(conn, e))
+		if (!sdp_queue_send_is_idle(conn, sdp_conn_send_at(conn, i)))
 			return false;
 	}
 	return true;

@@ -52,8 +52,8 @@ struct sdp_send_entry *sdp_tx_pending_oob(struct sdp_conn *conn)
 	return NULL;
 }
 
-static void encode(struct sdp_conn *conn, const struct sdp_msg *msg,
-		   struct sdp_work *work)
+void sdp_tx_unnumbered(struct sdp_conn *conn, const struct sdp_msg *msg,
+		       struct sdp_work *work)
 {
 	work->type = SDP_WORK_SEND;
 	work->id = take_id(conn, SDP_WORK_SEND);
@@ -75,13 +75,7 @@ void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
 		conn->oob_cnt--;
 	}
 	sdp_credit_send(&conn->credit, msg);
-	encode(conn, msg, work);
-}
-
-void sdp_tx_unnumbered(struct sdp_conn *conn, struct sdp_msg *msg,
-		       struct sdp_work *work)
-{
-	encode(conn, msg, work);
+	sdp_tx_unnumbered(conn, msg, work);
 }
 
 uint32_t sdp_tx_plain(struct sdp_conn *conn, uint8_t mid, struct sdp_work *work)

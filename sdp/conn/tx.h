@@ -17,7 +17,7 @@ void sdp_tx_message(struct sdp_conn *conn, struct sdp_msg *msg,
 		    struct sdp_work *work);
 
 /* As sdp_tx_message(), for HelloAck, which has no number. */
-void sdp_tx_unnumbered(struct sdp_conn *conn, struct sdp_msg *msg,
+void sdp_tx_unnumbered(struct sdp_conn *conn, const struct sdp_msg *msg,
 		       struct sdp_work *work);
 
 /* Makes @work a message of that MID without extended header. Returns its

@@ -42,11 +42,8 @@ static void fill_options(struct sdp_link *link, enum sdp_role role,
 	uint32_t ird = min16((uint32_t)attr->max_qp_rd_atom, READS_MAX);
 	uint32_t ord = min16((uint32_t)attr->max_qp_init_rd_atom, READS_MAX);
 
-	o->size = sizeof(*o);
 	o->role = role;
 	o->carrier = carrier;
-	o->alloc = NULL;
-	o->free = NULL;
 	if (!o->work_cap)
 		o->work_cap = 64;
 	if (!o->buf_size || o->buf_size > link->dev->pool.buf_size)
