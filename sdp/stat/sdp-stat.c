@@ -113,15 +113,8 @@ static void make_locked(void)
 	atomic_store_explicit(&stat.is_made, true, memory_order_release);
 }
 
-static struct sdp_stat_page *page_get(void)
-{
-	/* acquire: pairs with the release in make_locked() */
-	if (!atomic_load_explicit(&stat.is_made, memory_order_acquire))
-		sdp_stat_init();
-	return atomic_load_explicit(&stat.page, memory_order_acquire);
-}
-
-void sdp_stat_init(void)
+/* Further calls do nothing. */
+static void page_make(void)
 {
 	UTIL_CANCEL_OFF();
 	UTIL_KEEP_ERRNO();
@@ -132,11 +125,19 @@ void sdp_stat_init(void)
 	util_unlock(&stat.lock);
 }
 
+static struct sdp_stat_page *page_get(void)
+{
+	/* acquire: pairs with the release in make_locked() */
+	if (!atomic_load_explicit(&stat.is_made, memory_order_acquire))
+		page_make();
+	return atomic_load_explicit(&stat.page, memory_order_acquire);
+}
+
 int sdp_stat_fd_take(void)
 {
 	int fd;
 
-	sdp_stat_init();
+	page_make();
 	util_lock(&stat.lock);
 	fd = stat.fd;
 	stat.fd = -1;

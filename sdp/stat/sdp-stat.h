@@ -96,16 +96,9 @@ enum sdp_stat_fallback {
 
 #define SDP_STAT_STATES(X)                                                     \
 	X(closed)                                                              \
-	X(listen)                                                              \
-	X(resolving)                                                           \
-	X(connecting)                                                          \
 	X(hello_sent)                                                          \
 	X(hello_wait)                                                          \
 	X(established)                                                         \
-	X(discon_sent)                                                         \
-	X(discon_rcvd)                                                         \
-	X(closing)                                                             \
-	X(suspended)                                                           \
 	X(tcp)
 
 enum sdp_stat_state {
@@ -133,7 +126,7 @@ enum sdp_stat_carrier {
 #define SDP_STAT_MAGIC 0x73647073u /* "sdps" */
 /* Changes with the layout: the number of items of each kind takes six bits. */
 #define SDP_STAT_VERSION                                                       \
-	(1u << 24 | (unsigned)SDP_STAT_COUNTER_CNT << 18 |                     \
+	(2u << 24 | (unsigned)SDP_STAT_COUNTER_CNT << 18 |                     \
 	 SDP_STAT_GAUGE_CNT << 12 | SDP_STAT_EVENT_CNT << 6 |                  \
 	 SDP_STAT_FALLBACK_CNT)
 _Static_assert(SDP_STAT_COUNTER_CNT < 64 && SDP_STAT_GAUGE_CNT < 64 &&
@@ -180,14 +173,10 @@ struct sdp_stat_page {
 	struct sdp_stat_sock sock[];
 };
 
-/* Makes the page. Further calls do nothing. Without a page, counting continues
- * in private memory. */
-void sdp_stat_init(void);
-
-/* Makes the page if needed, and returns its memfd once. The caller keeps it
- * open, out of reach of the program's close(), and closes it in a forked child.
- * This file does not use the number. -1: the page is a file, or there is
- * none. */
+/* Makes the page if needed, and returns its memfd once. Without a page,
+ * counting continues in private memory. The caller keeps it open, out of reach
+ * of the program's close(), and closes it in a forked child. This file does not
+ * use the number. -1: the page is a file, or there is none. */
 int sdp_stat_fd_take(void);
 
 /* Allocates a slot for one socket, all zero. Never NULL: the overflow slot if
