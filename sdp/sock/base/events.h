@@ -3,6 +3,7 @@
 #ifndef SDP_SOCK_EVENTS_H
 #define SDP_SOCK_EVENTS_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,5 +33,15 @@ int sdp_sock_answer(struct sdp_sock *sock, enum sdp_call call);
 
 /* Translates state bits of a link into events of poll(2). */
 short sdp_events_of(unsigned int state);
+
+/* Adds the other names of POLLIN and POLLOUT, which programs may ask for. */
+static inline short sdp_events_norm(short events)
+{
+	if (events & POLLIN)
+		events |= POLLRDNORM;
+	if (events & POLLOUT)
+		events |= POLLWRNORM;
+	return events;
+}
 
 #endif

@@ -151,13 +151,8 @@ static void set_close(void *arg)
 
 static short ours_events(const struct poll_set *set, nfds_t i)
 {
-	struct sdp_sock *sock = set->socks[i];
-	short events = sdp_sock_events(sock);
+	short events = sdp_events_norm(sdp_sock_events(set->socks[i]));
 
-	if (events & POLLIN)
-		events |= POLLRDNORM;
-	if (events & POLLOUT)
-		events |= POLLWRNORM;
 	return events & (set->pfd[i].events | POLLERR | POLLHUP);
 }
 

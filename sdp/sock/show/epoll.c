@@ -82,13 +82,9 @@ static uint32_t wanted(const struct sdp_watch *watch)
 
 static uint32_t events_now(const struct sdp_watch *watch)
 {
-	uint32_t events = (uint16_t)sdp_sock_events(watch->sock);
+	short events = sdp_events_norm(sdp_sock_events(watch->sock));
 
-	if (events & EPOLLIN)
-		events |= EPOLLRDNORM;
-	if (events & EPOLLOUT)
-		events |= EPOLLWRNORM;
-	return events & wanted(watch);
+	return (uint16_t)events & wanted(watch);
 }
 
 /* A registration was added or changed: queues it at once if it is ready. */
@@ -106,16 +102,11 @@ static void watch_look(struct sdp_watch *watch)
 
 void sdp_watch_news(struct sdp_sock *sock, short news)
 {
-	uint32_t events = (uint16_t)news;
 	struct sdp_watch *watch;
 
 	util_lock_assert_held(&sock->shadow.lock);
-	if (events & EPOLLIN)
-		events |= EPOLLRDNORM;
-	if (events & EPOLLOUT)
-		events |= EPOLLWRNORM;
 	for (watch = sock->watches; watch; watch = watch->sock_next) {
-		if (!watch->is_ours || !(events & wanted(watch)))
+		if (!watch->is_ours || !((uint16_t)news & wanted(watch)))
 			continue;
 		util_lock(&watch->set->lock);
 		watch->has_edge = true;

@@ -78,7 +78,7 @@ static void tell(struct sdp_sock *sock, int fd, short news, short arrival)
 
 	util_lock(&sock->shadow.lock);
 	show_locked(sock, fd, arrival);
-	news &= sdp_sock_events(sock);
+	news = sdp_events_norm(news & sdp_sock_events(sock));
 	if (sock->watches)
 		sdp_watch_news(sock, news);
 	for (poller = sock->pollers; poller; poller = poller->next)

@@ -91,8 +91,10 @@ static const struct {
 	bool is_woken;
 } rows[] = {
 	{ "octets for a reader", POLLIN, SDP_LINK_IN, true },
+	{ "octets, by their other name", POLLRDNORM, SDP_LINK_IN, true },
 	{ "octets for a writer", POLLOUT, SDP_LINK_IN, false },
 	{ "space for a writer", POLLOUT, SDP_LINK_OUT, true },
+	{ "space, by its other name", POLLWRNORM, SDP_LINK_OUT, true },
 	{ "space for a reader", POLLIN, SDP_LINK_OUT, false },
 	{ "an urgent octet", POLLPRI, SDP_LINK_PRI, true },
 	{ "octets, while urgent ones are awaited", POLLPRI, SDP_LINK_IN,
