@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Programs of datagrams (UD), with persona ca.
+"""Programs of datagrams (UD), with persona ca, and of the other rows that
+`make apps` prints for verbs.
 
 A case runs programs, and finds at least their payload in usiw's counters. All
 cases of a script give one row of the table that `scripts/apps-table` prints.
