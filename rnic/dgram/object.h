@@ -4,6 +4,7 @@
 #define RNIC_DGRAM_OBJECT_H
 
 #include "engine/object.h"
+#include "full.h"
 #include "local/inbox.h"
 #include "qp/object.h"
 
@@ -25,9 +26,8 @@ struct rnic_ud {
 	uint32_t psn; /* of the next datagram */
 	uint32_t mtu; /* octets of payload */
 	enum rnic_ud_recv recv;
-	uint64_t wait_end_ns; /* RNIC_UD_WAIT */
-	uint64_t full_ns;     /* a receiver is full: waits until then; 0: no */
-	uint32_t full_num;    /* it has not taken any since; 0: none */
+	uint64_t wait_end_ns;	      /* RNIC_UD_WAIT */
+	struct rnic_full full;	      /* receivers that it sends to */
 	struct rnic_udp_batch *batch; /* of packets; made with the first */
 	struct rnic_peer *peers;      /* those of this host; NULL: none */
 	struct rnic_inbox inbox;      /* made when somebody asks for it */

@@ -93,7 +93,7 @@ static int peer_put(struct rnic_ud *ud, struct rnic_peer *peer,
 	if (rc >= 0)
 		peer->has_put = true;
 	/* One that was killed looks full in the end. */
-	if ((rc == 1 || (rc == -EAGAIN && !ud->full_ns)) &&
+	if ((rc == 1 || (rc == -EAGAIN && !ud->full.end_ns)) &&
 	    !peer_wake(ud, peer))
 		return rc == 1 ? -ECONNREFUSED : -EPIPE;
 	return rc > 0 ? 0 : rc;

@@ -16,8 +16,6 @@
 #include "qp/state.h"
 #include "udp-send.h"
 
-/* How often a full receiver is tried again. */
-#define SEND_RETRY_NS (50 * NS_PER_US)
 #define PSN_MASK 0xffffffu
 #define NUM_MASK 0xffffffu
 
@@ -115,24 +113,11 @@ static bool ud_waits(struct rnic_ud *ud, uint32_t num)
 {
 	uint64_t now_ns = rnic_engine_now_ns(ud->engine);
 
-	if (ud->full_num == num)
+	if (!rnic_full_waits(&ud->full, num, now_ns))
 		return false;
-	if (!ud->full_ns)
-		ud->full_ns = now_ns + RNIC_UD_FULL_NS;
-	if (now_ns >= ud->full_ns) {
-		ud->full_num = num;
-		return false;
-	}
 	rnic_engine_deadline(ud->engine, &ud->source.due,
-			     now_ns + SEND_RETRY_NS);
+			     now_ns + RNIC_FULL_RETRY_NS);
 	return true;
-}
-
-static void ud_taken(struct rnic_ud *ud, uint32_t num)
-{
-	ud->full_ns = 0;
-	if (ud->full_num == num)
-		ud->full_num = 0;
 }
 
 /* The WR at next_idx was not sent.  Return: whether the next one may follow. */
@@ -145,7 +130,7 @@ static bool wr_failed(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 		rnic_sq_unreadable(ud->qp, ud->qp->sq.next_idx);
 		return false;
 	}
-	ud->full_ns = 0;
+	rnic_full_end(&ud->full);
 	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
 	wr_done(ud, sqe);
 	return true;
@@ -187,7 +172,7 @@ static bool sq_send_host(struct rnic_ud *ud, struct ud_wr *wr)
 
 	if (rc < 0)
 		return wr_failed(ud, &wr->sqe, num, rc);
-	ud_taken(ud, num);
+	rnic_full_taken(&ud->full, num);
 	wr_sent(ud, &wr->sqe, wr->datagram.len);
 	return true;
 }
@@ -245,7 +230,7 @@ static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 	for (uint32_t i = 0; i < sent && !rnic_qp_is_over(ud->qp); i++)
 		wr_sent(ud, &batch[i].sqe, batch[i].len);
 	if (sent)
-		ud->full_ns = 0;
+		rnic_full_end(&ud->full);
 	if (sent == cnt || rnic_qp_is_over(ud->qp))
 		return true;
 	num = ((const struct usiw_ud_sqe *)&batch[sent].sqe)->dest & NUM_MASK;

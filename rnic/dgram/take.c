@@ -42,7 +42,7 @@ static void ud_await_recv(struct rnic_ud *ud, bool is_awaited)
 static void ud_begin_wait(struct rnic_ud *ud, uint64_t now_ns)
 {
 	ud->recv = RNIC_UD_WAIT;
-	ud->wait_end_ns = now_ns + RNIC_UD_FULL_NS;
+	ud->wait_end_ns = now_ns + RNIC_FULL_NS;
 	ud_await_recv(ud, true);
 }
 

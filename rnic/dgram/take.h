@@ -7,7 +7,7 @@
 
 /*
  * Takes what is in the socket and in the inbox, as far as there are receives;
- * the rest waits for them, for RNIC_UD_FULL_NS.  The QP may fail; rnic_qp_end()
+ * the rest waits for them, for RNIC_FULL_NS.  The QP may fail; rnic_qp_end()
  * has to follow.
  */
 void rnic_ud_take(struct rnic_ud *ud);

@@ -23,8 +23,8 @@
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/tcp.h"
+#include "full.h"
 #include "route.h"
-#include "send.h"
 #include "udp-send.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -42,11 +42,6 @@
 #define UDP_HEADROOM sizeof(struct rnic_host_head)
 /* Packets of one system call. */
 #define UDP_BATCH 16
-/* How often a process that is full is tried again: its AF_UNIX socket may hold
- * no more than 10 datagrams. */
-#define UDP_RETRY_NS (50 * NS_PER_US)
-/* QPs of which it is known that they have been full for long. */
-#define UDP_FULL_CNT 64u
 
 struct udp_packet {
 	struct sockaddr_storage from;
@@ -68,8 +63,7 @@ struct udp_batch {
 	 * others behind it.  NULL: none does. */
 	struct rnic_host_head *waits;
 	uint32_t waits_len, waits_ifindex;
-	uint64_t wait_end_ns;
-	uint32_t full_num[UDP_FULL_CNT]; /* by number; 0: none */
+	struct rnic_full full;
 	struct mmsghdr mmsg[UDP_BATCH];
 	struct udp_packet packet[UDP_BATCH];
 };
@@ -214,24 +208,16 @@ static int udp_decode(struct udp_seen *seen, const uint8_t *buf, size_t len,
 }
 
 /* The process of @num is full.  Return: whether its packet waits; else it is
- * lost, as all others until that process takes one. */
+ * lost.  The loop does not wait. */
 static bool packet_waits(struct rnic_engine *engine, uint32_t num)
 {
 	struct udp_batch *batch = udp.batch;
-	uint32_t *full_num = &batch->full_num[num % UDP_FULL_CNT];
-	uint64_t now_ns;
 
-	if (!engine || *full_num == num)
+	if (!engine ||
+	    !rnic_full_waits(&batch->full, num, rnic_engine_now_ns(engine)))
 		return false;
-	now_ns = rnic_engine_now_ns(engine);
-	if (!batch->wait_end_ns)
-		batch->wait_end_ns = now_ns + RNIC_UD_FULL_NS;
-	if (now_ns >= batch->wait_end_ns) {
-		*full_num = num;
-		return false;
-	}
 	rnic_engine_deadline(engine, &batch->sock->source.due,
-			     now_ns + UDP_RETRY_NS);
+			     rnic_engine_now_ns(engine) + RNIC_FULL_RETRY_NS);
 	return true;
 }
 
@@ -249,12 +235,13 @@ static bool packet_route(struct rnic_engine *engine, uint32_t ifindex,
 		batch->waits_ifindex = ifindex;
 		return false;
 	}
-	if (rc < 0)
-		rnic_stat_add(RNIC_STAT_ud_lost, 1);
-	else if (batch->full_num[num % UDP_FULL_CNT] == num)
-		batch->full_num[num % UDP_FULL_CNT] = 0;
 	batch->waits = NULL;
-	batch->wait_end_ns = 0;
+	if (rc == 0) {
+		rnic_full_taken(&batch->full, num);
+		return true;
+	}
+	rnic_full_end(&batch->full);
+	rnic_stat_add(RNIC_STAT_ud_lost, 1);
 	return true;
 }
 
@@ -337,7 +324,7 @@ static void batch_drop(struct udp_batch *batch)
 	rnic_stat_add(RNIC_STAT_ud_lost, (uint64_t)cnt);
 	batch->next = batch->cnt;
 	batch->waits = NULL;
-	batch->wait_end_ns = 0;
+	rnic_full_end(&batch->full);
 }
 
 static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)

@@ -9,7 +9,7 @@
  * The processes of one user share the port by SO_REUSEPORT: the kernel gives
  * all packets to the first one, and that role to the next when it ends.  Who
  * gets a packet hands it to its QP, which may be another process's (host.h).
- * If that process is full, the packet waits for RNIC_UD_FULL_NS at most, with
+ * If that process is full, the packet waits for RNIC_FULL_NS at most, with
  * those behind it; then all packets for that QP are lost until it takes one.
  *
  * Where the port cannot be had, for example because rdma_rxe is loaded, nothing
