@@ -97,25 +97,13 @@ static bool deliver_is_here(const struct rnic_ud *ud, const uint8_t *grh)
 	return rnic_gid_is_there(dev->gids, dst.raw);
 }
 
-/* The port's counters have it, too. */
-static void deliver_count(const struct rnic_qp *qp, uint32_t len)
-{
-	struct rnic_stat_part part = qp->engine->stat;
-	struct rnic_device_counters *dev = &qp->ctx->dev->counters[part.num];
-
-	rnic_stat_grow(&dev->rx_fpdu, part, 1);
-	rnic_stat_grow(&dev->rx_staged, part, len);
-	rnic_stat_count(part, RNIC_STAT_rx_fpdu, 1);
-	rnic_stat_count(part, RNIC_STAT_rx_staged, len);
-	rnic_stat_count(part, RNIC_STAT_ud_received, 1);
-}
-
 void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		     const void *payload, uint32_t len)
 {
 	struct rnic_qp *qp = ud->qp;
 	struct rnic_stat_part part = qp->engine->stat;
 	uint32_t whole = SIB_GRH_SIZE + len;
+	struct rnic_device_counters *port;
 	struct usiw_cqe cqe = {
 		.opcode = USIW_WC_RECV,
 		.byte_len = whole,
@@ -151,6 +139,9 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 			     RNIC_QP_EV_CNT);
 		return;
 	}
-	deliver_count(qp, len);
+	port = rnic_ud_port(ud);
+	rnic_ud_count(ud, RNIC_STAT_rx_fpdu, &port->rx_fpdu, 1);
+	rnic_ud_count(ud, RNIC_STAT_rx_staged, &port->rx_staged, len);
+	rnic_stat_count(part, RNIC_STAT_ud_received, 1);
 	rnic_rq_complete(qp, &cqe);
 }

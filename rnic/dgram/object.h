@@ -3,9 +3,12 @@
 #ifndef RNIC_DGRAM_OBJECT_H
 #define RNIC_DGRAM_OBJECT_H
 
+#include "dev/device.h"
 #include "engine/object.h"
 #include "full.h"
 #include "local/inbox.h"
+#include "mem/context.h"
+#include "os/stat.h"
 #include "qp/object.h"
 
 struct rnic_peer;
@@ -40,6 +43,21 @@ struct rnic_ud {
 static inline struct rnic_ud *rnic_qp_ud(const struct rnic_qp *qp)
 {
 	return qp->link;
+}
+
+/* The counters of its port that its lead guards. */
+static inline struct rnic_device_counters *
+rnic_ud_port(const struct rnic_ud *ud)
+{
+	return &ud->qp->ctx->dev->counters[ud->engine->stat.num];
+}
+
+/* The process's counter grows, and that of the port, @counter. */
+static inline void rnic_ud_count(const struct rnic_ud *ud, enum rnic_stat stat,
+				 _Atomic uint64_t *counter, uint64_t more)
+{
+	rnic_stat_count(ud->engine->stat, stat, more);
+	rnic_stat_grow(counter, ud->engine->stat, more);
 }
 
 #endif

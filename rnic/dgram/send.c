@@ -90,19 +90,15 @@ static void wr_done(struct rnic_ud *ud, const struct usiw_sqe *sqe)
 					  rnic_sq_op_find(sqe->opcode), 0));
 }
 
-/* The WR, at next_idx, is sent.  The port's counters have it, too. */
+/* The WR, at next_idx, is sent. */
 static void wr_sent(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 		    uint32_t len)
 {
-	struct rnic_stat_part part = ud->engine->stat;
-	struct rnic_device_counters *dev =
-		&ud->qp->ctx->dev->counters[part.num];
+	struct rnic_device_counters *port = rnic_ud_port(ud);
 
-	rnic_stat_grow(&dev->tx_fpdu, part, 1);
-	rnic_stat_grow(&dev->tx_copied, part, len);
-	rnic_stat_count(part, RNIC_STAT_tx_fpdu, 1);
-	rnic_stat_count(part, RNIC_STAT_tx_copied, len);
-	rnic_stat_count(part, RNIC_STAT_tx_payload, len);
+	rnic_ud_count(ud, RNIC_STAT_tx_fpdu, &port->tx_fpdu, 1);
+	rnic_ud_count(ud, RNIC_STAT_tx_copied, &port->tx_copied, len);
+	rnic_stat_count(ud->engine->stat, RNIC_STAT_tx_payload, len);
 	wr_done(ud, sqe);
 }
 
