@@ -173,9 +173,14 @@ static uint64_t slot_token(const struct rnic_engine *engine, uint32_t slot)
 	return (uint64_t)engine->slots.at[slot].gen << 32 | slot;
 }
 
+static uint32_t source_flags(const struct rnic_source *source)
+{
+	return source->is_shared ? EPOLLEXCLUSIVE : 0;
+}
+
 int rnic_engine_add(struct rnic_engine *engine, struct rnic_source *source)
 {
-	struct epoll_event ev = { .events = EPOLLIN };
+	struct epoll_event ev = { .events = EPOLLIN | source_flags(source) };
 	uint32_t slot;
 	int rc;
 
@@ -232,12 +237,16 @@ int rnic_engine_change_fd(struct rnic_engine *engine,
 void rnic_engine_set_events(struct rnic_engine *engine,
 			    struct rnic_source *source, uint32_t events)
 {
-	struct epoll_event ev = { .events = events };
+	struct epoll_event ev = { .events = events | source_flags(source) };
+	int op = source->is_shared ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
 
 	if (events == source->events)
 		return;
 	ev.data.u64 = slot_token(engine, source->slot);
-	if (epoll_ctl(engine->epfd, EPOLL_CTL_MOD, source->fd, &ev) == 0)
+	/* The kernel changes no entry that is exclusive. */
+	if (source->is_shared)
+		epoll_ctl(engine->epfd, EPOLL_CTL_DEL, source->fd, NULL);
+	if (epoll_ctl(engine->epfd, op, source->fd, &ev) == 0)
 		source->events = events;
 }
 

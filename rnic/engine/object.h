@@ -62,6 +62,7 @@ struct rnic_source {
 	int fd;
 	uint32_t slot;
 	uint32_t events;    /* of epoll, registered at present */
+	bool is_shared;	    /* other processes read it: one is woken */
 	uint32_t quiet_cnt; /* polls that have read it since octets came */
 	LIST_ENTRY(rnic_source) link;
 	struct rnic_due due; /* no later than the first of its times */
