@@ -25,6 +25,7 @@
 #include "os/tcp.h"
 #include "full.h"
 #include "route.h"
+#include "share.h"
 #include "udp-send.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -68,13 +69,21 @@ struct udp_batch {
 	struct udp_packet packet[UDP_BATCH];
 };
 
-enum { UDP_IPV4, UDP_IPV6, UDP_CNT };
+/* The port's are common to the processes of the user, and the first ones of it:
+ * all packets go there but those for groups.  The process's own ones send, and
+ * join groups. */
+enum {
+	UDP_PORT,
+	UDP_OWN = UDP_PORT + RNIC_SHARE_CNT,
+	UDP_CNT = UDP_OWN + RNIC_SHARE_CNT
+};
 
 struct udp_sock {
 	struct rnic_source source;  /* fd: -1: there is none */
 	struct rnic_engine *engine; /* that has the source; under its lead */
 	uint32_t watched;	    /* events that the loop waits for */
 	uint32_t lost;		    /* that the socket has dropped */
+	bool is_new;		    /* others have read it: @lost is void */
 };
 
 /* Guarded by the loop's lock; what reading needs, by @engine's lead, too. */
@@ -278,7 +287,10 @@ static void udp_note_lost(struct udp_sock *sock, const struct udp_seen *seen)
 {
 	if (!seen->has_lost || seen->lost == sock->lost)
 		return;
-	rnic_stat_add(RNIC_STAT_ud_socket_full, seen->lost - sock->lost);
+	if (!sock->is_new)
+		rnic_stat_add(RNIC_STAT_ud_socket_full,
+			      seen->lost - sock->lost);
+	sock->is_new = false;
 	sock->lost = seen->lost;
 }
 
@@ -342,14 +354,6 @@ static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 		if (!batch_pass(engine) || batch->cnt < UDP_BATCH)
 			return;
 	}
-}
-
-void rnic_udp_ready(unsigned int which)
-{
-	util_lock_assert_held(&rnic_loop.lock);
-	/* relaxed: changed under this lock */
-	if (which < UDP_CNT && udp.user_cnt && !udp.engine)
-		sock_read(&udp.sock[which], NULL);
 }
 
 static struct udp_sock *sock_of(struct rnic_source *source)
@@ -461,8 +465,10 @@ static int sock_bind(int fd, int family, uint16_t port)
 	return rc < 0 ? -errno : 0;
 }
 
-/* Return: in the fd table; -errno. */
-static int sock_open(int family)
+static const int families[RNIC_SHARE_CNT] = { AF_INET, AF_INET6 };
+
+/* @port: 0: any.  Return: in the fd table; -errno. */
+static int sock_open(int family, uint16_t port)
 {
 	int fd = rnic_sock_open(family, SOCK_DGRAM);
 	int rc;
@@ -470,24 +476,75 @@ static int sock_open(int family)
 	if (fd < 0)
 		return fd;
 	sock_set_options(fd, family);
-	rc = sock_bind(fd, family, SIB_UDP_PORT);
-	if (rc == 0) {
-		sock_take_first(fd);
-		return fd;
+	rc = sock_bind(fd, family, port);
+	if (rc < 0) {
+		rnic_fd_close(fd);
+		return rc;
 	}
+	if (port)
+		sock_take_first(fd);
+	return fd;
+}
+
+/* A kernel may be without one of the two families. */
+static int sock_open_own(int family)
+{
+	int fd = sock_open(family, SIB_UDP_PORT);
+
+	if (fd != -EADDRINUSE && fd != -EACCES)
+		return fd;
 	util_warn(
 		"rnic",
 		"UDP port %u, %s: %s: no datagrams come from other hosts; "
 		"another user's process or the kernel's rdma_rxe has the port",
 		SIB_UDP_PORT, family == AF_INET ? "IPv4" : "IPv6",
-		strerror(-rc));
+		strerror(-fd));
 	/* Packets leave from any port; the ICRC covers which. */
-	(void)sock_bind(fd, family, 0);
-	return fd;
+	return sock_open(family, 0);
+}
+
+static struct udp_sock sock_of_fd(int fd)
+{
+	return (struct udp_sock){
+		.source = { .ops = &udp_source_ops,
+			    .due = { .serve = udp_due },
+			    .fd = fd },
+	};
+}
+
+static void port_set(const int fds[RNIC_SHARE_CNT], bool is_new)
+{
+	if (udp.engine)
+		rnic_engine_lead(udp.engine);
+	for (int i = 0; i < RNIC_SHARE_CNT; i++) {
+		struct udp_sock *sock = &udp.sock[UDP_PORT + i];
+
+		*sock = sock_of_fd(fds[i]);
+		sock->source.is_shared = true;
+		sock->is_new = is_new;
+	}
+	if (udp.engine)
+		rnic_engine_unlead(udp.engine);
+}
+
+/* The sockets that the processes of the user share, if there are any yet. */
+static void port_open(void)
+{
+	int fds[RNIC_SHARE_CNT] = { -1, -1 };
+
+	if (rnic_share_begin() == RNIC_SHARE_FIRST) {
+		for (int i = 0; i < RNIC_SHARE_CNT; i++)
+			fds[i] = sock_open(families[i], SIB_UDP_PORT);
+		rnic_share_set(fds);
+		if (fds[0] < 0 && fds[1] < 0)
+			rnic_share_end();
+	}
+	port_set(fds, false);
 }
 
 static void socks_close(void)
 {
+	rnic_share_end();
 	for (int i = 0; i < UDP_CNT; i++) {
 		rnic_fd_close(udp.sock[i].source.fd);
 		udp.sock[i].source.fd = -1;
@@ -501,22 +558,15 @@ static void socks_close(void)
 
 static int socks_open(void)
 {
-	static const int families[UDP_CNT] = {
-		[UDP_IPV4] = AF_INET, [UDP_IPV6] = AF_INET6
-	};
 	int rc = 0;
 
 	udp.batch = calloc(1, sizeof(*udp.batch));
 	udp.host_fd = rnic_host_open_sender();
-	/* A kernel may be without one of the two. */
-	for (int i = 0; i < UDP_CNT; i++)
-		udp.sock[i] = (struct udp_sock){
-			.source = { .ops = &udp_source_ops,
-				    .due = { .serve = udp_due },
-				    .fd = sock_open(families[i]) },
-		};
-	rnic_udp_send_by(udp.sock[UDP_IPV4].source.fd,
-			 udp.sock[UDP_IPV6].source.fd);
+	port_open();
+	for (int i = 0; i < RNIC_SHARE_CNT; i++)
+		udp.sock[UDP_OWN + i] = sock_of_fd(sock_open_own(families[i]));
+	rnic_udp_send_by(udp.sock[UDP_OWN].source.fd,
+			 udp.sock[UDP_OWN + 1].source.fd);
 	if (!udp.batch)
 		rc = -ENOMEM;
 	else if (udp.host_fd < 0)
@@ -575,7 +625,7 @@ static int serve_add(struct rnic_engine *engine)
 	for (int i = 0; i < UDP_CNT && rc == 0; i++) {
 		struct udp_sock *sock = &udp.sock[i];
 
-		if (sock->source.fd < 0)
+		if (sock->source.fd < 0 || sock->engine)
 			continue;
 		rc = rnic_engine_add(engine, &sock->source);
 		if (rc == 0)
@@ -618,6 +668,36 @@ static int serve(void)
 		return 0;
 	serve_end();
 	return server ? serve_by_engine(server->engine) : serve_by_loop();
+}
+
+/* Others that have the port give it, or have all ended. */
+static void port_ready(void)
+{
+	int fds[RNIC_SHARE_CNT];
+	int rc = rnic_share_take(fds);
+
+	if (rc == -EAGAIN)
+		return;
+	if (rc == 0)
+		port_set(fds, true);
+	else
+		port_open();
+	/* Who reads the own ones reads these.  Without memory, nothing is heard
+	 * of other hosts. */
+	(void)(udp.engine ? serve_by_engine(udp.engine) : serve_by_loop());
+}
+
+void rnic_udp_ready(unsigned int which)
+{
+	util_lock_assert_held(&rnic_loop.lock);
+	if (!udp.user_cnt)
+		return;
+	if (which == RNIC_SHARE_LISTENER)
+		rnic_share_give();
+	else if (which == RNIC_SHARE_ASKER)
+		port_ready();
+	else if (which < UDP_CNT && !udp.engine)
+		sock_read(&udp.sock[which], NULL);
 }
 
 /* ---- users --------------------------------------------------------------- */
@@ -735,5 +815,6 @@ void rnic_udp_forget(struct rnic_engines *engines)
 void rnic_udp_fork_child(void)
 {
 	memset(&udp, 0, sizeof(udp));
+	rnic_share_fork_child();
 	rnic_udp_send_by(-1, -1);
 }

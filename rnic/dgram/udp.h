@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The UDP sockets of the process: RoCEv2 packets to and from other hosts.
+ * The UDP sockets: RoCEv2 packets to and from other hosts.
  *
  * They exist while the process has UD QPs or somebody else keeps them open.
  * One engine with UD QPs reads them, so that a poll of the application does;
  * without any, the loop does.
  *
- * The processes of one user share the port by SO_REUSEPORT: the kernel gives
- * all packets to the first one, and that role to the next when it ends.  Who
- * gets a packet hands it to its QP, which may be another process's (host.h).
- * If that process is full, the packet waits for RNIC_FULL_NS at most, with
- * those behind it; then all packets for that QP are lost until it takes one.
+ * All processes of a user read the same sockets (share.h), and each has its own
+ * to send by.  Who reads a packet hands it to its QP, which may be another
+ * process's (host.h).  If that process is full, the packet waits, with those
+ * that were read with it (full.h).
  *
  * Where the port cannot be had, for example because rdma_rxe is loaded, nothing
  * comes from other hosts, and everything else works.
