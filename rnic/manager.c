@@ -5,6 +5,7 @@
 #include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/listen.h"
+#include "cm/mad.h"
 #include "cm/sidr-answer.h"
 #include "cm/sidr-request.h"
 #include "cm/steps.h"
@@ -103,6 +104,7 @@ static rnic_timer_expired *const manager_expire[RNIC_TIMER_CNT] = {
 	[RNIC_TIMER_CM_TIMEWAIT] = cm_id_timewait_exit,
 	[RNIC_TIMER_CM_SIDR] = cm_sidr_request_again,
 	[RNIC_TIMER_CM_SIDR_FULL] = manager_sidr_full,
+	[RNIC_TIMER_CM_MAD] = cm_mad_sock_resume,
 	[RNIC_TIMER_OOB_STARTING] = oob_link_expire,
 	[RNIC_TIMER_OOB_PARKED] = oob_link_expire,
 	[RNIC_TIMER_OOB_PAUSED] = oob_listeners_resume,

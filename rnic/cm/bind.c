@@ -156,7 +156,7 @@ static int id_bind_ud(struct cm_id *id, rnic_addr_arg addr)
 	fd = cm_service_open(id->ud.ps, &port);
 	if (fd < 0)
 		return fd;
-	id->ud.fd = fd;
+	id->ud.sock.fd = fd;
 	id->is_inherited = false;
 	id->dev = dev;
 	rnic_addr_set(&id->local, addr);

@@ -35,7 +35,7 @@
 
 static int id_listen_fd(const struct cm_id *id)
 {
-	return cm_id_is_ud(id) ? id->ud.fd : id->fd;
+	return cm_id_is_ud(id) ? id->ud.sock.fd : id->fd;
 }
 
 /* This thread forks, and has locked the manager to do so. */
@@ -76,7 +76,7 @@ void rnic_cm_fork_keep(struct util_fdtab *tab)
 		if (id->state == RNIC_CM_S_LISTEN)
 			util_fdtab_remove(tab, id_listen_fd(id));
 		else
-			id->fd = id->ud.fd = -1;
+			id->fd = id->ud.sock.fd = -1;
 	}
 }
 
@@ -204,7 +204,8 @@ static void inherit_id(struct cm_id *id)
 	id->timewait = NULL;
 	cm_sidr_forget(id->ud.sidr);
 	id->ud.sidr = NULL;
-	id->ud.watched = 0;
+	id->ud.sock.watched = 0;
+	id->ud.sock.pause.list = RNIC_TIMER_NONE;
 	id->ud.has_mads = false;
 	id->ud.undecided_cnt = 0;
 	id->in_timewait.list = RNIC_TIMER_NONE;

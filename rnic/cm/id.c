@@ -28,7 +28,7 @@ int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
 	id->chan = chan;
 	id->uid = uid;
 	id->fd = -1;
-	id->ud.fd = -1;
+	id->ud.sock.fd = -1;
 	cm_id_set_state(id, RNIC_CM_S_IDLE);
 	TAILQ_INSERT_TAIL(&chan->ids, id, chan_link);
 	*ret_id = id;
@@ -180,7 +180,7 @@ void cm_ids_close(void)
 
 	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
 		rnic_fd_close(id->fd);
-		rnic_fd_close(id->ud.fd);
-		id->fd = id->ud.fd = -1;
+		rnic_fd_close(id->ud.sock.fd);
+		id->fd = id->ud.sock.fd = -1;
 	}
 }

@@ -39,10 +39,8 @@ static int mads_open_name(void)
 
 static void mads_close(void)
 {
-	if (cm.mads.watched)
-		(void)rnic_loop_watch(cm.mads.fd, RNIC_LOOP_MAD, 0, 0,
-				      &cm.mads.watched);
-	rnic_stranger_close(cm.mads.fd);
+	cm_mad_sock_unwatch(&cm.mads.sock);
+	rnic_stranger_close(cm.mads.sock.fd);
 }
 
 static int mads_open(void)
@@ -51,12 +49,10 @@ static int mads_open(void)
 
 	if (ret < 0)
 		return ret;
-	cm.mads.watched = 0;
-	cm.mads.fd = mads_open_name();
-	if (cm.mads.fd < 0)
-		return cm.mads.fd;
-	ret = rnic_loop_watch(cm.mads.fd, RNIC_LOOP_MAD, 0, EPOLLIN,
-			      &cm.mads.watched);
+	cm.mads.sock = (struct cm_mad_sock){ .fd = mads_open_name() };
+	if (cm.mads.sock.fd < 0)
+		return cm.mads.sock.fd;
+	ret = cm_mad_sock_watch(&cm.mads.sock, RNIC_LOOP_MAD, 0);
 	if (ret == 0)
 		ret = rnic_udp_open();
 	if (ret < 0)
@@ -115,7 +111,7 @@ static int mad_send_host(const struct cm_way *way,
 	path.hop_limit = HOST_HOP_LIMIT;
 	len = sib_grh_encode(&path, op->hdr_size + SIB_MAD_SIZE + SIB_ICRC_SIZE,
 			     head.grh, sizeof(head.grh));
-	return len < 0 ? len : rnic_host_send(cm.mads.fd, name, iov, 2);
+	return len < 0 ? len : rnic_host_send(cm.mads.sock.fd, name, iov, 2);
 }
 
 int cm_mad_send(const struct cm_way *way, const struct rnic_host_name *name,
@@ -150,13 +146,27 @@ static int mad_decode(const struct rnic_host_head *head, size_t len,
 	return 0;
 }
 
-int cm_mad_recv(int fd, struct cm_mad *ret_mad)
+static void sock_pause(struct cm_mad_sock *sock)
+{
+	util_info("cm", "a process of this host passes descriptors");
+	(void)rnic_loop_watch(sock->fd, sock->tag, sock->ref, 0,
+			      &sock->watched);
+	rnic_stranger_drop(sock->fd);
+	rnic_timer_start(&sock->pause, RNIC_TIMER_CM_MAD,
+			 RNIC_STRANGER_DROP_NS);
+}
+
+int cm_mad_recv(struct cm_mad_sock *sock, struct cm_mad *ret_mad)
 {
 	_Alignas(struct rnic_host_head) uint8_t buf[RNIC_HOST_MAX];
 	struct rnic_stranger from;
-	ssize_t len = rnic_host_recv(fd, buf, &from);
+	ssize_t len = rnic_host_recv(sock->fd, buf, &from);
 	int ret;
 
+	if (len == -EPROTO) {
+		sock_pause(sock);
+		return -EAGAIN;
+	}
 	if (len < 0 && len != -EBADMSG)
 		return (int)len;
 	ret = len < 0 ? (int)len
@@ -164,4 +174,31 @@ int cm_mad_recv(int fd, struct cm_mad *ret_mad)
 	rnic_stat_add(ret < 0 ? RNIC_STAT_mads_bad : RNIC_STAT_mads_received,
 		      1);
 	return ret;
+}
+
+/* ---- sockets of both kinds ----------------------------------------------- */
+
+int cm_mad_sock_watch(struct cm_mad_sock *sock, enum rnic_loop_tag tag,
+		      uint64_t ref)
+{
+	sock->tag = tag;
+	sock->ref = ref;
+	return rnic_loop_watch(sock->fd, tag, ref, EPOLLIN, &sock->watched);
+}
+
+void cm_mad_sock_unwatch(struct cm_mad_sock *sock)
+{
+	rnic_timer_stop(&sock->pause);
+	if (sock->watched)
+		(void)rnic_loop_watch(sock->fd, sock->tag, sock->ref, 0,
+				      &sock->watched);
+}
+
+void cm_mad_sock_resume(struct rnic_timer *pause)
+{
+	struct cm_mad_sock *sock = RNIC_OWNER(pause, struct cm_mad_sock, pause);
+
+	if (cm_mad_sock_watch(sock, sock->tag, sock->ref) < 0)
+		rnic_timer_start(&sock->pause, RNIC_TIMER_CM_MAD,
+				 RNIC_STRANGER_DROP_NS);
 }

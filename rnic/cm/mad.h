@@ -34,8 +34,15 @@ uint64_t cm_mads_tid(void);
 int cm_mad_send(const struct cm_way *way, const struct rnic_host_name *name,
 		uint8_t mad[SIB_MAD_SIZE]);
 
-/* Return: 0; -EBADMSG: it is no MAD, and counted; -EAGAIN; -EPROTO: descriptors
- * are in the way (os/stranger.h); other -errno. */
-int cm_mad_recv(int fd, struct cm_mad *ret_mad);
+/* Return: 0; -EBADMSG: it is no MAD, and counted; -EAGAIN: there is none, or a
+ * stranger's descriptors are in the way and will be dropped; other -errno. */
+int cm_mad_recv(struct cm_mad_sock *sock, struct cm_mad *ret_mad);
+
+/* The loop waits for what comes.  Return: 0; -errno. */
+int cm_mad_sock_watch(struct cm_mad_sock *sock, enum rnic_loop_tag tag,
+		      uint64_t ref);
+void cm_mad_sock_unwatch(struct cm_mad_sock *sock);
+/* RNIC_TIMER_CM_MAD: it is looked at again. */
+void cm_mad_sock_resume(struct rnic_timer *pause);
 
 #endif

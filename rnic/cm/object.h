@@ -97,13 +97,21 @@ struct cm_join {
 
 LIST_HEAD(cm_join_list, cm_join);
 
+/* A socket that management datagrams of this host come by (mad.h). */
+struct cm_mad_sock {
+	int fd; /* -1: there is none */
+	enum rnic_loop_tag tag;
+	uint64_t ref;
+	uint32_t watched;
+	struct rnic_timer pause; /* a stranger's descriptors are dropped */
+};
+
 /* Of identities for datagrams. */
 struct cm_ud {
 	uint16_t ps; /* port space; 0: the identity is for connections */
-	int fd;	     /* has the name of the port; -1 */
-	uint32_t watched;
-	bool has_mads;		/* a listener keeps the process's socket */
-	uint32_t undecided_cnt; /* requests of a listener */
+	struct cm_mad_sock sock; /* has the name of the port */
+	bool has_mads;		 /* a listener keeps the process's socket */
+	uint32_t undecided_cnt;	 /* requests of a listener */
 	struct cm_sidr *sidr;
 	struct cm_join_list joins;
 };
@@ -202,8 +210,7 @@ LIST_HEAD(cm_sidr_list, cm_sidr);
 /* The process's socket for answers to its requests; it sends by it, too. */
 struct cm_mads {
 	uint32_t user_cnt; /* 0: the rest is void */
-	int fd;
-	uint32_t watched;
+	struct cm_mad_sock sock;
 	uint32_t tid_high; /* its name */
 	uint32_t tid_low;  /* of the next request */
 	uint64_t burst_ns; /* until then BURST_MAX go to other hosts */

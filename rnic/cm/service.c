@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <sys/epoll.h>
 
 #include "util/cancel.h"
 #include "loop/loop.h"
@@ -56,10 +55,10 @@ void cm_service_close(struct cm_id *id)
 {
 	/* The parent's too: it may go on listening. */
 	if (id->is_inherited)
-		rnic_fd_close(id->ud.fd);
+		rnic_fd_close(id->ud.sock.fd);
 	else
-		rnic_stranger_close(id->ud.fd);
-	id->ud.fd = -1;
+		rnic_stranger_close(id->ud.sock.fd);
+	id->ud.sock.fd = -1;
 }
 
 /* A forked child has given up the socket of an identity that did not listen. */
@@ -70,21 +69,20 @@ static int service_reopen(struct cm_id *id)
 
 	if (fd < 0)
 		return fd;
-	id->ud.fd = fd;
+	id->ud.sock.fd = fd;
 	id->is_inherited = false;
 	return 0;
 }
 
 int cm_service_start(struct cm_id *id)
 {
-	int ret = id->ud.fd < 0 ? service_reopen(id) : 0;
+	int ret = id->ud.sock.fd < 0 ? service_reopen(id) : 0;
 
 	if (ret == 0)
 		ret = cm_mads_hold(&id->ud.has_mads);
 	if (ret < 0)
 		return ret;
-	ret = rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, EPOLLIN,
-			      &id->ud.watched);
+	ret = cm_mad_sock_watch(&id->ud.sock, RNIC_LOOP_SERVICE, id->ref);
 	if (ret < 0)
 		cm_mads_release(&id->ud.has_mads);
 	return ret;
@@ -92,8 +90,6 @@ int cm_service_start(struct cm_id *id)
 
 void cm_service_stop(struct cm_id *id)
 {
-	if (id->ud.watched)
-		(void)rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, 0,
-				      &id->ud.watched);
+	cm_mad_sock_unwatch(&id->ud.sock);
 	cm_mads_release(&id->ud.has_mads);
 }

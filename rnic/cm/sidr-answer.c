@@ -264,16 +264,8 @@ void cm_service_ready(struct cm_id *id)
 	int ret = 0;
 
 	for (int i = 0; i < PASS_MAX && (ret == 0 || ret == -EBADMSG); i++) {
-		ret = cm_mad_recv(id->ud.fd, &mad);
+		ret = cm_mad_recv(&id->ud.sock, &mad);
 		if (ret == 0)
 			request_ready(id, &mad);
 	}
-	if (ret != -EPROTO)
-		return;
-	util_warn("cm",
-		  "id %u: a process of this host passes descriptors; the "
-		  "listener hears no requests any more",
-		  cm_id_num(id));
-	(void)rnic_loop_watch(id->ud.fd, RNIC_LOOP_SERVICE, id->ref, 0,
-			      &id->ud.watched);
 }

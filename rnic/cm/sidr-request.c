@@ -88,16 +88,10 @@ void cm_sidr_replies_ready(void)
 	for (int i = 0;
 	     i < PASS_MAX && cm.mads.user_cnt && (ret == 0 || ret == -EBADMSG);
 	     i++) {
-		ret = cm_mad_recv(cm.mads.fd, &mad);
+		ret = cm_mad_recv(&cm.mads.sock, &mad);
 		if (ret == 0)
 			reply_ready(&mad);
 	}
-	if (ret != -EPROTO)
-		return;
-	util_warn("cm", "a process of this host passes descriptors; requests "
-			"of datagrams will time out");
-	(void)rnic_loop_watch(cm.mads.fd, RNIC_LOOP_MAD, 0, 0,
-			      &cm.mads.watched);
 }
 
 /* ---- requests ------------------------------------------------------------ */

@@ -35,7 +35,9 @@ struct rnic_ud {
 	struct rnic_peer *peers;      /* those of this host; NULL: none */
 	struct rnic_inbox inbox;      /* made when somebody asks for it */
 	int inbox_fd;		      /* to be given; -1 */
-	bool is_nameless;   /* its socket has no name; a stranger's work */
+	uint64_t drop_ns;   /* until then a stranger's work is dropped */
+	int waker_fd;	    /* by which it is woken; made with the inbox */
+	bool is_nameless;   /* another process has its name */
 	bool is_socket_due; /* it may have something, beside the inbox */
 };
 

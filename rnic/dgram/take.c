@@ -107,8 +107,10 @@ static int inbox_make(struct rnic_ud *ud)
 			     : rnic_engine_add_wake(ud->engine, &ud->source,
 						    wake_fd);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		ud->waker_fd = wake_fd;
 		return 0;
+	}
 	rnic_stranger_close(wake_fd);
 	rnic_inbox_unmap(&ud->inbox);
 	rnic_fd_close(ud->inbox_fd);
@@ -159,97 +161,74 @@ static int socket_take_one(struct rnic_ud *ud)
 	return 0;
 }
 
-/* @fd: in place of the socket.  Return: the fd that is not in use. */
-static int socket_change(struct rnic_ud *ud, int fd)
+static void ud_resume_at(struct rnic_ud *ud, uint64_t ns)
 {
-	int old = ud->source.fd;
-
-	return rnic_engine_change_fd(ud->engine, &ud->source, fd) < 0 ? fd
-								      : old;
+	rnic_engine_deadline(ud->engine, &ud->source.due, ns);
 }
 
-static void name_later(struct rnic_ud *ud)
+static void resume_later(struct rnic_ud *ud)
 {
-	rnic_engine_deadline(ud->engine, &ud->source.due,
-			     rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
+	ud_resume_at(ud, rnic_engine_now_ns(ud->engine) + TAKE_NAME_NS);
 }
 
-/*
- * A stranger has passed descriptors, which only a thread of its own may close.
- * The name is free when that has closed the socket; until then a socket without
- * a name sends.  Without a descriptor for that, this is tried again.
- */
-static void socket_renew(struct rnic_ud *ud)
+/* A stranger has passed descriptors to one of the two sockets.  It is looked at
+ * again when there was time to drop them. */
+static void drop_given(struct rnic_ud *ud, int fd)
 {
-	int fd = rnic_host_open_sender();
+	uint64_t now_ns = rnic_engine_now_ns(ud->engine);
 
-	name_later(ud);
-	if (fd < 0) {
-		rnic_engine_set_events(ud->engine, &ud->source, 0);
-		return;
+	if (now_ns >= ud->drop_ns) {
+		util_info("rnic",
+			  "%s: a process of this host passes descriptors",
+			  RNIC_QP_NAME(ud->qp));
+		rnic_stranger_drop(fd);
+		ud->drop_ns = now_ns + RNIC_STRANGER_DROP_NS;
 	}
-	util_warn("rnic",
-		  "%s: a process of this host passes descriptors: its socket "
-		  "is made anew",
-		  RNIC_QP_NAME(ud->qp));
-	rnic_stranger_close(socket_change(ud, fd));
-	rnic_engine_set_events(ud->engine, &ud->source,
-			       ud->recv == RNIC_UD_WAIT ? 0 : EPOLLIN);
-	ud->is_nameless = true;
+	ud_resume_at(ud, ud->drop_ns);
 }
 
 /* Return: whether it has its name. */
 static bool socket_name(struct rnic_ud *ud)
 {
 	struct rnic_host_name name = rnic_host_name_qp(ud->qp->num);
-	int fd = rnic_host_open(&name);
+	int fd = rnic_host_open(&name), old = ud->source.fd;
 
 	if (fd < 0)
 		return false;
-	rnic_fd_close(socket_change(ud, fd));
+	if (rnic_engine_change_fd(ud->engine, &ud->source, fd) < 0) {
+		rnic_fd_close(fd);
+		return false;
+	}
+	rnic_fd_close(old);
 	ud->is_nameless = false;
 	return true;
 }
 
-static bool waker_name(struct rnic_ud *ud)
+static void sockets_watch(struct rnic_ud *ud)
 {
-	struct rnic_host_name name = rnic_host_name_waker(ud->qp->num);
-	int fd = rnic_host_open(&name);
+	struct rnic_source *source = &ud->source;
 
-	if (fd < 0)
-		return false;
-	if (rnic_engine_change_wake_fd(ud->engine, &ud->source, fd) == 0)
-		return true;
-	rnic_fd_close(fd);
-	return false;
+	if (source->has_wake && source->wake_fd < 0 &&
+	    rnic_engine_change_wake_fd(ud->engine, source, ud->waker_fd) < 0)
+		resume_later(ud);
+	if (ud->recv != RNIC_UD_WAIT)
+		rnic_engine_set_events(ud->engine, source, EPOLLIN);
 }
 
-static bool ud_lacks_waker(const struct rnic_ud *ud)
+void rnic_ud_resume(struct rnic_ud *ud)
 {
-	return ud->source.has_wake && ud->source.wake_fd < 0;
+	if (ud->is_nameless && !socket_name(ud))
+		resume_later(ud);
+	if (rnic_engine_now_ns(ud->engine) < ud->drop_ns)
+		ud_resume_at(ud, ud->drop_ns);
+	else
+		sockets_watch(ud);
 }
 
-void rnic_ud_name(struct rnic_ud *ud)
+void rnic_ud_drop_wakes(struct rnic_ud *ud)
 {
-	bool has_all = !ud->is_nameless || socket_name(ud);
-
-	if (ud_lacks_waker(ud) && !waker_name(ud))
-		has_all = false;
-	if (!has_all)
-		name_later(ud);
-}
-
-void rnic_ud_renew_waker(struct rnic_ud *ud)
-{
-	int old = ud->source.wake_fd;
-
-	util_warn("rnic",
-		  "%s: a process of this host passes descriptors: its waker "
-		  "is made anew",
-		  RNIC_QP_NAME(ud->qp));
 	(void)rnic_engine_change_wake_fd(ud->engine, &ud->source, -1);
-	rnic_stranger_close(old);
-	name_later(ud);
+	drop_given(ud, ud->waker_fd);
 }
 
 /* What is no datagram needs no receive.  *ret: -EAGAIN: there is nothing; 0: it
@@ -278,8 +257,10 @@ static bool socket_take(struct rnic_ud *ud)
 			break;
 		ud->source.quiet_cnt = 0;
 	}
-	if (rc == -EPROTO)
-		socket_renew(ud);
+	if (rc == -EPROTO) {
+		rnic_engine_set_events(ud->engine, &ud->source, 0);
+		drop_given(ud, ud->source.fd);
+	}
 	return rc < 0;
 }
 

@@ -12,14 +12,15 @@
  */
 void rnic_ud_take(struct rnic_ud *ud);
 
-/* Names that the QP lacks are tried again, until it has them. */
-void rnic_ud_name(struct rnic_ud *ud);
+/* Some time after a call has failed, or a stranger has passed descriptors: the
+ * QP gets its name, and looks at its sockets again. */
+void rnic_ud_resume(struct rnic_ud *ud);
 
 /*
- * A stranger has passed descriptors to the waker.  Until that has its name
- * again, the inbox is looked at by a deadline.
+ * A stranger has passed descriptors to the waker.  Until they are dropped, the
+ * inbox is looked at by a deadline.
  */
-void rnic_ud_renew_waker(struct rnic_ud *ud);
+void rnic_ud_drop_wakes(struct rnic_ud *ud);
 
 /* As rnic_source_ops.sleep. */
 bool rnic_ud_sleep(struct rnic_ud *ud);

@@ -36,7 +36,7 @@ static void ud_detach(struct rnic_ud *ud)
 static void ud_free(struct rnic_ud *ud)
 {
 	bool had_wake = ud->source.has_wake;
-	bool had_waker = ud->source.wake_fd >= 0;
+	bool was_watched = ud->source.wake_fd >= 0;
 
 	rnic_inbox_leave(&ud->inbox);
 	rnic_engine_remove(ud->engine, &ud->source);
@@ -45,8 +45,8 @@ static void ud_free(struct rnic_ud *ud)
 	free(ud->batch);
 	rnic_fd_close(ud->inbox_fd);
 	/* Else a thread still looks at the inbox. */
-	if (had_wake && (!had_waker || ud->source.wake_fd >= 0)) {
-		rnic_stranger_close(ud->source.wake_fd);
+	if (had_wake && (!was_watched || ud->source.wake_fd >= 0)) {
+		rnic_stranger_close(ud->waker_fd);
 		rnic_inbox_unmap(&ud->inbox);
 	}
 	free(ud);
@@ -80,7 +80,7 @@ static void ud_look(struct rnic_source *source, bool is_woken)
 
 	if (is_woken && source->wake_fd >= 0 &&
 	    rnic_host_recv_wakes(source->wake_fd) < 0)
-		rnic_ud_renew_waker(ud);
+		rnic_ud_drop_wakes(ud);
 	rnic_ud_take(ud);
 	ud_settle(ud);
 }
@@ -152,7 +152,7 @@ static void ud_due(struct rnic_due *due, uint64_t now_ns)
 	struct rnic_ud *ud = RNIC_CONTAINER_OF(due, struct rnic_ud, source.due);
 
 	(void)now_ns;
-	rnic_ud_name(ud);
+	rnic_ud_resume(ud);
 	rnic_ud_send(ud);
 	ud_pass(&ud->source, 0);
 }
@@ -192,7 +192,7 @@ static int ud_attach(struct rnic_qp *qp, struct rnic_ud *ud)
 		return rc;
 	ud->qp = qp;
 	qp->link = ud;
-	rnic_ud_name(ud);
+	rnic_ud_resume(ud);
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	return 0;
 }

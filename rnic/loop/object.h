@@ -90,6 +90,7 @@ enum rnic_timer_list {
 	RNIC_TIMER_CM_TIMEWAIT,	 /* persona ca */
 	RNIC_TIMER_CM_SIDR,	 /* datagrams: an answer is awaited */
 	RNIC_TIMER_CM_SIDR_FULL, /* the peer's socket is full */
+	RNIC_TIMER_CM_MAD,	 /* a socket has descriptors of a stranger */
 	/* Out-of-band connections that are being set up. */
 	RNIC_TIMER_OOB_STARTING,
 	RNIC_TIMER_OOB_PARKED,

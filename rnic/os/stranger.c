@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "util/cancel.h"
+#include "util/fd-high.h"
 #include "util/log.h"
 #include "util/thread.h"
 #include "fd.h"
@@ -32,19 +33,25 @@ static void *close_thread(void *arg)
 	return NULL;
 }
 
-/* Nothing is known about the file. */
-static void close_apart(int fd)
+/* Return: whether a thread has @fd. */
+static bool run_apart(void *(*run)(void *arg), int fd)
 {
 	/* relaxed: only the number counts */
 	if (atomic_fetch_add_explicit(&closer_cnt, 1, memory_order_relaxed) <
 		    CLOSERS_MAX &&
-	    util_thread_run(close_thread, (void *)(intptr_t)fd,
-			    UTIL_THREAD_STACK) == 0)
-		return;
+	    util_thread_run(run, (void *)(intptr_t)fd, UTIL_THREAD_STACK) == 0)
+		return true;
 	atomic_fetch_sub_explicit(&closer_cnt, 1, memory_order_relaxed);
-	util_warn("rnic",
-		  "a process of this host passes descriptors that cannot be "
-		  "closed; one of them stays open");
+	return false;
+}
+
+/* Nothing is known about the file. */
+static void close_apart(int fd)
+{
+	if (!run_apart(close_thread, fd))
+		util_warn("rnic",
+			  "a process of this host passes descriptors that "
+			  "cannot be closed; one of them stays open");
 }
 
 static void control_read(struct msghdr *msg, int *ret_fd,
@@ -139,6 +146,28 @@ int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
 	else if (passed >= 0)
 		close_apart(passed);
 	return got < 0 ? (int)got : -EPROTO;
+}
+
+/* The kernel closes the descriptors when this thread takes them. */
+static void *drop_thread(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	struct rnic_stranger from;
+	uint8_t octet;
+
+	/* Another thread may have been faster. */
+	if (stranger_peek(fd, &octet, sizeof(octet), NULL, &from) == -EPROTO)
+		(void)stranger_take(fd, &octet, sizeof(octet));
+	return close_thread(arg);
+}
+
+void rnic_stranger_drop(int fd)
+{
+	/* The caller may close its own one. */
+	int dup_fd = rnic_fd_own(util_fd_high_dup(fd, NULL));
+
+	if (dup_fd >= 0 && !run_apart(drop_thread, dup_fd))
+		rnic_fd_close(dup_fd);
 }
 
 static bool socket_is_datagrams(int fd)

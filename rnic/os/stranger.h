@@ -21,6 +21,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "util/clock.h"
+
 /* Who has sent a datagram. */
 struct rnic_stranger {
 	uid_t uid;
@@ -55,6 +57,15 @@ int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
 /* As accept4(), as long as rnic_fd_is_spare(), else -EMFILE.  Return: the
  * connection; -errno. */
 int rnic_stranger_accept(int listen_fd);
+
+/*
+ * Descriptors are next in the queue of a socket with SO_PASSCRED: a thread of
+ * its own takes that message, soon.  Until then, or if no thread can be had,
+ * the next call says -EPROTO again: the caller looks at the socket after
+ * RNIC_STRANGER_DROP_NS, and not before.
+ */
+#define RNIC_STRANGER_DROP_NS (10 * NS_PER_MS)
+void rnic_stranger_drop(int fd);
 
 /* As rnic_fd_close().  Negative: nothing. */
 void rnic_stranger_close(int fd);

@@ -10,11 +10,20 @@ static const struct rnic_host_name name_here = { .text = "usiw-test/mad" };
 
 static bool is_held;
 
+static struct cm_mad_sock *sock_of(int fd)
+{
+	static struct cm_mad_sock sock;
+
+	sock.fd = fd;
+	return &sock;
+}
+
 static int setup(void **state)
 {
 	static int fd;
 
-	fd = sidr_peer_open(name_here);
+	/* The thread that drops descriptors may have it a little longer. */
+	wait_until((fd = rnic_host_open(&name_here)) >= 0);
 	util_lock(&rnic_loop.lock);
 	assert_int_equal(cm_mads_hold(&is_held), 0);
 	*state = &fd;
@@ -60,9 +69,9 @@ MAD_CASE(what_is_sent_arrives)
 		mad[i] = (uint8_t)(i * 7);
 	cm_way_set(&way, &own, &own, 1);
 	assert_true(way.is_own);
-	assert_int_equal(cm_mad_recv(*fd, &got), -EAGAIN);
+	assert_int_equal(cm_mad_recv(sock_of(*fd), &got), -EAGAIN);
 	assert_int_equal(cm_mad_send(&way, &name_here, mad), 0);
-	assert_int_equal(cm_mad_recv(*fd, &got), 0);
+	assert_int_equal(cm_mad_recv(sock_of(*fd), &got), 0);
 	assert_memory_equal(got.octets, mad, sizeof(mad));
 	assert_memory_equal(&got.path.src, &own, sizeof(own));
 	assert_memory_equal(&got.path.dst, &own, sizeof(own));
@@ -99,9 +108,33 @@ MAD_CASE(others_are_counted)
 		sidr_head(&dgram.head);
 		((uint8_t *)&dgram)[others[i].at] ^= 0x7f;
 		assert_int_equal(rnic_host_send(*fd, &name_here, &iov, 1), 0);
-		assert_row(others[i].name, cm_mad_recv(*fd, &got) == -EBADMSG);
+		assert_row(others[i].name,
+			   cm_mad_recv(sock_of(*fd), &got) == -EBADMSG);
 		assert_row(others[i].name,
 			   test_stat(RNIC_STAT_mads_bad) == bad + 1);
+	}
+}
+
+/* They cost a pause, and what is behind them comes. */
+MAD_CASE(descriptors_of_a_stranger_are_dropped)
+{
+	const int *fd = *state;
+	struct cm_mad_sock *sock = sock_of(*fd);
+	struct sidr_dgram dgram = { 0 };
+	struct cm_mad got;
+
+	for (int i = 0; i < 3; i++) {
+		struct iovec iov = { &dgram, 64 + SIB_MAD_SIZE };
+
+		sidr_pass_descriptor(name_here);
+		sidr_head(&dgram.head);
+		assert_int_equal(rnic_host_send(*fd, &name_here, &iov, 1), 0);
+		assert_int_equal(cm_mad_sock_watch(sock, RNIC_LOOP_MAD, 0), 0);
+		assert_int_equal(cm_mad_recv(sock, &got), -EAGAIN);
+		assert_int_equal(sock->watched, 0);
+		assert_true(rnic_timer_runs(&sock->pause));
+		wait_until(cm_mad_recv(sock, &got) == 0);
+		cm_mad_sock_unwatch(sock);
 	}
 }
 

@@ -145,6 +145,20 @@ static inline int sidr_peer_send(int fd, struct rnic_host_name name,
 	return rnic_host_send(fd, &name, &iov, 1);
 }
 
+/* Anybody of this host may pass one to a name. */
+static inline void sidr_pass_descriptor(struct rnic_host_name name)
+{
+	struct rnic_stranger to = { .uid = getuid(),
+				    .name = { .sun_family = AF_UNIX } };
+	int fd = rnic_host_open_sender();
+
+	assert_true(fd >= 0);
+	to.name_len = (socklen_t)(sizeof(sa_family_t) + 1 + strlen(name.text));
+	memcpy(to.name.sun_path + 1, name.text, strlen(name.text));
+	assert_int_equal(rnic_host_give(fd, &to, 5, fd), 0);
+	rnic_fd_close(fd);
+}
+
 static inline struct rnic_host_name sidr_asker(uint64_t tid)
 {
 	return rnic_host_name_asker((uint32_t)(tid >> 32));

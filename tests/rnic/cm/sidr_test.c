@@ -72,6 +72,27 @@ CASE(many_are_answered_at_once)
 	cm_side_close(&listener);
 }
 
+/* Somebody passes descriptors to the listener, and to who waits for answers. */
+CASE(strangers_stop_neither_requests_nor_answers)
+{
+	struct cm_side listener, active;
+	uint16_t port = sidr_listen(&listener, 0);
+	struct rnic_cm_event ev;
+
+	for (int i = 0; i < 3; i++) {
+		sidr_pass_descriptor(rnic_host_name_service(SIB_PS_UDP, port));
+		sidr_resolve(&active, AF_INET, port);
+		assert_int_equal(sidr_connect(&active, "ask", 3), 0);
+		cm_expect(listener.chan, RNIC_CM_CONNECT_REQUEST, 0, &ev);
+		sidr_pass_descriptor(rnic_host_name_asker(cm.mads.tid_high));
+		assert_int_equal(sidr_accept(&listener, ev.id, 0x4711, "", 0),
+				 0);
+		cm_expect(active.chan, RNIC_CM_ESTABLISHED, 0, &ev);
+		cm_side_close(&active);
+	}
+	cm_side_close(&listener);
+}
+
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */

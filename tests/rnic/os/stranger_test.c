@@ -111,6 +111,34 @@ CASE(a_datagram_without_octets_is_taken)
 	pair_close(&p);
 }
 
+static void pass_creds(int fd)
+{
+	const int on = 1;
+
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+}
+
+CASE(what_is_behind_descriptors_comes)
+{
+	struct rnic_stranger from;
+	struct pair p;
+	char text[8];
+
+	pair_open_type(&p, SOCK_DGRAM);
+	pass_creds(p.own);
+	pass_lingering(&p, "x");
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	assert_at_once(rnic_stranger_drop(p.own));
+	wait_until(rnic_stranger_recv(p.own, text, 8, &from) == 3);
+	assert_memory_equal(text, "abc", 3);
+	/* Nothing is dropped that has none. */
+	assert_int_equal(send(p.other, "de", 2, 0), 2);
+	rnic_stranger_drop(p.own);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, &from), 2);
+	pair_close(&p);
+}
+
 CASE(a_close_does_not_wait_for_them)
 {
 	static uint8_t octets[20000];
