@@ -210,6 +210,7 @@ static void inherit_id(struct cm_id *id)
 	id->ud.undecided_cnt = 0;
 	id->in_timewait.list = RNIC_TIMER_NONE;
 	rnic_acceptor_fork_child(&id->listener.acceptor);
+	id->listener.watched = 0;
 	id->listener.unfetched_cnt = 0;
 	id->is_inherited = true;
 	switch (id->state) {

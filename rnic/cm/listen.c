@@ -19,10 +19,8 @@
 
 static int listen_watch(struct cm_id *id, bool is_on)
 {
-	uint32_t registered = is_on ? 0 : EPOLLIN;
-
 	return rnic_loop_watch(id->fd, RNIC_LOOP_LISTENER, id->ref,
-			       is_on ? EPOLLIN : 0, &registered);
+			       is_on ? EPOLLIN : 0, &id->listener.watched);
 }
 
 static void listen_take(struct rnic_acceptor *acceptor, int fd)
@@ -121,8 +119,7 @@ void rnic_listen_stop(struct cm_id *id)
 		cm_service_stop(id);
 		return;
 	}
-	if (!rnic_timer_runs(&acceptor->pause))
-		listen_watch(id, false);
+	listen_watch(id, false);
 	rnic_timer_stop(&acceptor->pause);
 	/* A forked child may hold it open, and then the port. */
 	if (!id->is_inherited)
@@ -146,8 +143,7 @@ int rnic_listen_move(struct cm_id *id, int fd)
 		return ret;
 	/* Connections that TCP has made already are kept. */
 	rnic_listen_ready(id);
-	if (!rnic_timer_runs(&id->listener.acceptor.pause))
-		listen_watch(id, false);
+	listen_watch(id, false);
 	rnic_fd_close(id->fd);
 	id->fd = fd;
 	if (!rnic_timer_runs(&id->listener.acceptor.pause) &&

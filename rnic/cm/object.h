@@ -52,6 +52,7 @@ typedef uint8_t cm_state; /* RNIC_CM_S_* of struct rnic_cm_info */
 
 struct cm_listener {
 	struct rnic_acceptor acceptor;
+	uint32_t watched; /* events that the loop waits for */
 	uint32_t backlog;
 	uint32_t unfetched_cnt; /* CONNECT_REQUESTs in the queue */
 };

@@ -55,7 +55,7 @@ void cm_service_close(struct cm_id *id)
 {
 	/* The parent's too: it may go on listening. */
 	if (id->is_inherited)
-		rnic_fd_close(id->ud.sock.fd);
+		rnic_stranger_close_shared(id->ud.sock.fd);
 	else
 		rnic_stranger_close(id->ud.sock.fd);
 	id->ud.sock.fd = -1;

@@ -208,6 +208,19 @@ void rnic_stranger_close(int fd)
 		rnic_fd_close(fd);
 }
 
+void rnic_stranger_close_shared(int fd)
+{
+	struct rnic_stranger from;
+	uint8_t octet;
+
+	if (fd < 0)
+		return;
+	/* What is in the queue is for the others, if they have not ended. */
+	if (stranger_peek(fd, &octet, sizeof(octet), NULL, &from) == -EAGAIN ||
+	    !run_apart(close_thread, fd))
+		rnic_fd_close(fd);
+}
+
 static int connection_take(int listen_fd)
 {
 	return rnic_tcp()->accept4(listen_fd, NULL, NULL,

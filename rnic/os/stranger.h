@@ -69,6 +69,8 @@ void rnic_stranger_drop(int fd);
 
 /* As rnic_fd_close().  Negative: nothing. */
 void rnic_stranger_close(int fd);
+/* The same for a socket that other processes have, too, and go on with. */
+void rnic_stranger_close_shared(int fd);
 /* The same for a listening socket, with the connections that wait there. */
 void rnic_stranger_close_listener(int fd);
 

@@ -184,6 +184,34 @@ CASE(a_destroyed_listener_frees_its_port)
 	cm_side_close(&s);
 }
 
+/* Of two listeners, one cannot be waited for at first. */
+CASE(a_child_that_lacks_something_goes_on_later)
+{
+	struct rnic_cm_info info;
+	struct cm_side s;
+	uint32_t other;
+	int status;
+	pid_t pid;
+
+	(void)cm_listen(&s, AF_INET, 0);
+	assert_int_equal(rnic_cm_create(s.chan, 1, &other), 0);
+	assert_int_equal(rnic_cm_listen(s.chan, other, 0), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct cm_id *id = rnic_ref_get_slot(&rnic_loop.noted, other);
+		int kept = dup(id->fd);
+
+		MUST(kept >= 0 && close(id->fd) == 0);
+		MUST(rnic_cm_query(s.chan, s.id, &info) == -EBADF);
+		MUST(dup2(kept, id->fd) == id->fd);
+		MUST(rnic_cm_query(s.chan, s.id, &info) == 0);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	cm_side_close(&s);
+}
+
 CASE(a_child_that_closes_removes_nothing)
 {
 	struct rnic_cm_event ev;

@@ -139,6 +139,27 @@ CASE(what_is_behind_descriptors_comes)
 	pair_close(&p);
 }
 
+/* Which others go on with. */
+CASE(a_shared_socket_is_closed_at_once)
+{
+	struct rnic_stranger from;
+	struct pair p;
+	int shared;
+	char text[8];
+
+	pair_open_type(&p, SOCK_DGRAM);
+	pass_creds(p.own);
+	shared = rnic_fd_own(dup(p.own));
+	assert_at_once(rnic_stranger_close_shared(shared));
+	assert_true(fcntl(shared, F_GETFD) < 0);
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	assert_int_equal(rnic_stranger_recv(p.own, text, 8, &from), 3);
+	pass_lingering(&p, "x");
+	assert_at_once(rnic_stranger_close_shared(p.own));
+	close(p.other);
+	close(p.peer);
+}
+
 CASE(a_close_does_not_wait_for_them)
 {
 	static uint8_t octets[20000];
