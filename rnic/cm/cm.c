@@ -2,7 +2,6 @@
 /* The connection manager's public calls: find the identity, lock, act. */
 #include "object.h"
 
-#include "util/env.h"
 #include "active.h"
 #include "bare.h"
 #include "bind.h"
@@ -27,13 +26,9 @@
 static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 		     uint32_t *ret_id)
 {
-	CM_LOCK_STATUS status = cm_chan_lock(chan);
 	struct cm_id *id;
-	int ret;
+	int ret = cm_id_new(chan, uid, &id);
 
-	if (status < 0)
-		return status;
-	ret = cm_id_new(chan, uid, &id);
 	if (ret < 0)
 		return ret;
 	id->ud.ps = ps;
@@ -43,15 +38,17 @@ static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 
 int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 {
-	return id_create(chan, uid, 0, ret_id);
+	CM_LOCK_STATUS status = cm_chan_lock(chan);
+
+	return status < 0 ? status : id_create(chan, uid, 0, ret_id);
 }
 
 int rnic_cm_create_ud(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 		      uint32_t *ret_id)
 {
-	if (util_settings()->persona != UTIL_PERSONA_CA)
-		return -EOPNOTSUPP;
-	return id_create(chan, uid, ps, ret_id);
+	CM_LOCK_STATUS status = cm_chan_lock_ud(chan);
+
+	return status < 0 ? status : id_create(chan, uid, ps, ret_id);
 }
 
 int rnic_cm_destroy(struct rnic_cm_chan *chan, uint32_t num,

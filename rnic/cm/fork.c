@@ -14,6 +14,7 @@
 #include "fork.h"
 
 #include "util/cancel.h"
+#include "util/env.h"
 #include "util/fdtab.h"
 #include "util/log.h"
 #include "bind.h"
@@ -350,10 +351,17 @@ bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan)
 	return true;
 }
 
-int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
+int cm_chan_lock_ud(struct rnic_cm_chan *chan)
+{
+	return util_settings()->persona == UTIL_PERSONA_CA ? cm_chan_lock(chan)
+							   : -EOPNOTSUPP;
+}
+
+/* @ret: of the lock, which is given up if there is no such identity. */
+static int id_find(int ret, const struct rnic_cm_chan *chan, uint32_t num,
+		   struct cm_id **ret_id)
 {
 	struct cm_id *id;
-	int ret = cm_chan_lock(chan);
 
 	if (ret < 0)
 		return ret;
@@ -364,4 +372,15 @@ int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
 	}
 	*ret_id = id;
 	return 0;
+}
+
+int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
+{
+	return id_find(cm_chan_lock(chan), chan, num, ret_id);
+}
+
+int cm_id_lock_ud(struct rnic_cm_chan *chan, uint32_t num,
+		  struct cm_id **ret_id)
+{
+	return id_find(cm_chan_lock_ud(chan), chan, num, ret_id);
 }

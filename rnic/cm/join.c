@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "util/env.h"
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
@@ -74,9 +73,7 @@ int rnic_cm_join(struct rnic_cm_chan *chan, uint32_t num,
 	struct cm_id *id;
 	int ret;
 
-	if (util_settings()->persona != UTIL_PERSONA_CA)
-		return -EOPNOTSUPP;
-	ret = cm_id_lock(chan, num, &id);
+	ret = cm_id_lock_ud(chan, num, &id);
 	if (ret < 0)
 		return ret;
 	ret = join_check(id, addr, addr_len, &mgid);
@@ -134,9 +131,7 @@ int rnic_cm_leave(struct rnic_cm_chan *chan, uint32_t join_num,
 	struct cm_join *join;
 	int ret;
 
-	if (util_settings()->persona != UTIL_PERSONA_CA)
-		return -EOPNOTSUPP;
-	ret = cm_chan_lock(chan);
+	ret = cm_chan_lock_ud(chan);
 	if (ret < 0)
 		return ret;
 	join = join_find(chan, join_num);
