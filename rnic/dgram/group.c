@@ -33,6 +33,12 @@ struct member {
 
 LIST_HEAD(member_list, member);
 
+/*
+ * A change of a socket's groups may take the kernel long: it is under
+ * change_lock, and leaders, which look for members, do not wait for it.  Lists
+ * change under both locks.
+ */
+static struct util_lock change_lock = UTIL_LOCK_INIT(UTIL_RANK_DEVICE);
 static struct util_lock group_lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF);
 static struct member_list groups[LIST_CNT]; /* by the last octet */
 
@@ -143,7 +149,9 @@ static int member_add(const struct rnic_qp *qp, const struct sib_gid *mgid)
 				   .ifindex = ifindex,
 				   .num = qp->num,
 				   .ctx = qp->ctx };
+	util_lock(&group_lock);
 	LIST_INSERT_HEAD(list_of(mgid), member, link);
+	util_unlock(&group_lock);
 	return 0;
 }
 
@@ -151,7 +159,9 @@ static void member_remove(struct member *member)
 {
 	uint32_t cnt;
 
+	util_lock(&group_lock);
 	LIST_REMOVE(member, link);
+	util_unlock(&group_lock);
 	(void)member_find(&member->mgid, member->ifindex, 0, &cnt);
 	if (!cnt)
 		(void)socket_change(&member->mgid, member->ifindex, false);
@@ -174,9 +184,9 @@ int rnic_qp_attach(struct rnic_qp *qp, const uint8_t mgid[16])
 	rc = group_check(qp, &gid);
 	if (rc < 0)
 		return rc;
-	util_lock(&group_lock);
+	util_lock(&change_lock);
 	rc = member_add(qp, &gid);
-	util_unlock(&group_lock);
+	util_unlock(&change_lock);
 	return rc;
 }
 
@@ -187,7 +197,7 @@ int rnic_qp_detach(struct rnic_qp *qp, const uint8_t mgid[16])
 	int rc = -EINVAL;
 
 	memcpy(gid.raw, mgid, sizeof(gid.raw));
-	util_lock(&group_lock);
+	util_lock(&change_lock);
 	/* On whatever interface its device had. */
 	for (member = LIST_FIRST(list_of(&gid)); member; member = next) {
 		next = LIST_NEXT(member, link);
@@ -197,7 +207,7 @@ int rnic_qp_detach(struct rnic_qp *qp, const uint8_t mgid[16])
 		member_remove(member);
 		rc = 0;
 	}
-	util_unlock(&group_lock);
+	util_unlock(&change_lock);
 	return rc;
 }
 
@@ -206,14 +216,14 @@ bool rnic_qp_is_attached(const struct rnic_qp *qp)
 	const struct member *member;
 	bool is_attached = false;
 
-	util_lock(&group_lock);
+	util_lock(&change_lock);
 	for (size_t i = 0; i < LIST_CNT; i++) {
 		LIST_FOREACH(member, &groups[i], link)
 		{
 			is_attached |= member->num == qp->num;
 		}
 	}
-	util_unlock(&group_lock);
+	util_unlock(&change_lock);
 	return is_attached;
 }
 
@@ -222,7 +232,7 @@ static void leave_all(const struct rnic_context *ctx, uint32_t num)
 {
 	struct member *member, *next;
 
-	util_lock(&group_lock);
+	util_lock(&change_lock);
 	for (size_t i = 0; i < LIST_CNT; i++) {
 		for (member = LIST_FIRST(&groups[i]); member; member = next) {
 			next = LIST_NEXT(member, link);
@@ -230,7 +240,7 @@ static void leave_all(const struct rnic_context *ctx, uint32_t num)
 				member_remove(member);
 		}
 	}
-	util_unlock(&group_lock);
+	util_unlock(&change_lock);
 }
 
 void rnic_group_leave_all(uint32_t num)
@@ -245,6 +255,7 @@ void rnic_group_forget(const struct rnic_context *ctx)
 
 void rnic_group_fork_child(void)
 {
+	util_lock_init(&change_lock, UTIL_RANK_DEVICE);
 	util_lock_init(&group_lock, UTIL_RANK_LEAF);
 	memset(groups, 0, sizeof(groups));
 }

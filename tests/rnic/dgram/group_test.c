@@ -10,6 +10,7 @@
 #include <net/if.h>
 
 #include "dgram/group.h"
+#include "os/tcp.h"
 #include "until.h"
 
 /* The loopback interface takes no groups of IPv6: apps-datagram has these. */
@@ -93,6 +94,38 @@ CASE(each_qp_of_the_group_gets_one)
 		rnicpair_close(&p);
 		assert_int_equal(member_cnt(i), 0);
 	}
+}
+
+static int (*real_setsockopt)(int fd, int level, int name, const void *val,
+			      socklen_t len);
+static uint32_t looked_cnt;
+
+/* While the kernel works, a leader looks for members. */
+static int setsockopt_slow(int fd, int level, int name, const void *val,
+			   socklen_t len)
+{
+	if (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP) {
+		(void)member_cnt(0);
+		looked_cnt++;
+	}
+	return real_setsockopt(fd, level, name, val, len);
+}
+
+CASE(members_are_found_while_the_socket_joins)
+{
+	struct rnic_tcp_ops ops = *rnic_tcp();
+	struct rnicpair p;
+
+	real_setsockopt = ops.setsockopt;
+	ops.setsockopt = setsockopt_slow;
+	ud_open(&p, &defaults);
+	rnic_tcp_replace(&ops);
+	looked_cnt = 0;
+	assert_int_equal(rnic_qp_attach(p.side[1].qp, nets[0].mgid), 0);
+	assert_int_equal(rnic_qp_detach(p.side[1].qp, nets[0].mgid), 0);
+	rnic_tcp_replace(NULL);
+	assert_int_equal(looked_cnt, 2);
+	rnicpair_close(&p);
 }
 
 CASE(who_is_not_attached_gets_nothing)
