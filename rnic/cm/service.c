@@ -14,11 +14,13 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/stranger.h"
+#include "os/tcp.h"
 
 /* Of these Linux gives ports, too. */
 #define ANY_FIRST 32768u
 #define ANY_CNT 28232u
 #define ANY_TRIES 64
+#define PRIVILEGED_END 1024u
 
 uint16_t cm_service_any_port(void)
 {
@@ -28,11 +30,35 @@ uint16_t cm_service_any_port(void)
 	return (uint16_t)(ANY_FIRST + number % ANY_CNT);
 }
 
+/*
+ * Who may bind a socket to such a port may have it here, as with ports of TCP.
+ * A kernel's rdma_cm wants CAP_NET_BIND_SERVICE.
+ */
+static int port_check(uint16_t port)
+{
+	const struct sockaddr_in sin = { .sin_family = AF_INET,
+					 .sin_port = htons(port) };
+	int fd, ret = 0;
+
+	if (port >= PRIVILEGED_END)
+		return 0;
+	fd = rnic_sock_open(AF_INET, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	if (rnic_tcp()->bind(fd, (const struct sockaddr *)&sin, sizeof(sin)) <
+		    0 &&
+	    errno == EACCES)
+		ret = -EACCES;
+	rnic_fd_close(fd);
+	return ret;
+}
+
 static int open_port(uint16_t ps, uint16_t port)
 {
 	struct rnic_host_name name = rnic_host_name_service(ps, port);
+	int ret = port_check(port);
 
-	return rnic_host_open(&name);
+	return ret < 0 ? ret : rnic_host_open(&name);
 }
 
 int cm_service_open(uint16_t ps, uint16_t *port)

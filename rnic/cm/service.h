@@ -7,7 +7,7 @@
 #include "object.h"
 
 /* *@port: 0: any.  Return: a socket that has the name of the port; -EADDRINUSE;
- * other -errno. */
+ * -EACCES: the port is privileged; other -errno. */
 int cm_service_open(uint16_t ps, uint16_t *port);
 /* One that nobody needs to find. */
 uint16_t cm_service_any_port(void);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Ports of datagrams: each is in use once. */
+#define _GNU_SOURCE
 #include "sidr-fixture.h"
 
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "../netns-fixture.h"
 
 #include "loop/loop.h"
 
@@ -41,6 +46,65 @@ CASE(a_port_is_in_use_once)
 	assert_int_equal(rnic_cm_destroy(s.chan, s.id, &cnt), 0);
 	assert_int_equal(bind_to(&s, SIB_PS_UDP, "127.0.0.1", port, &id), 0);
 	cm_side_close(&s);
+}
+
+static uint32_t cap_low(uint32_t caps, bool has_cap)
+{
+	const uint32_t bit = 1u << CAP_NET_BIND_SERVICE;
+
+	return has_cap ? caps | bit : caps & ~bit;
+}
+
+/* Of this thread.  Return: false: it cannot have it. */
+static bool cap_set(bool has_cap)
+{
+	struct __user_cap_header_struct hdr = { _LINUX_CAPABILITY_VERSION_3,
+						0 };
+	struct __user_cap_data_struct data[2];
+
+	must(syscall(SYS_capget, &hdr, data) == 0);
+	data[0].effective = cap_low(data[0].effective, has_cap);
+	return syscall(SYS_capset, &hdr, data) == 0;
+}
+
+static int bind_tcp(uint16_t port)
+{
+	struct sockaddr_storage ss = cm_loopback(AF_INET, port);
+	struct cm_side s;
+	int ret;
+
+	cm_side_open(&s, 1);
+	ret = rnic_cm_bind(s.chan, s.id, (struct sockaddr *)&ss);
+	cm_side_close(&s);
+	return ret;
+}
+
+static int bind_udp(uint16_t port)
+{
+	struct cm_side s;
+	uint32_t id;
+	int ret;
+
+	assert_int_equal(rnic_cm_chan_new(&s.chan), 0);
+	ret = bind_to(&s, SIB_PS_UDP, "127.0.0.1", port, &id);
+	cm_side_close(&s);
+	return ret;
+}
+
+/* As for TCP. */
+CASE(a_privileged_port_takes_privilege)
+{
+	static const uint16_t ports[] = { 1, 1023, 1024 };
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(ports); i++) {
+		uint16_t port = ports[i / 2];
+		bool has_cap = i % 2;
+		int ret = has_cap || port == 1024 ? 0 : -EACCES;
+
+		must(cap_set(has_cap));
+		assert_int_equal(bind_tcp(port), ret);
+		assert_int_equal(bind_udp(port), ret);
+	}
 }
 
 CASE(only_own_addresses_are_bound)
@@ -229,4 +293,7 @@ BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
 	setenv("USIW_PERSONA", "ca", 1);
+	/* Where ports below 1024 are privileged. */
+	must(netns_enter());
+	netns_lo_set_up(true);
 }
