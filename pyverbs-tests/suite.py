@@ -3,19 +3,19 @@
 """Runs rdma-core's test suite on a usiw device and compares the verdicts with
 a list.
 
-  suite.py [-j JOBS] [--dev DEVICE] [NAME...]
+  suite.py [-j JOBS] [--dev DEVICE] [--source DIRECTORY] [NAME...]
 
-Takes the suite from the installed package python3-pyverbs, unpacks it below
-the build directory, and runs every test that is not for one vendor, each in
-its own process. verdicts.txt names each test. Every difference from it is a
+Takes the suite from the installed package python3-pyverbs, or from rdma-core's
+source in DIRECTORY, whose pyverbs PYTHONPATH must have. Unpacks it below the
+build directory, and runs every test that is not for one vendor, each in its
+own process. verdicts.txt names each test. Every difference from it is a
 failure: a failed test, an error, a hang, a crash, a skip for another reason, a
 test that passes although a skip is listed, a missing test, and a new one. NAME
 limits the run to tests that begin with it.
 
-With USIW_PERSONA=ca in the environment the device is a channel adapter. The
-list says where that makes a difference, and where the suite's version does. Of
-the tests that are always skipped, those without such a difference are left out
-then.
+With USIW_PERSONA=ca in the environment the device is a channel adapter. What
+the list lets skip because persona rnic has it not must pass then. The tests
+that are skipped with both personas are left out.
 """
 import argparse
 import gzip
@@ -35,8 +35,6 @@ import isolate  # noqa: E402
 
 INSTALLED = "/usr/share/doc/rdma-core/tests"
 VENDORS = ("mlx5", "efa", "cuda")
-# rdma-core's versions for which verdicts.txt has lists
-VERSIONS = ("44", "56")
 PERSONA = os.environ.get("USIW_PERSONA") or "rnic"
 LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 
@@ -46,9 +44,10 @@ LIMIT = 40 * float(os.environ.get("USIW_TEST_SLOW", "1"))
 class Reason:
     """Why tests are skipped, and how this reason is recognised."""
 
-    def __init__(self, text, proof, is_machines):
+    def __init__(self, word, text, proof):
         self.text = text
-        self.is_machines = is_machines  # another machine might run them
+        self.is_machines = word == "machine"  # another might run them
+        self.is_rnics = word == "rnic"  # they run with persona ca
         self.kind, _, self.pattern = proof.partition(": ")
         if self.kind not in ("says", "prints", "raises") or \
                 not self.pattern:
@@ -67,10 +66,9 @@ class Verdicts:
     """verdicts.txt: reasons to skip, and the allowed results of each test."""
 
     def __init__(self, path, version):
-        self.version = version  # of the suite, as listed
+        self.version = int(version.split(".")[0])  # of the suite
         self.reasons = {}
         self.tests = {}  # name: (may it pass?, reasons that may skip it)
-        self.personas_own = set()  # names with a line for this persona
         with open(path, encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
                 line = line.strip()
@@ -84,32 +82,30 @@ class Verdicts:
 
     def take(self, line):
         name, *words = line.split()
-        if name in ("reason", "machine"):
+        if name in ("reason", "rnic", "machine"):
             _, text, proof = re.split(r"\s*\|\s*", line, maxsplit=2)
-            self.reasons[words[0]] = Reason(text, proof, name == "machine")
+            self.reasons[words[0]] = Reason(name, text, proof)
             return
-        if name in VERSIONS:
-            if name != self.version:
+        span = re.fullmatch(r"(\d*)-(\d*)", name)
+        if span:
+            first, last = span.groups()
+            if not int(first or 0) <= self.version <= int(last or sys.maxsize):
                 return
             name, *words = words
-        if name == "ca":  # replaces the line above it
-            if PERSONA != "ca":
-                return
-            name, *words = words
-            del self.tests[name]
-            self.personas_own.add(name)
         may_pass = words[:1] == ["pass"]
         rest = words[1:] if may_pass else words
         if name in self.tests or not words or rest and \
                 (rest[0] != "skip" or len(rest) == 1):
             raise ValueError("neither 'pass' nor 'skip REASON', or twice")
-        self.tests[name] = (may_pass, [self.reasons[w] for w in rest[1:]])
+        reasons = [self.reasons[w] for w in rest[1:]]
+        if PERSONA == "ca" and any(r.is_rnics for r in reasons):
+            may_pass, reasons = True, []
+        self.tests[name] = (may_pass, reasons)
 
     def is_for_persona(self, name):
         """A test that is refused whatever the persona is needs no second
         run."""
-        return PERSONA == "rnic" or name in self.personas_own or \
-            self.tests.get(name, (True, []))[0]
+        return PERSONA == "rnic" or self.tests.get(name, (True, []))[0]
 
     def machines_reason(self, name, outcome):
         """What the machine lacks, if the test was skipped for that."""
@@ -148,16 +144,10 @@ def package_version():
         check=True, capture_output=True, text=True).stdout
 
 
-def listed_version(version):
-    """The version in VERSIONS whose list applies to this package: its own or
-    the nearest earlier one."""
-    number = int(re.match(r"\d+", version).group(0))
-    known = [word for word in VERSIONS if int(word) <= number]
-    found = known[-1] if known else VERSIONS[0]
-    if int(found) != number:
-        print(f"suite: version {number} is not listed, its tests are held to "
-              f"the list of {found}")
-    return found
+def source_version(source):
+    """rdma-core's version number: 65.0."""
+    with open(os.path.join(source, "CMakeLists.txt"), encoding="utf-8") as f:
+        return re.search(r'PACKAGE_VERSION "([\d.]+)"', f.read()).group(1)
 
 
 def unpack_package(target, version):
@@ -185,17 +175,18 @@ def unpack_directory(source, target):
             stream.write(text)
 
 
-def unpack(version):
+def unpack(version, source):
     """Unpacks the suite as a directory `tests` below the returned one. It is
     moved into place at the end, because several runs may start at once."""
+    installed = os.path.join(source, "tests") if source else INSTALLED
     parent = os.path.join(inside.BUILD, "pyverbs-suite", version)
     final = os.path.join(parent, "tests")
     if os.path.exists(os.path.join(final, "__init__.py")):
         return parent
     os.makedirs(parent, exist_ok=True)
     work = tempfile.mkdtemp(dir=parent)
-    if os.path.exists(os.path.join(INSTALLED, "__init__.py")):
-        unpack_directory(INSTALLED, work)
+    if os.path.exists(os.path.join(installed, "__init__.py")):
+        unpack_directory(installed, work)
     else:
         unpack_package(work, version)
     os.chmod(work, 0o755)
@@ -268,13 +259,14 @@ def main():
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument("-j", dest="jobs", type=int, default=2)
     parse.add_argument("--dev", default="usiw_lo")
+    parse.add_argument("--source")
     parse.add_argument("name", nargs="*")
     arguments = parse.parse_args()
     inside.enter(arguments.dev)
-    version = package_version()
-    verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"),
-                        listed_version(version))
-    cases = load(unpack(version), arguments.dev)
+    source = arguments.source
+    version = source_version(source) if source else package_version()
+    verdicts = Verdicts(os.path.join(HERE, "verdicts.txt"), version)
+    cases = load(unpack(version, source), arguments.dev)
     names = set(cases) | set(verdicts.tests)
     names = [name for name in sorted(names)
              if name.startswith(tuple(arguments.name)) or
@@ -282,8 +274,8 @@ def main():
     report = Report(verdicts)
     tests = [cases[name] for name in names if name in cases]
     isolate.run(tests, arguments.jobs, LIMIT, report.tell)
-    if not arguments.name:
-        report.results.write()
+    if not arguments.name and not source:
+        report.results.write()  # for the verb table
     return report.close(names)
 
 
