@@ -170,7 +170,8 @@ void usiw_pd_slots_free(struct usiw_pd *pd, void *slots, uint64_t type)
 
 #define PARENT_ATTR_OFFERED                                                    \
 	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |                              \
-	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |                              \
+	 USIW_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)
 
 static int parent_attr_check(const struct ibv_context *context,
 			     const struct ibv_parent_domain_init_attr *attr)

@@ -42,6 +42,14 @@ struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
 struct ibv_qp_attach_comp_cntr_attr;
 
+/*
+ * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, since 65: the
+ * program allows memory that a confidential guest shares with its host, as
+ * devices without access to private memory need it.  usiw needs none: only
+ * the CPU moves octets.
+ */
+#define USIW_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED (1u << 2)
+
 /* Link of the library's lists; the provider only reserves its space. */
 struct verbs_list_node {
 	void *next, *prev;
