@@ -139,7 +139,7 @@ cross:
 ## releases: the provider on the rdma-core of bookworm, trixie and sid, each built from
 ##       its source (RELEASES="SUITE DIRECTORY...")
 releases:
-	scripts/install-deps build test
+	scripts/install-deps build test releases
 	$(MAKE) --no-print-directory all
 	USIW_BUILD_DIR="$(BUILD)" python3 -B tests/providers/releases.py \
 		$(RELEASES); code=$$?; [ $$code = 77 ] || exit $$code

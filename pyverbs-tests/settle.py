@@ -8,7 +8,10 @@ after them (RFC 5040 5.5). This module adds such a READ to the suite's tests of
 rdma_cm before they read the target's memory. The READ is empty and needs no
 rights.
 """
-import pyverbs.enums as e
+try:
+    import pyverbs.libibverbs_enums as e
+except ImportError:  # its name up to rdma-core 56
+    import pyverbs.enums as e
 
 
 class Barrier:

@@ -8,9 +8,9 @@ SUITE is a Debian suite. Its rdma-core is fetched, built in USIW_RELEASES_DIR
 (default: build/releases) and used. Without arguments: bookworm, trixie and
 sid. DIRECTORY contains an unpacked source of rdma-core. The libibverbs and
 librdmacm of each release replace the installed ones. Runs ibv_devinfo,
-ibv_rc_pingpong, rping, every verb of the table called wrongly, and ibv_wr_*,
-and prints the table of doc/verbs.md at the end. What cannot be fetched is
-skipped.
+ibv_rc_pingpong, rping, every verb of the table called wrongly, ibv_wr_*, and
+the release's own test suite with both personas, and prints the table of
+doc/verbs.md at the end. What cannot be fetched is skipped.
 """
 import glob
 import os
@@ -27,8 +27,12 @@ from harness import BUILD, Skip, Test, check, free_port  # noqa: E402
 SUITES = ("bookworm", "trixie", "sid")
 WORK = os.environ.get("USIW_RELEASES_DIR", os.path.join(BUILD, "releases"))
 TARGETS = ("ibverbs", "rdmacm", "ibv_devinfo", "ibv_rc_pingpong", "rping")
-FLAGS = ("-DNO_MAN_PAGES=1", "-DNO_PYVERBS=1", "-DENABLE_STATIC=0",
-         "-DIN_PLACE=1", "-DCMAKE_C_FLAGS=-Wno-error")
+# The suite imports modules of two vendors, whatever it runs.
+PYVERBS = re.compile(r"^(python/pyverbs/\S+\.so): ", re.M)
+PYTHON = "/usr/bin/python3"
+SUITE = os.path.join(here, "..", "..", "pyverbs-tests", "suite.py")
+FLAGS = ("-DNO_MAN_PAGES=1", "-DENABLE_STATIC=0", "-DIN_PLACE=1",
+         "-DCMAKE_C_FLAGS=-Wno-error", f"-DPYTHON_EXECUTABLE={PYTHON}")
 ORIGINAL = re.compile(r"'([^']+\.orig\.tar\.\w+)' \S+ \d+ (SHA256:\w+)")
 NUMBER = re.compile(r"verbs_register_driver_(\d+)@")
 
@@ -98,12 +102,14 @@ def fetch(suite, directory):
 
 
 def build(source, directory):
-    """The directory with bin and lib."""
+    """The directory with bin, lib and python."""
     os.makedirs(directory, exist_ok=True)
     if not os.path.exists(os.path.join(directory, "build.ninja")):
         run(["cmake", "-GNinja", *FLAGS, "-S", source, "-B", directory],
             os.path.join(directory, "cmake.log"))
-    run(["ninja", "-C", directory, *TARGETS],
+    known = subprocess.run(["ninja", "-C", directory, "-t", "targets", "all"],
+                           stdout=subprocess.PIPE, text=True, check=True).stdout
+    run(["ninja", "-C", directory, *TARGETS, *PYVERBS.findall(known)],
         os.path.join(directory, "ninja.log"))
     # Its list of drivers names those that were not built.
     for name in glob.glob(os.path.join(directory, "etc/libibverbs.d/*")):
@@ -114,7 +120,9 @@ def build(source, directory):
 # ---- verbs -------------------------------------------------------------------
 
 class Release:
-    def __init__(self, directory):
+    def __init__(self, source, directory):
+        self.source = source
+        self.directory = directory
         self.bin = os.path.join(directory, "bin")
         self.lib = os.path.join(directory, "lib")
         self.env = {"LD_LIBRARY_PATH": self.lib}
@@ -160,11 +168,24 @@ def own_program(name):
     return job
 
 
+def suite(persona):
+    """The suite's results are compared with pyverbs-tests/verdicts.txt."""
+    def job(test, release):
+        python = os.path.join(release.directory, "python")
+        check(os.path.exists(python), "the release was built without pyverbs")
+        run([PYTHON, "-B", SUITE, "--source", release.source],
+            os.path.join(release.directory, f"suite-{persona}.log"),
+            env={**os.environ, **release.env, "PYTHONPATH": python,
+                 "USIW_PERSONA": persona, "USIW_BUILD_DIR": BUILD})
+    return job
+
+
 # The first release that each can run on: apps-verbs-errno calls a verb of 36.
 JOBS = (("devinfo", devinfo, 0), ("rc_pingpong", pingpong, 0),
         ("rping", pings, 0),
         ("verbs", own_program("apps-verbs-errno"), 36),
-        ("ibv_wr", own_program("apps-wr-loop"), 0))
+        ("ibv_wr", own_program("apps-wr-loop"), 0),
+        ("suite", suite("rnic"), 44), ("suite-ca", suite("ca"), 44))
 
 
 def release_of(name):
@@ -175,7 +196,7 @@ def release_of(name):
         directory = os.path.join(WORK, name)
         os.makedirs(directory, exist_ok=True)
         source = fetch(name, directory)
-    return Release(build(source, os.path.join(directory, "build")))
+    return Release(source, build(source, os.path.join(directory, "build")))
 
 
 def case_of(name, table):
