@@ -340,12 +340,14 @@ def programs():
 def datagrams():
     yield Row("ud-lat-8", "datagrams",
               "`ib_send_lat -c UD -s 8`, half a round trip", "us", LESS,
-              usiw("perftest_ud_lat", ("local",), size=8) +
+              usiw("perftest_type_lat", ("local",), qp_type="UD", op="send",
+                   size=8) +
               peer("UDP spinning", "raw_udp", mode="pingpong", size=8) +
               peer("RC, local", "perftest_lat", "local", op="send", size=8,
                    is_event=False), TIMES)
     yield Row("ud-rate-64", "datagrams", "`ib_send_bw -c UD -s 64`", "M/s",
-              MORE, usiw("perftest_ud_rate", ("local",), size=64) +
+              MORE, usiw("perftest_type_bw", ("local",), qp_type="UD",
+                         op="send", size=64) +
               peer("UDP, lists of 32", "raw_udp", mode="rate", size=64),
               ("M/s",))
 
@@ -500,7 +502,8 @@ SHORT = ("write-bw-65536", "write-bw-1048576", "send-bw-65536",
 
 def kernel_table():
     """usiw and the kernel's drivers. The clock of an emulated CPU is not good
-    enough for perftest. A stream of Sends needs perftest's flow control,
+    enough for perftest, whose latencies are taken only where bench-verbs has
+    no such queue pair. A stream of Sends needs perftest's flow control,
     because siw ends a connection if no receive is posted."""
     rows = []
     for size, op in itertools.product((64, 4 * KIB, 64 * KIB, MIB), OPS):
@@ -520,7 +523,25 @@ def kernel_table():
                         f"{', events' if is_event else ''}", "us", LESS,
                         usiw("verbs_pingpong", DEFAULT, **args) +
                         kernel_peers("verbs_pingpong", **args), TIMES))
-    return rows
+    return rows + list(kernel_types())
+
+
+def kernel_types():
+    """By perftest, connected by hand, which siw cannot be. Datagrams of one
+    host always go through memory."""
+    for (kind, op), is_rate in itertools.product(
+            (("UD", "send"), ("UC", "write"), ("RC", "write")),
+            (False, True)):
+        op, how, size = (op, "bw", 64) if is_rate else ("send", "lat", 8)
+        tool = f"perftest_type_{how}"
+        args = {"op": op, "qp_type": kind, "size": size}
+        yield Row(f"{kind.lower()}-{op}-{how}-{size}", "connected by hand",
+                  f"`ib_{op}_{how} -c {kind} -s {size}`" +
+                  ("" if is_rate else ", half a round trip"),
+                  *(("M/s", MORE) if is_rate else ("us", LESS)),
+                  usiw(tool, ("local",) if kind == "UD" else DEFAULT, **args) +
+                  peer("rxe", tool, "rxe", **args),
+                  ("M/s",) if is_rate else TIMES)
 
 
 def kernel_peers(tool, **args):

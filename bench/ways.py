@@ -7,6 +7,7 @@ RuntimeError if it failed.
 """
 import functools
 import glob
+import ipaddress
 import os
 import re
 import resource
@@ -21,6 +22,7 @@ import perftest  # noqa: E402
 import rows  # noqa: E402
 
 RSPRELOAD = "/usr/lib/*/rsocket/librspreload.so"
+GIDS = "/sys/class/infiniband/{}0/ports/1/gids/*"
 IDLE_SOCKETS = os.path.join(HERE, "idle_sockets.py")
 # Seconds. Only a hang takes that long.
 LIMIT = 40
@@ -222,23 +224,14 @@ def perftest_lat(sample, op, size, is_event):
         perftest_pair(sample, f"ib_{op}_lat", options))
 
 
-def perftest_by_hand(sample, program, qp_type, size, per_s):
-    harness.need(program)
-    return perftest.pair(sample, program,
-                         ["-F", "-c", qp_type, "-s", str(size), "-n",
-                          str(sample.bench.count(per_s))],
-                         connect=perftest.BY_HAND, timeout=LIMIT)
-
-
-def perftest_type_bw(sample, op, qp_type, size):
-    per_s = min(MESSAGES_PER_S, OCTETS_PER_S / size)
-    return outputs.perftest_bandwidth(
-        perftest_by_hand(sample, f"ib_{op}_bw", qp_type, size, per_s))
-
-
-def perftest_type_lat(sample, op, qp_type, size):
-    return outputs.perftest_latency(perftest_by_hand(
-        sample, f"ib_{op}_lat", qp_type, size, POLLED_PER_S))
+def gid_index(stack, address):
+    """Of a device of the kernel: where its table has the address."""
+    wanted = ipaddress.IPv6Address("::ffff:" + address)
+    for path in glob.glob(GIDS.format(stack)):
+        with open(path, encoding="ascii") as stream:
+            if ipaddress.IPv6Address(stream.read().strip()) == wanted:
+                return os.path.basename(path)
+    raise harness.Failure(f"{stack}0 has no GID {wanted}")
 
 
 def demand_datagrams(test, before, _program, _options, table):
@@ -250,25 +243,32 @@ def demand_datagrams(test, before, _program, _options, table):
                               f"programs sent {wanted}")
 
 
-def perftest_ud(sample, program, options):
+def perftest_by_hand(sample, program, qp_type, size, per_s):
     harness.need(program)
-    sample.env["USIW_PERSONA"] = "ca"
+    connect, demand = perftest.BY_HAND, perftest.demand_moved
+    if not sample.is_usiw:
+        stack = sample.setting.stack
+        connect = ("-d", f"{stack}0", "-x", gid_index(stack, sample.address))
+        demand = demand_nothing
+    elif qp_type == "UD":
+        sample.env["USIW_PERSONA"] = "ca"
+        demand = demand_datagrams
     return perftest.pair(sample, program,
-                         ["-F", "-c", "UD", *map(str, options)],
-                         demand=demand_datagrams, connect=perftest.BY_HAND,
-                         timeout=LIMIT)
+                         ["-F", "-c", qp_type, "-s", str(size), "-n",
+                          str(sample.bench.count(per_s))],
+                         address=sample.address, demand=demand,
+                         connect=connect, timeout=LIMIT)
 
 
-def perftest_ud_lat(sample, size):
-    return outputs.perftest_latency(perftest_ud(
-        sample, "ib_send_lat",
-        ["-s", size, "-n", sample.bench.count(POLLED_PER_S)]))
+def perftest_type_bw(sample, op, qp_type, size):
+    per_s = min(MESSAGES_PER_S, OCTETS_PER_S / size)
+    return outputs.perftest_bandwidth(
+        perftest_by_hand(sample, f"ib_{op}_bw", qp_type, size, per_s))
 
 
-def perftest_ud_rate(sample, size):
-    return outputs.perftest_bandwidth(perftest_ud(
-        sample, "ib_send_bw",
-        ["-s", size, "-n", sample.bench.count(MESSAGES_PER_S)]))
+def perftest_type_lat(sample, op, qp_type, size):
+    return outputs.perftest_latency(perftest_by_hand(
+        sample, f"ib_{op}_lat", qp_type, size, POLLED_PER_S))
 
 
 def raw_udp(sample, mode, size):
@@ -570,5 +570,4 @@ TOOLS = {tool.__name__: tool for tool in (
     perftest_bw, perftest_lat, verbs_stream, verbs_pairs, verbs_loops,
     verbs_pingpong, connect, memory, tcp_stream, tcp_pingpong, fi_pingpong,
     fabric_stream, ucx, rstream, qperf, iperf3, redis, sockets_pingpong,
-    sockets_idle, perftest_type_bw, perftest_type_lat, perftest_ud_lat,
-    perftest_ud_rate, raw_udp)}
+    sockets_idle, perftest_type_bw, perftest_type_lat, raw_udp)}
