@@ -410,24 +410,10 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max);
 void sdp_sleep_end(const struct pollfd *fds, int cnt);
 #define SDP_SLEEP_FDS 16
 
-/*
- * A thread that waits for many links polls for a limited time before it sleeps:
- *
- *	struct sdp_spin spin = SDP_SPIN_INIT;
- *
- *	while (nothing is ready && sdp_spin_turn(&spin))
- *		;
- *
- * Each turn polls all devices once. The number of turns depends on earlier
- * results: sdp_spin_slept() reports how long a thread then slept until
- * something was ready.
- */
-struct sdp_spin {
-	uint64_t start, last; /* 0: not started */
-};
-#define SDP_SPIN_INIT ((struct sdp_spin){ 0 })
-bool sdp_spin_turn(struct sdp_spin *spin);
-void sdp_spin_slept(uint64_t ns);
+/* A thread that waits for many links polls all devices for a limited time
+ * before it sleeps, if that has been worth it (dev/spin.h).
+ * Return: whether @is_ready(@arg) has been true. */
+bool sdp_spin(bool (*is_ready)(const void *arg), const void *arg);
 
 /* ---- end ---- */
 

@@ -156,8 +156,10 @@ static short ours_events(const struct poll_set *set, nfds_t i)
 	return events & (set->pfd[i].events | POLLERR | POLLHUP);
 }
 
-static bool set_has_ready(const struct poll_set *set)
+static bool set_has_ready(const void *arg)
 {
+	const struct poll_set *set = arg;
+
 	for (nfds_t i = 0; i < set->cnt && set->has_ours; i++)
 		if (is_stream(set->socks[i]) && ours_events(set, i))
 			return true;
@@ -333,36 +335,17 @@ static int set_sleep(struct poll_set *set, uint64_t deadline,
 	return ret;
 }
 
-/* Polls for a limited time. Return: whether a socket of the library is
- * ready. */
-static bool set_spin(struct poll_set *set)
-{
-	struct sdp_spin spin = SDP_SPIN_INIT;
-
-	while (sdp_spin_turn(&spin))
-		if (set_has_ready(set))
-			return true;
-	return false;
-}
-
 /* Waits until something seems to be ready. *ret_is_slept: the kernel has
  * reported the other descriptors. Return: 0; -errno. */
 static int set_rest(struct poll_set *set, uint64_t deadline,
 		    const sigset_t *mask, bool *ret_is_slept)
 {
-	uint64_t begin;
-	int ret;
-
 	*ret_is_slept = false;
 	if (!set->has_ours)
 		return set_sleep(set, deadline, mask, ret_is_slept);
-	if (set_spin(set))
+	if (sdp_spin(set_has_ready, set))
 		return 0;
-	begin = sdp_now_ns();
-	ret = set_sleep(set, deadline, mask, ret_is_slept);
-	if (set_has_ready(set))
-		sdp_spin_slept(sdp_now_ns() - begin);
-	return ret;
+	return set_sleep(set, deadline, mask, ret_is_slept);
 }
 
 /* Numbers may have been closed meanwhile and reused. The kernel looks them up
@@ -724,28 +707,22 @@ static int epoll_sleep(struct epoll_call *call, uint64_t deadline)
 	return ret < 0 ? ret : call->pfd[0].revents != 0;
 }
 
-static bool epoll_spin(struct epoll_call *call)
+static bool epoll_has_ready(const void *arg)
 {
-	struct sdp_spin spin = SDP_SPIN_INIT;
-
-	while (sdp_spin_turn(&spin))
-		if (sdp_epoll_has_ready(call->set))
-			return true;
-	return false;
+	return sdp_epoll_has_ready(arg);
 }
 
 /* As epoll_pwait(2), with an absolute deadline. */
 static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 {
 	enum epoll_ask ask = EPOLL_ASK_BESIDE;
-	/* Once is enough: epoll_spin() and epoll_sleep() poll too. */
+	/* Once is enough: sdp_spin() and epoll_sleep() poll too. */
 	bool is_beside = sdp_progress();
 	int ret;
 
 	for (;;) {
 		bool is_late = deadline != SDP_NEVER &&
 			       sdp_now_ns() >= deadline;
-		uint64_t begin;
 
 		/* Before a sleep it is not necessary to ask the kernel's
 		 * set. */
@@ -759,16 +736,13 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 		if (ret != 0 || is_late)
 			return ret;
 		ask = EPOLL_ASK_BESIDE;
-		if (epoll_spin(call))
+		if (sdp_spin(epoll_has_ready, call->set))
 			continue;
-		begin = sdp_now_ns();
 		ret = epoll_sleep(call, deadline);
 		if (ret < 0)
 			return ret;
 		if (call->is_slept)
 			ask = ret > 0 ? EPOLL_ASK : EPOLL_ASK_NOT;
-		if (sdp_epoll_has_ready(call->set))
-			sdp_spin_slept(sdp_now_ns() - begin);
 	}
 }
 

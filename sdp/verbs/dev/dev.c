@@ -216,7 +216,6 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	dev->srq_target = srq_want(dev, 0);
 	dev->inline_max = INLINE_WANTED;
 	atomic_init(&dev->deadline, UINT64_MAX);
-	sdp_budget_init(&dev->spin, (int)sysconf(_SC_NPROCESSORS_ONLN));
 	atomic_init(&dev->pass_cnt, 0);
 	dev_publish(dev);
 	*ret_dev = dev;

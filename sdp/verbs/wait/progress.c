@@ -196,53 +196,72 @@ static bool is_over(const struct sdp_link *link, unsigned int what,
 
 /* ---- polling before sleep ---- */
 
-static void turn(struct sdp_dev *dev)
+static void note_pass(struct sdp_dev *dev)
 {
 	atomic_fetch_add_explicit(&dev->pass_cnt, 1, memory_order_relaxed);
-	(void)sdp_poll_try(dev);
 }
 
-/* Polls for a limited time (spin.h). Return: whether the wait is over. */
-static bool spin(struct sdp_link *link, unsigned int what, const uint32_t *seen)
+/* Calls @turn for a limited time, until it is true. Return: whether it is. */
+static bool spin(struct sdp_budget *budget, bool (*turn)(const void *arg),
+		 const void *arg)
 {
-	struct sdp_spin spin;
+	bool is_found;
+	uint64_t end;
 
-	/* No turn at all: the caller polls again after it has armed the CQ. */
-	if (!sdp_budget_spins(&link->dev->spin)) {
-		atomic_fetch_add_explicit(&link->dev->pass_cnt, 1,
-					  memory_order_relaxed);
+	if (!sdp_budget_spins(budget))
 		return false;
-	}
-	sdp_budget_begin(&spin, sdp_now_ns());
-	do {
-		turn(link->dev);
-		if (is_over(link, what, seen))
-			return true;
-	} while (sdp_budget_goes_on(&link->dev->spin, &spin, sdp_now_ns()));
-	return false;
+	end = sdp_now_ns() + SDP_SPIN_NS;
+	do
+		is_found = turn(arg);
+	while (!is_found && sdp_now_ns() < end);
+	sdp_budget_note(budget, is_found);
+	return is_found;
+}
+
+struct link_turn {
+	struct sdp_link *link;
+	unsigned int what;
+	const uint32_t *seen;
+};
+
+static bool link_turn(const void *arg)
+{
+	const struct link_turn *turn = arg;
+
+	(void)sdp_poll_try(turn->link->dev);
+	return is_over(turn->link, turn->what, turn->seen);
+}
+
+/* Return: whether the wait is over. */
+static bool link_spin(struct sdp_link *link, unsigned int what,
+		      const uint32_t *seen)
+{
+	const struct link_turn turn = { link, what, seen };
+
+	note_pass(link->dev);
+	return spin(&link->dev->spin, link_turn, &turn);
+}
+
+struct any_turn {
+	bool (*is_ready)(const void *arg);
+	const void *arg;
+};
+
+static bool any_turn(const void *arg)
+{
+	const struct any_turn *turn = arg;
+
+	(void)sdp_progress();
+	return turn->is_ready(turn->arg);
 }
 
 /* Uses the budget of the first device. A second device is rare. */
-bool sdp_spin_turn(struct sdp_spin *spin)
+bool sdp_spin(bool (*is_ready)(const void *arg), const void *arg)
 {
+	const struct any_turn turn = { is_ready, arg };
 	struct sdp_dev *first = sdp_dev_first();
 
-	if (!first || (!spin->start && !sdp_budget_spins(&first->spin)))
-		return false;
-	if (!spin->start)
-		sdp_budget_begin(spin, sdp_now_ns());
-	else if (!sdp_budget_goes_on(&first->spin, spin, sdp_now_ns()))
-		return false;
-	(void)sdp_progress();
-	return true;
-}
-
-void sdp_spin_slept(uint64_t ns)
-{
-	struct sdp_dev *first = sdp_dev_first();
-
-	if (first)
-		sdp_budget_slept(&first->spin, ns, sdp_now_ns());
+	return first && spin(&first->spin, any_turn, &turn);
 }
 
 /* The thread was cancelled in a wait that cancellation may end. */
@@ -353,11 +372,10 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 	bool is_heir = false; /* woken to take the place on the descriptors */
 	int ret = 0;
 
-	while (!is_over(link, what, seen) && !spin(link, what, seen)) {
+	while (!is_over(link, what, seen) && !link_spin(link, what, seen)) {
 		struct sdp_waiter w = { .link = link, .is_point = is_point };
-		uint64_t start = sdp_now_ns(), now;
 
-		if (start >= deadline)
+		if (sdp_now_ns() >= deadline)
 			ret = -ETIMEDOUT;
 		if (is_cancelled(&w))
 			ret = -EINTR;
@@ -365,11 +383,6 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 			break;
 		ret = sleep_once(&w, what, seen, deadline);
 		is_heir = w.is_heir;
-		if (is_over(link, what, seen)) {
-			now = sdp_now_ns();
-			sdp_budget_slept(&dev->spin, now - start, now);
-			break;
-		}
 	}
 	if (is_heir)
 		hand_over(dev);
@@ -402,8 +415,7 @@ bool sdp_progress(void)
 	bool is_beside = false;
 
 	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
-		atomic_fetch_add_explicit(&dev->pass_cnt, 1,
-					  memory_order_relaxed);
+		note_pass(dev);
 		is_beside |= sdp_poll_try(dev) < 0;
 	}
 	return is_beside;
