@@ -21,10 +21,11 @@
 #include "util/thread.h"
 #include "verbs/link/window.h"
 
-/* Before a sleep the CQ is polled at most this many times, until it is
- * empty. */
+/* Before a sleep at most this many passes are made, until the CQ is empty. */
 #define ARM_TURNS 4
 #define WC_MAX 32
+/* Completions of a pass. */
+#define PASS_MAX (8 * WC_MAX)
 
 /* ---- links by number ---- */
 
@@ -375,7 +376,7 @@ int sdp_poll(struct sdp_dev *dev)
 	int total = 0;
 
 	util_lock_assert_held(&dev->poll_lock);
-	while (take_some(dev, &p, &total) && total < 8 * WC_MAX)
+	while (take_some(dev, &p, &total) && total < PASS_MAX)
 		;
 	serve_deadlines(dev, p.now);
 	return total;
@@ -420,8 +421,8 @@ int sdp_poll_arm(struct sdp_dev *dev, bool is_armed)
 	util_lock(&dev->poll_lock);
 	if (!is_armed)
 		(void)ibv_req_notify_cq(dev->cq, 0);
-	/* The send of the thread that is about to sleep may complete now. */
-	while (sdp_poll(dev) > 0 && --turns > 0)
+	/* What comes from here on brings an event. */
+	while (sdp_poll(dev) >= PASS_MAX && --turns > 0)
 		;
 	util_unlock(&dev->poll_lock);
 	return turns > 0 ? 0 : -EAGAIN;
