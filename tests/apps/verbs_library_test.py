@@ -66,22 +66,35 @@ def gloo(size):
 
 # ---- uDAPL ---------------------------------------------------------------
 
+DTEST_PORT = 15828  # in its source; hence the namespace
 OPERATIONS = [word for who in ("client", "server")
               for what in ("SR", "RW", "RR")
               for word in (who, what, 65536, 2)]
 
 
-def dapl(persona, count=100):
+# What the third column of dat.conf calls the device.
+PORT_OF = {"daplofa": "lo 0", "daploscm": f"{DEVICE} 1",
+           "daploucm": f"{DEVICE} 1"}
+SCM_ABOVE = 1000  # libdaploscm listens so far above the port that it is given
+
+
+def uses(test, provider):
+    """Return: the environment in which DAPL has the provider as "usiw"."""
+    config = os.path.join(test.folder(), "dat.conf")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(f"usiw u2.0 nonthreadsafe default lib{provider}.so.2 dapl.2.0 "
+                f'"{PORT_OF[provider]}" ""\n')
+    # Without it libdaploscm listens at an address that is not of lo.
+    return {"DAT_OVERRIDE": config, "DAPL_SCM_NETDEV": "lo"}
+
+
+def dapltest(provider, persona, count):
     """dapltest sends, writes and reads in both directions, and compares."""
     harness.PERSONA[:] = ["--persona", persona]
-    with Test(f"dapltest, libdaplofa, persona {persona}") as test:
+    with Test(f"dapltest, lib{provider}, persona {persona}") as test:
         harness.need("dapltest")
-        config = os.path.join(test.folder(), "dat.conf")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write('usiw u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 '
-                    '"lo 0" ""\n')
-        env = {"DAT_OVERRIDE": config}
-        port = harness.free_port()
+        env = uses(test, provider)
+        port = harness.free_port() - SCM_ABOVE
         words = ["-D", "usiw", "-n", port]
         server = test.start("server", ["dapltest", "-T", "S", *words], env=env)
         server.wait_text(re.compile("Service Point Ready"))
@@ -94,10 +107,34 @@ def dapl(persona, count=100):
         test.demand_path()
 
 
+def dtest(size=1 << 16, turns=100):
+    """dtest exchanges messages, and compares them. libdaploucm connects by
+    datagrams, to a LID and a queue pair: dapltest knows addresses only."""
+    harness.PERSONA[:] = ["--persona", "ca"]
+    with Test("dtest, libdaploucm, persona ca") as test:
+        harness.need("dtest")
+        env = uses(test, "daploucm")
+        command = ["dtest", "-P", "usiw", "-b", size]
+        server = test.start("server", [*command, "-s"], env=env)
+        server.wait_listening(DTEST_PORT)
+        client = test.start("client", [*command, "-h", "127.0.0.1"], env=env)
+        for program in (client, server):
+            program.wait(60)
+            check("DAPL Test Complete. PASSED" in program.text(),
+                  program.text())
+        test.demand_payload({}, 2 * turns * size)
+        check(test.counters.sum()["ud_received"] > 0, "no datagrams")
+        test.demand_path()
+
+
 PROGRAMS = {
-    "dapl": ("uDAPL: dapltest by libdaplofa, both personas", [
-        (persona, functools.partial(dapl, persona))
-        for persona in ("rnic", "ca")]),
+    "dapl": ("uDAPL: dapltest by libdaplofa and libdaploscm, both personas; "
+             "dtest by libdaploucm, persona ca", [
+                 *[(f"{provider[5:]}-{persona}",
+                    functools.partial(dapltest, provider, persona, count))
+                   for provider, count in (("daplofa", 100), ("daploscm", 20))
+                   for persona in ("rnic", "ca")],
+                 ("ucm-ca", dtest)]),
     "gloo": ("Gloo: allreduce by ibverbs, 2 and 4 processes", [
         (str(size), functools.partial(gloo, size)) for size in (2, 4)]),
     "rpma": ("librpma: write, flush, read", [("rpma", rpma)]),
@@ -106,5 +143,8 @@ PROGRAMS = {
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in PROGRAMS:
         sys.exit(f"programs: {' '.join(PROGRAMS)}")
+    if sys.argv[1] == "dapl":
+        harness.confine(__file__)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     title, cases = PROGRAMS[sys.argv.pop(1)]
     datagrams.main(title, "RC", cases)
