@@ -325,6 +325,7 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 static void process_child(struct util_fdtab *tab)
 {
 	rnic_guard_fork_child();
+	rnic_netif_fork_child();
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
 	rnic_cm_fork_child(tab);
@@ -360,4 +361,5 @@ __attribute__((destructor)) static void process_exit(void)
 {
 	rnic_loop_stop();
 	contexts_drain();
+	rnic_netif_end();
 }

@@ -4,6 +4,7 @@
 #include "netif.h"
 
 #include "util/cancel.h"
+#include "util/clock.h"
 #include "fd.h"
 #include "tcp.h"
 
@@ -17,6 +18,9 @@
 #include <netlink/object.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,6 +44,52 @@ static int nl_to_errno(int err)
 	default:
 		return -EIO;
 	}
+}
+
+/*
+ * At the end of the process libnl-route takes back, without a lock, what its
+ * caches of links need, and ends the process by an assertion if a thread still
+ * has one.
+ */
+static struct {
+	_Atomic uint32_t cnt; /* threads that ask */
+	_Atomic bool is_over;
+} queries;
+
+/* How long the end waits for a thread that asks: a signal handler may exit, and
+ * have interrupted it. */
+#define QUERY_END_NS (1 * NS_PER_S)
+
+static void query_end(void)
+{
+	/* release: pairs with rnic_netif_end() */
+	atomic_fetch_sub_explicit(&queries.cnt, 1, memory_order_release);
+}
+
+static bool query_begin(void)
+{
+	/* seq_cst, both: rnic_netif_end() sees this query, or the query sees
+	 * the end. */
+	atomic_fetch_add_explicit(&queries.cnt, 1, memory_order_seq_cst);
+	if (!atomic_load_explicit(&queries.is_over, memory_order_seq_cst))
+		return true;
+	query_end();
+	return false;
+}
+
+void rnic_netif_end(void)
+{
+	uint64_t end_ns = util_now_ns() + QUERY_END_NS;
+
+	atomic_store_explicit(&queries.is_over, true, memory_order_seq_cst);
+	while (atomic_load_explicit(&queries.cnt, memory_order_seq_cst) &&
+	       util_now_ns() < end_ns)
+		sched_yield();
+}
+
+void rnic_netif_fork_child(void)
+{
+	atomic_store_explicit(&queries.cnt, 0, memory_order_relaxed);
 }
 
 static void netif_from_link(struct rnic_netif *netif, struct rtnl_link *link)
@@ -157,9 +207,13 @@ int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	struct nl_sock *sock;
 	int ret;
 
+	if (!query_begin())
+		return -ESHUTDOWN;
 	table = calloc(1, sizeof(*table));
-	if (!table)
-		return -ENOMEM;
+	if (!table) {
+		ret = -ENOMEM;
+		goto end;
+	}
 	atomic_init(&table->user_cnt, 1);
 	sock = nl_socket_alloc();
 	if (!sock) {
@@ -184,6 +238,8 @@ free_table:
 		rnic_netif_table_free(table);
 	else
 		*ret_table = table;
+end:
+	query_end();
 	return ret;
 }
 

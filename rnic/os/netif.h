@@ -40,12 +40,18 @@ struct rnic_netif_table {
  * Queries the kernel for all interfaces and addresses of this network
  * namespace.
  *
- * Return: 0, and the caller owns *@ret_table; -ENOMEM; errors of rtnetlink.
+ * Return: 0, and the caller owns *@ret_table; -ENOMEM; -ESHUTDOWN: the process
+ *   ends; errors of rtnetlink.
  * Context: sleeps in recvmsg; hold no lock.
  */
 int rnic_netif_table_new(struct rnic_netif_table **ret_table)
 	__attribute__((warn_unused_result));
 void rnic_netif_table_free(struct rnic_netif_table *table);
+
+/* The process ends: nobody asks any more, and those that do are waited for, for
+ * a second. */
+void rnic_netif_end(void);
+void rnic_netif_fork_child(void);
 
 /* NULL: none. */
 const struct rnic_netif *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* netif.c compared with libc's view of the same interfaces. */
-#define _GNU_SOURCE /* unshare */
+#define _GNU_SOURCE /* unshare, fopencookie */
 #include "os/netif.h"
 #include "test.h"
 
@@ -10,9 +10,15 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../netns-fixture.h"
@@ -305,6 +311,53 @@ static void treats_malformed_messages_as_lost(void **state)
 	}
 }
 
+static _Atomic bool has_asked;
+
+static void *ask_always(void *arg)
+{
+	struct rnic_netif_table *now;
+
+	for (;;) {
+		if (rnic_netif_table_new(&now) == 0)
+			rnic_netif_table_free(now);
+		atomic_store(&has_asked, true);
+	}
+	return NULL;
+}
+
+/* The last thing that a process does in exit(). */
+static ssize_t flush_late(void *cookie, const char *buf, size_t size)
+{
+	(void)cookie;
+	(void)buf;
+	usleep(20000);
+	return (ssize_t)size;
+}
+
+/* libnl's own end must not find a cache. */
+static void exits_while_a_thread_asks(void **state)
+{
+	static const cookie_io_functions_t late = { .write = flush_late };
+	pthread_t thread;
+	int status;
+	FILE *file;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		file = fopencookie(NULL, "w", late);
+		if (!file || fputs("to be flushed", file) < 0 ||
+		    pthread_create(&thread, NULL, ask_always, NULL) != 0)
+			_exit(1);
+		while (!atomic_load(&has_asked))
+			sched_yield();
+		exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +367,7 @@ int main(void)
 		cmocka_unit_test(counts_addresses_by_interface),
 		cmocka_unit_test(gives_lo_no_mac),
 		cmocka_unit_test(treats_malformed_messages_as_lost),
+		cmocka_unit_test(exits_while_a_thread_asks),
 	};
 
 	const struct CMUnitTest changes[] = {
