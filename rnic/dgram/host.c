@@ -106,27 +106,8 @@ static int tell(int fd, struct sockaddr_un *sun, socklen_t len,
 		enum rnic_host_magic magic, uint32_t src_num, int passed)
 {
 	struct rnic_host_head head = { .magic = magic, .src_num = src_num };
-	union {
-		struct cmsghdr hdr;
-		uint8_t room[CMSG_SPACE(sizeof(int))];
-	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
-			       .cmsg_type = SCM_RIGHTS,
-			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { &head, sizeof(head) };
-	struct msghdr msg = {
-		.msg_name = sun,
-		.msg_namelen = len,
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = passed < 0 ? NULL : &control,
-		.msg_controllen = passed < 0 ? 0 : sizeof(control),
-	};
 
-	if (passed >= 0)
-		memcpy(CMSG_DATA(&control.hdr), &passed, sizeof(passed));
-	if (rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-		return 0;
-	return -errno;
+	return rnic_stranger_send_fd(fd, sun, len, &head, sizeof(head), passed);
 }
 
 int rnic_host_tell(int fd, const struct rnic_host_name *name,

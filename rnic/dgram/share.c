@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -169,21 +168,10 @@ void rnic_share_set(const int fds[RNIC_SHARE_CNT])
 static void share_send(int fd, uint32_t which)
 {
 	struct share_msg out = { SHARE_MAGIC, which };
-	union {
-		struct cmsghdr hdr;
-		uint8_t room[CMSG_SPACE(sizeof(int))];
-	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
-			       .cmsg_type = SCM_RIGHTS,
-			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec iov = { &out, sizeof(out) };
-	const struct msghdr msg = { .msg_iov = &iov,
-				    .msg_iovlen = 1,
-				    .msg_control = &control,
-				    .msg_controllen = sizeof(control) };
 
-	memcpy(CMSG_DATA(&control.hdr), &share.fd[which], sizeof(int));
 	/* What does not arrive is asked for again. */
-	(void)rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)rnic_stranger_send_fd(fd, NULL, 0, &out, sizeof(out),
+				    share.fd[which]);
 }
 
 void rnic_share_give(void)

@@ -145,26 +145,9 @@ static int offer_send(int fd, int mem_fd)
 {
 	struct meet_offer offer = { MEET_MAGIC, MEET_VERSION,
 				    RNIC_LOCAL_MEMORY_SIZE };
-	union {
-		struct cmsghdr hdr;
-		uint8_t room[CMSG_SPACE(sizeof(int))];
-	} control = { .room = { 0 } };
-	struct iovec iov = { &offer, sizeof(offer) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control.room) };
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-	ssize_t rc;
 
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &mem_fd, sizeof(int));
-	rc = rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (rc < 0)
-		return -errno;
-	return rc == (ssize_t)sizeof(offer) ? 0 : -EIO;
+	return rnic_stranger_send_fd(fd, NULL, 0, &offer, sizeof(offer),
+				     mem_fd);
 }
 
 /* @fd becomes the object's on success. */

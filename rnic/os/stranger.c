@@ -170,6 +170,35 @@ void rnic_stranger_drop(int fd)
 		rnic_fd_close(dup_fd);
 }
 
+int rnic_stranger_send_fd(int fd, const struct sockaddr_un *to,
+			  socklen_t to_len, const void *mem, size_t len,
+			  int passed)
+{
+	union {
+		struct cmsghdr hdr;
+		uint8_t room[CMSG_SPACE(sizeof(int))];
+	} control = { .hdr = { .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS,
+			       .cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct iovec iov = { (void *)(uintptr_t)mem, len };
+	const struct msghdr msg = {
+		.msg_name = (void *)(uintptr_t)to,
+		.msg_namelen = to_len,
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = passed < 0 ? NULL : &control,
+		.msg_controllen = passed < 0 ? 0 : sizeof(control),
+	};
+	ssize_t sent;
+
+	if (passed >= 0)
+		memcpy(CMSG_DATA(&control.hdr), &passed, sizeof(passed));
+	sent = rnic_tcp()->sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0)
+		return -errno;
+	return sent == (ssize_t)len ? 0 : -EIO;
+}
+
 static bool socket_is_datagrams(int fd)
 {
 	socklen_t len = sizeof(int);

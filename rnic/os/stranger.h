@@ -54,6 +54,14 @@ ssize_t rnic_stranger_recv(int fd, void *mem, size_t len,
 int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
 			  struct rnic_stranger *ret_from);
 
+/*
+ * Its counterpart.  @to: NULL: the socket is connected.  @passed: -1: none.
+ * Does not block.  Return: 0; -EIO: not all of a message to a stream; -errno.
+ */
+int rnic_stranger_send_fd(int fd, const struct sockaddr_un *to,
+			  socklen_t to_len, const void *mem, size_t len,
+			  int passed);
+
 /* As accept4(), as long as rnic_fd_is_spare(), else -EMFILE.  Return: the
  * connection; -errno. */
 int rnic_stranger_accept(int listen_fd);
