@@ -47,12 +47,11 @@ static int suspend_try(struct sdp_link *link, uint16_t port)
 
 int sdp_link_suspend(struct sdp_link *link, uint16_t port, uint64_t deadline)
 {
-	uint32_t seen;
+	struct sdp_seen seen;
 	int ret;
 
 	for (;;) {
-		seen = atomic_load_explicit(&link->change_cnt,
-					    memory_order_acquire);
+		seen = sdp_see(&link->change_cnt);
 		ret = suspend_try(link, port);
 		if (ret != -EAGAIN)
 			break;

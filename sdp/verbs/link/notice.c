@@ -259,6 +259,9 @@ void sdp_notice_update(struct sdp_link *link, unsigned int news)
 	/* release: pairs with the acquire in link_state() */
 	atomic_store_explicit(&link->state, state, memory_order_release);
 	atomic_fetch_add_explicit(&link->change_cnt, 1, memory_order_release);
+	if (news & ~LINK_TX_BITS)
+		atomic_fetch_add_explicit(&link->rx_change_cnt, 1,
+					  memory_order_release);
 	if (link->notify)
 		link->notify(link->notify_arg, state, news);
 	/* Store the state, then read the counter. A sleeper adds itself, then

@@ -23,6 +23,9 @@
 #define LINK_BARE 0x2000u   /* between two carriers, after sdp_link_suspend() */
 #define LINK_OCTETS 0x8000u /* SDP_LINK_IN with an rcvlowat of 1 */
 
+/* A change of these bits concerns only calls that send. */
+#define LINK_TX_BITS (SDP_LINK_OUT | SDP_LINK_DRAINED | LINK_ZDONE)
+
 /* Header and pieces of one message. */
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)
 /* Work requests that the protocol core does not count. */
@@ -166,6 +169,7 @@ struct sdp_link {
 	struct util_lock lock; /* UTIL_RANK_SDP_LINK */
 	_Atomic unsigned int state;
 	_Atomic uint32_t change_cnt; /* counts changes of the state, and news */
+	_Atomic uint32_t rx_change_cnt; /* ... that concern a receiver */
 	_Atomic uint32_t waiter_cnt;
 	struct sdp_dev *dev;
 	struct sdp_conn *conn;

@@ -139,7 +139,7 @@ static void zcopy_cancel(struct sdp_link *link)
 /* As sdp_wait_point(), but returns -ETIME for the deadline: ETIMEDOUT is an
  * error of the link. */
 static int wait_for(struct sdp_link *link, unsigned int what,
-		    const uint32_t *seen, uint64_t deadline)
+		    const struct sdp_seen *seen, uint64_t deadline)
 {
 	int ret = sdp_wait_point(link, what, seen, deadline);
 
@@ -230,8 +230,7 @@ static ssize_t send_piece(struct sdp_link *link, const struct iovec *iov,
 		 * active. */
 	}
 	for (;;) {
-		uint32_t seen = atomic_load_explicit(&link->change_cnt,
-						     memory_order_acquire);
+		struct sdp_seen seen = sdp_see(&link->change_cnt);
 		int rc;
 
 		ret = sdp_link_send(link, iov, iovcnt, flags);
@@ -504,8 +503,7 @@ static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
 			  int *ret_why)
 {
 	for (;;) {
-		uint32_t seen = atomic_load_explicit(&link->change_cnt,
-						     memory_order_acquire);
+		struct sdp_seen seen = sdp_see(&link->rx_change_cnt);
 		unsigned int f = (flags & ~SDP_RECV_WAITALL) |
 				 LINK_RECV_NO_POLL;
 		ssize_t ret;
@@ -531,8 +529,7 @@ static ssize_t recv_piece(struct sdp_link *link, const struct iovec *iov,
 static int wait_for_inq(struct sdp_link *link, size_t want, uint64_t deadline)
 {
 	for (;;) {
-		uint32_t seen = atomic_load_explicit(&link->change_cnt,
-						     memory_order_acquire);
+		struct sdp_seen seen = sdp_see(&link->rx_change_cnt);
 		unsigned int s;
 		int rc;
 

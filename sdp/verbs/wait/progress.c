@@ -186,12 +186,11 @@ static void serve_events(struct sdp_dev *dev, unsigned int which)
 /* ---- a thread of the program ---- */
 
 static bool is_over(const struct sdp_link *link, unsigned int what,
-		    const uint32_t *seen)
+		    const struct sdp_seen *seen)
 {
 	if (link_state(link) & what)
 		return true;
-	return seen && atomic_load_explicit(&link->change_cnt,
-					    memory_order_acquire) != *seen;
+	return seen && sdp_see(seen->cnt).was != seen->was;
 }
 
 /* ---- polling before sleep ---- */
@@ -221,7 +220,7 @@ static bool spin(struct sdp_budget *budget, bool (*turn)(const void *arg),
 struct link_turn {
 	struct sdp_link *link;
 	unsigned int what;
-	const uint32_t *seen;
+	const struct sdp_seen *seen;
 };
 
 static bool link_turn(const void *arg)
@@ -234,7 +233,7 @@ static bool link_turn(const void *arg)
 
 /* Return: whether the wait is over. */
 static bool link_spin(struct sdp_link *link, unsigned int what,
-		      const uint32_t *seen)
+		      const struct sdp_seen *seen)
 {
 	const struct link_turn turn = { link, what, seen };
 
@@ -272,7 +271,7 @@ static bool is_cancelled(const struct sdp_waiter *w)
 
 /* Return: whether the thread must sleep. */
 static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
-			const uint32_t *seen)
+			const struct sdp_seen *seen)
 {
 	/* seq_cst: pairs with wake(); afterwards the state is read again */
 	atomic_store_explicit(&w->is_awake, 0, memory_order_seq_cst);
@@ -283,7 +282,7 @@ static bool fall_asleep(struct sdp_waiter *w, unsigned int what,
 }
 
 static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
-			const uint32_t *seen, uint64_t deadline)
+			const struct sdp_seen *seen, uint64_t deadline)
 {
 	struct sdp_dev *dev = w->link->dev;
 	struct pollfd pfd[FDS_PER_DEV + 2];
@@ -315,7 +314,7 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 }
 
 static int sleep_in_futex(struct sdp_waiter *w, unsigned int what,
-			  const uint32_t *seen, uint64_t deadline)
+			  const struct sdp_seen *seen, uint64_t deadline)
 {
 	struct timespec ts = util_timespec(deadline);
 	int ret = 0;
@@ -348,7 +347,7 @@ static void wait_left(void *arg)
 
 /* Return: 0; -EINTR. */
 static int sleep_once(struct sdp_waiter *w, unsigned int what,
-		      const uint32_t *seen, uint64_t deadline)
+		      const struct sdp_seen *seen, uint64_t deadline)
 {
 	struct util_unwind unwind;
 	int ret;
@@ -366,7 +365,8 @@ static int sleep_once(struct sdp_waiter *w, unsigned int what,
 }
 
 static int wait_until(struct sdp_link *link, unsigned int what,
-		      const uint32_t *seen, uint64_t deadline, bool is_point)
+		      const struct sdp_seen *seen, uint64_t deadline,
+		      bool is_point)
 {
 	struct sdp_dev *dev = link->dev;
 	bool is_heir = false; /* woken to take the place on the descriptors */
@@ -391,14 +391,14 @@ static int wait_until(struct sdp_link *link, unsigned int what,
 	return ret;
 }
 
-int sdp_wait(struct sdp_link *link, unsigned int what, const uint32_t *seen,
-	     uint64_t deadline)
+int sdp_wait(struct sdp_link *link, unsigned int what,
+	     const struct sdp_seen *seen, uint64_t deadline)
 {
 	return wait_until(link, what, seen, deadline, false);
 }
 
 int sdp_wait_point(struct sdp_link *link, unsigned int what,
-		   const uint32_t *seen, uint64_t deadline)
+		   const struct sdp_seen *seen, uint64_t deadline)
 {
 	return wait_until(link, what, seen, deadline, true);
 }

@@ -314,6 +314,28 @@ static void case_idle(void)
 	unmake(links);
 }
 
+/* ---- what ends a wait ---- */
+
+/* That an octet has gone ends no wait of a receiver. */
+static void case_sent_octet(void)
+{
+	struct sdp_seen all, rx, peer;
+	struct sdp_link *links[2];
+
+	make(links);
+	exchange(links);
+	must(sdp_link_wait(links[0], SDP_LINK_DRAINED, soon()) > 0);
+	all = sdp_see(&links[0]->change_cnt);
+	rx = sdp_see(&links[0]->rx_change_cnt);
+	peer = sdp_see(&links[1]->rx_change_cnt);
+	put(links[0], "a", 1);
+	must(sdp_link_wait(links[0], SDP_LINK_DRAINED, soon()) > 0);
+	must(sdp_wait(links[0], 0, &rx, sdp_now_ns()) == -ETIMEDOUT);
+	must(sdp_wait(links[0], 0, &all, soon()) == 0);
+	must(sdp_wait(links[1], 0, &peer, soon()) == 0);
+	unmake(links);
+}
+
 /* ---- small sends ---- */
 
 /* Which sends are gathered: seen by what was posted. */
@@ -759,6 +781,7 @@ static const struct {
 	{ "settle", case_settle },
 	{ "urgent", case_urgent },
 	{ "idle", case_idle },
+	{ "sent-octet", case_sent_octet },
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
 	{ "unregistered", case_unregistered },
