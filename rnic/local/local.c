@@ -26,6 +26,7 @@ struct rnic_local *rnic_local_new(void *mem, int wake_fd, bool is_active)
 		return NULL;
 	local->mem = mem;
 	local->wake_fd = wake_fd;
+	local->refuses_fds = rnic_stranger_refuse_fds(wake_fd);
 	local->is_asleep = true;
 	rnic_local_memory_divide(mem, is_active, &local->tx, &local->rx);
 	atomic_store_explicit(&local->rx.shared->reader, RNIC_RING_ASLEEP,
@@ -125,9 +126,19 @@ static void local_read(struct rnic_local *local)
 	(void)local_wake(local);
 }
 
+bool rnic_local_is_called(const struct rnic_local *local)
+{
+	/* relaxed: a hint; the wake-up itself comes by the socket */
+	return local->is_asleep &&
+	       atomic_load_explicit(&local->rx.shared->reader,
+				    memory_order_relaxed) != RNIC_RING_ASLEEP;
+}
+
 void rnic_local_stay_awake(struct rnic_local *local)
 {
-	local->is_asleep = false;
+	/* If it has been woken, that is still to be taken. */
+	if (!rnic_local_is_called(local))
+		local->is_asleep = false;
 	/* relaxed: a writer that still sees it asleep wakes it once more */
 	if (local->wake_fd >= 0)
 		atomic_store_explicit(&local->rx.shared->reader,
@@ -154,14 +165,6 @@ bool rnic_local_sleep(struct rnic_local *local, bool wants_in, bool wants_out)
 	return !is_due;
 }
 
-bool rnic_local_is_called(const struct rnic_local *local)
-{
-	/* relaxed: a hint; the wake-up itself comes by the socket */
-	return local->is_asleep &&
-	       atomic_load_explicit(&local->rx.shared->reader,
-				    memory_order_relaxed) != RNIC_RING_ASLEEP;
-}
-
 bool rnic_local_woken(struct rnic_local *local)
 {
 	uint8_t octets[64];
@@ -170,7 +173,11 @@ bool rnic_local_woken(struct rnic_local *local)
 	/* Not for each pass until the next sleep. */
 	if (rnic_local_is_called(local))
 		local->is_asleep = false;
-	len = rnic_stranger_recv(local->wake_fd, octets, sizeof(octets), NULL);
+	len = local->refuses_fds
+		      ? rnic_stranger_recv_octets(local->wake_fd, octets,
+						  sizeof(octets))
+		      : rnic_stranger_recv(local->wake_fd, octets,
+					   sizeof(octets), NULL);
 	return len > 0 || len == -EAGAIN;
 }
 

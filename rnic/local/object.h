@@ -75,6 +75,7 @@ struct rnic_local {
 	void *mem;
 	struct rnic_ring tx, rx;
 	int wake_fd;	   /* AF_UNIX; one octet wakes; -1: it has failed */
+	bool refuses_fds;  /* nobody passes descriptors by it */
 	bool is_asleep;	   /* or has been woken since */
 	bool is_tx_on;	   /* this end has begun to send by the ring */
 	bool is_rx_on;	   /* the other end has */

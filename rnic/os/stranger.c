@@ -19,6 +19,14 @@
 #include "fd.h"
 #include "tcp.h"
 
+/* Not in every libc.  The systems with other numbers have another
+ * SO_PEEK_OFF, too. */
+#if !defined(SO_PASSRIGHTS) && SO_PEEK_OFF == 42
+#define SO_PASSRIGHTS 83
+#elif !defined(SO_PASSRIGHTS)
+#define SO_PASSRIGHTS (-1)
+#endif
+
 /* Threads that close at once.  What is more than they can do stays open. */
 #define CLOSERS_MAX 16u
 /* Octets of a queue that are looked at together. */
@@ -113,8 +121,7 @@ static ssize_t stranger_peek(int fd, void *mem, size_t len, int *ret_fd,
 	return msg.msg_flags & MSG_CTRUNC ? -EPROTO : got;
 }
 
-/* Takes what has been looked at: nobody else takes from this queue. */
-static ssize_t stranger_take(int fd, void *mem, size_t len)
+ssize_t rnic_stranger_recv_octets(int fd, void *mem, size_t len)
 {
 	ssize_t got =
 		syscall(SYS_recvfrom, fd, mem, len, MSG_DONTWAIT, NULL, NULL);
@@ -127,8 +134,19 @@ ssize_t rnic_stranger_recv(int fd, void *mem, size_t len,
 {
 	ssize_t got = stranger_peek(fd, mem, len, NULL, ret_from);
 
-	/* A datagram may have no octets. */
-	return got < 0 ? got : stranger_take(fd, mem, (size_t)got);
+	/* Nobody else takes from this queue.  A datagram may have no octets. */
+	return got < 0 ? got : rnic_stranger_recv_octets(fd, mem, (size_t)got);
+}
+
+bool rnic_stranger_refuse_fds(int fd)
+{
+	int off = 0;
+	uint8_t octet;
+
+	/* Octets there may hide descriptors behind them. */
+	return rnic_tcp()->setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off,
+				      sizeof(off)) == 0 &&
+	       stranger_peek(fd, &octet, sizeof(octet), NULL, NULL) == -EAGAIN;
 }
 
 int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
@@ -139,7 +157,7 @@ int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
 	bool is_known = passed >= 0 && check(passed) == 0;
 
 	if (got == (ssize_t)len && is_known &&
-	    stranger_take(fd, mem, len) == (ssize_t)len)
+	    rnic_stranger_recv_octets(fd, mem, len) == (ssize_t)len)
 		return passed;
 	if (is_known)
 		util_sys_close(passed);
@@ -157,7 +175,7 @@ static void *drop_thread(void *arg)
 
 	/* Another thread may have been faster. */
 	if (stranger_peek(fd, &octet, sizeof(octet), NULL, &from) == -EPROTO)
-		(void)stranger_take(fd, &octet, sizeof(octet));
+		(void)rnic_stranger_recv_octets(fd, &octet, sizeof(octet));
 	return close_thread(arg);
 }
 

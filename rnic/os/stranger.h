@@ -45,6 +45,15 @@ ssize_t rnic_stranger_recv(int fd, void *mem, size_t len,
 			   struct rnic_stranger *ret_from);
 
 /*
+ * Of a connection: from now on the kernel refuses what passes descriptors to it
+ * (Linux 6.16).  Return: whether it has none, nor gets any:
+ * rnic_stranger_recv_octets() does for it.
+ */
+bool rnic_stranger_refuse_fds(int fd);
+/* As rnic_stranger_recv(), with one system call. */
+ssize_t rnic_stranger_recv_octets(int fd, void *mem, size_t len);
+
+/*
  * A message of @len octets and one descriptor, for which @check returns 0.
  * @check: must not block, whatever file it is.
  * Return: the descriptor, which is the caller's and not in the fd table;

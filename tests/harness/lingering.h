@@ -33,9 +33,11 @@ static inline int lingering_new(int *ret_peer)
 	return fds[0];
 }
 
-/* Passes descriptors in one message, and closes them here. */
-static inline void pass_descriptors(int to, const void *octets, size_t len,
-				    const int *fds, size_t cnt)
+/* Passes descriptors in one message, and closes them here. Return: as
+ * sendmsg(); negative: they are still open. */
+static inline ssize_t pass_descriptors_try(int to, const void *octets,
+					   size_t len, const int *fds,
+					   size_t cnt)
 {
 	union {
 		struct cmsghdr hdr;
@@ -47,14 +49,22 @@ static inline void pass_descriptors(int to, const void *octets, size_t len,
 			      .msg_control = &control,
 			      .msg_controllen = CMSG_SPACE(cnt * sizeof(int)) };
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	ssize_t sent;
 
 	cmsg->cmsg_level = SOL_SOCKET;
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(cnt * sizeof(int));
 	memcpy(CMSG_DATA(cmsg), fds, cnt * sizeof(int));
-	assert_int_equal(sendmsg(to, &msg, 0), len);
-	for (size_t i = 0; i < cnt; i++)
+	sent = sendmsg(to, &msg, 0);
+	for (size_t i = 0; i < cnt && sent >= 0; i++)
 		close(fds[i]);
+	return sent;
+}
+
+static inline void pass_descriptors(int to, const void *octets, size_t len,
+				    const int *fds, size_t cnt)
+{
+	assert_int_equal(pass_descriptors_try(to, octets, len, fds, cnt), len);
 }
 
 /* Does @expr return without waiting for such a close()? */

@@ -237,6 +237,25 @@ ENDS_CASE(wakes_only_a_sleeper)
 	assert_int_equal(get_len(b, 100), -EAGAIN);
 }
 
+/* One that was woken, and looks by itself from now on, takes the wake-up. */
+ENDS_CASE(stays_awake_once_it_was_woken)
+{
+	struct ends *e = *state;
+	struct rnic_local *a = e->end[0], *b = e->end[1];
+
+	assert_int_equal(put(a, "one"), 3);
+	rnic_local_stay_awake(b);
+	assert_true(rnic_local_is_called(b));
+	assert_true(rnic_local_woken(b));
+	assert_int_equal(wake_cnt(b), 0);
+	assert_int_equal(get_len(b, 100), 3);
+	assert_true(rnic_local_sleep(b, true, false));
+	rnic_local_stay_awake(b);
+	assert_false(rnic_local_is_called(b));
+	assert_int_equal(put(a, "two"), 3);
+	assert_int_equal(wake_cnt(b), 0);
+}
+
 /* A short message leaves the wake-up to the caller.  A long one does not: it is
  * read while it is written. */
 ENDS_CASE(a_short_message_wakes_later)
@@ -385,19 +404,46 @@ ENDS_CASE(survives_a_full_wake_socket)
 		assert_true(rnic_local_woken(b));
 }
 
-/* A wake-up comes with a socket whose close() takes long: the path ends. */
+/* A socket comes whose close() takes long: the path ends, or Linux has refused
+ * it. */
 ENDS_CASE(does_not_wait_for_what_is_passed)
 {
 	struct ends *e = *state;
 	struct rnic_local *b = e->end[1];
 	int peer, lingering = lingering_new(&peer);
-	bool is_good = true;
+	bool is_good = true, is_refused;
 
-	pass_descriptors(e->end[0]->wake_fd, "x", 1, &lingering, 1);
+	is_refused = pass_descriptors_try(e->end[0]->wake_fd, "x", 1,
+					  &lingering, 1) < 0;
 	assert_at_once(is_good = rnic_local_woken(b));
-	assert_false(is_good);
+	assert_int_equal(is_good, is_refused);
 	assert_at_once(rnic_local_leave_rx(b));
 	close(peer);
+	if (is_refused)
+		close(lingering);
+}
+
+/* The same before the path begins. */
+CASE(does_not_wait_for_what_was_passed)
+{
+	int fds[2], peer, lingering = lingering_new(&peer);
+	struct rnic_local *local;
+	int fd = rnic_local_memory_new();
+	bool is_good = true;
+	void *mem;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	pass_descriptors(fds[1], "x", 1, &lingering, 1);
+	assert_true(fd >= 0);
+	assert_int_equal(rnic_local_memory_map(fd, &mem), 0);
+	local = rnic_local_new(mem, rnic_fd_own(fds[0]), true);
+	assert_non_null(local);
+	assert_at_once(is_good = rnic_local_woken(local));
+	assert_false(is_good);
+	assert_at_once(rnic_local_free(local));
+	close(fds[1]);
+	close(peer);
+	close(fd);
 }
 
 static const struct {

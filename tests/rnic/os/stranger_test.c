@@ -95,6 +95,40 @@ CASE(descriptors_stay_in_the_queue)
 	pair_close(&p);
 }
 
+/* Linux before 6.16 says that it cannot. */
+CASE(descriptors_are_refused)
+{
+	struct pair p;
+	char text[8];
+	int fd;
+
+	pair_open(&p);
+	if (!rnic_stranger_refuse_fds(p.own)) {
+		pair_close(&p);
+		skip();
+	}
+	fd = memfd_new();
+	assert_int_equal(pass_descriptors_try(p.other, "x", 1, &fd, 1), -1);
+	close(fd);
+	assert_int_equal(rnic_stranger_recv_octets(p.own, text, 8), -EAGAIN);
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	assert_int_equal(rnic_stranger_recv_octets(p.own, text, 8), 3);
+	assert_int_equal(shutdown(p.other, SHUT_WR), 0);
+	assert_int_equal(rnic_stranger_recv_octets(p.own, text, 8), 0);
+	pair_close(&p);
+}
+
+CASE(descriptors_that_are_there_already)
+{
+	struct pair p;
+
+	pair_open(&p);
+	assert_int_equal(send(p.other, "abc", 3, 0), 3);
+	pass_lingering(&p, "x");
+	assert_false(rnic_stranger_refuse_fds(p.own));
+	pair_close(&p);
+}
+
 CASE(a_datagram_without_octets_is_taken)
 {
 	struct pair p;
