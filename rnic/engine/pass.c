@@ -96,17 +96,17 @@ static bool engine_look(struct rnic_engine *engine)
 /* The sockets of sources with memory say next to nothing. */
 static void engine_pass(struct rnic_engine *engine)
 {
-	struct rnic_look *look = &engine->sched.look;
 	bool has_memory = rnic_engine_has_memory(engine);
-	bool has_slept = rnic_polls_take_slept(&engine->sched.polls);
-	bool has_news = has_memory && engine_look(engine);
-	enum rnic_look_at at = rnic_look(look, rnic_engine_now_ns(engine),
-					 has_news,
-					 has_memory || engine->busy.cnt);
+	struct rnic_look_poll poll = {
+		.has_news = has_memory && engine_look(engine),
+		.has_others = has_memory || engine->busy.cnt,
+		.has_slept = rnic_polls_take_slept(&engine->sched.polls),
+		.has_sleeper = rnic_polls_have_sleeper(&engine->sched.polls),
+	};
+	enum rnic_look_at at = rnic_look(&engine->sched.look,
+					 rnic_engine_now_ns(engine), &poll);
 
-	/* News in memory is what has woken a thread that has slept: what else
-	 * has come keeps epoll readable, and wakes it again. */
-	if ((has_slept && !has_news) || at == RNIC_LOOK_EPOLL)
+	if (at == RNIC_LOOK_EPOLL)
 		engine_pass_epoll(engine);
 	else if (at == RNIC_LOOK_BUSY)
 		rnic_engine_pass_busy(engine);

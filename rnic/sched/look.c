@@ -2,9 +2,15 @@
 /* See look.h. */
 #include "look.h"
 
+#include "util/clock.h"
+
 /* For at most so long, polls do not ask epoll.  For so long after news in
  * memory, they do not read sockets. */
 #define LOOK_ASK_NS 50000u
+/* The same while a thread sleeps on the epoll set. It may not get a CPU. */
+#define LOOK_SLEEPER_NS (2 * NS_PER_MS)
+/* So many polls behind a sleep do not ask, if each has found news in memory. */
+#define LOOK_SLEPT_MAX 8u
 
 /* A poll that finds no news in memory looks so often again, if one of so many
  * polls before did. */
@@ -16,8 +22,7 @@ uint32_t rnic_look_again_cnt(const struct rnic_look *look)
 	return look->vain_cnt < LOOK_VAIN_POLLS ? LOOK_AGAIN : 0;
 }
 
-enum rnic_look_at rnic_look(struct rnic_look *look, uint64_t now_ns,
-			    bool has_news, bool has_others)
+static void note_news(struct rnic_look *look, uint64_t now_ns, bool has_news)
 {
 	if (has_news) {
 		look->news_ns = now_ns;
@@ -25,11 +30,30 @@ enum rnic_look_at rnic_look(struct rnic_look *look, uint64_t now_ns,
 	} else if (look->vain_cnt < LOOK_VAIN_POLLS) {
 		look->vain_cnt++;
 	}
-	if (!has_others || look->asks_again ||
-	    now_ns - look->asked_ns >= LOOK_ASK_NS)
+}
+
+static bool is_to_ask(struct rnic_look *look, uint64_t now_ns,
+		      const struct rnic_look_poll *poll)
+{
+	uint64_t since_ns = now_ns - look->asked_ns;
+
+	/* News in memory is what has woken it, most probably. */
+	if (poll->has_slept)
+		return !poll->has_news || look->slept_cnt++ >= LOOK_SLEPT_MAX;
+	if (poll->has_sleeper)
+		return since_ns >= LOOK_SLEEPER_NS;
+	return !poll->has_others || look->asks_again || since_ns >= LOOK_ASK_NS;
+}
+
+enum rnic_look_at rnic_look(struct rnic_look *look, uint64_t now_ns,
+			    const struct rnic_look_poll *poll)
+{
+	note_news(look, now_ns, poll->has_news);
+	if (is_to_ask(look, now_ns, poll))
 		return RNIC_LOOK_EPOLL;
-	return now_ns - look->news_ns >= LOOK_ASK_NS ? RNIC_LOOK_BUSY
-						     : RNIC_LOOK_MEMORY;
+	return now_ns - look->news_ns >= LOOK_ASK_NS && !poll->has_sleeper
+		       ? RNIC_LOOK_BUSY
+		       : RNIC_LOOK_MEMORY;
 }
 
 void rnic_look_asked(struct rnic_look *look, uint64_t now_ns,
@@ -37,4 +61,5 @@ void rnic_look_asked(struct rnic_look *look, uint64_t now_ns,
 {
 	look->asked_ns = now_ns;
 	look->asks_again = has_named_others;
+	look->slept_cnt = 0;
 }

@@ -19,6 +19,20 @@ struct rnic_look {
 	uint64_t news_ns;  /* when a poll found news in memory last */
 	bool asks_again;   /* epoll named a source that no poll looked at */
 	uint32_t vain_cnt; /* polls since news in memory, up to a limit */
+	/* Polls behind a sleep that found news in memory, and did not ask. */
+	uint32_t slept_cnt;
+};
+
+/* A poll, which has looked at memory. */
+struct rnic_look_poll {
+	bool has_news;	 /* there */
+	bool has_others; /* sources that it can look at without epoll */
+	/*
+	 * A thread that sleeps on the epoll set is woken by whatever epoll
+	 * knows, and at once if it was there before.
+	 */
+	bool has_slept;	  /* the first poll behind such a sleep */
+	bool has_sleeper; /* a thread sleeps so, or is about to */
 };
 
 enum rnic_look_at {
@@ -27,12 +41,8 @@ enum rnic_look_at {
 	RNIC_LOOK_EPOLL,
 };
 
-/*
- * A poll at that time, which has looked at memory.  @has_news: there.
- * @has_others: there are sources that a poll can look at without epoll.
- */
 enum rnic_look_at rnic_look(struct rnic_look *look, uint64_t now_ns,
-			    bool has_news, bool has_others);
+			    const struct rnic_look_poll *poll);
 
 /*
  * A poll has found no news in memory.  A look takes little of a poll, and a
