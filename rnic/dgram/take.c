@@ -11,6 +11,7 @@
 #include "deliver.h"
 #include "engine/engine.h"
 #include "engine/hot.h"
+#include "engine/sockets.h"
 #include "os/fd.h"
 #include "os/stat.h"
 #include "os/stranger.h"
@@ -255,7 +256,7 @@ static bool socket_take(struct rnic_ud *ud)
 		rc = socket_take_one(ud);
 		if (rc < 0)
 			break;
-		ud->source.quiet_cnt = 0;
+		rnic_engine_note_octets(ud->engine, &ud->source);
 	}
 	if (rc == -EPROTO) {
 		rnic_engine_set_events(ud->engine, &ud->source, 0);
@@ -297,6 +298,7 @@ static void inbox_take(struct rnic_ud *ud)
 		datagram = rnic_inbox_peek(&ud->inbox, &len);
 		if (!datagram || !inbox_take_one(ud, datagram, len))
 			break;
+		rnic_engine_note_octets(ud->engine, &ud->source);
 	}
 }
 

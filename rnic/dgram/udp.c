@@ -17,6 +17,7 @@
 #include "util/log.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/sockets.h"
 #include "engine/thread.h"
 #include "loop/loop.h"
 #include "os/addr.h"
@@ -349,8 +350,8 @@ static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 		if (!batch_pass(engine))
 			return;
 		udp_recv(sock, batch);
-		if (batch->cnt)
-			sock->source.quiet_cnt = 0;
+		if (batch->cnt && engine)
+			rnic_engine_note_octets(engine, &sock->source);
 		if (!batch_pass(engine) || batch->cnt < UDP_BATCH)
 			return;
 	}

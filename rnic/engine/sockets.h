@@ -21,6 +21,14 @@ void rnic_engine_pass_busy(struct rnic_engine *engine);
 bool rnic_engine_note_busy(struct rnic_engine *engine,
 			   struct rnic_source *source);
 
+/* It has brought octets of a peer. */
+static inline void rnic_engine_note_octets(struct rnic_engine *engine,
+					   struct rnic_source *source)
+{
+	source->quiet_cnt = 0;
+	rnic_sched_note_arrival(&engine->sched);
+}
+
 /* It goes, or has memory now. */
 void rnic_engine_forget_busy(struct rnic_engine *engine,
 			     const struct rnic_source *source);

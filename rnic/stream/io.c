@@ -12,6 +12,7 @@
 #include "util/iov.h"
 #include "carrier.h"
 #include "engine/engine.h"
+#include "engine/sockets.h"
 #include "engine/staging.h"
 #include "engine/wake.h"
 #include "nudge.h"
@@ -297,8 +298,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 		return 0;
 	}
 	stream->probe_ns = 0;
-	stream->source.quiet_cnt = 0;
-	rnic_sched_note_arrival(&stream->engine->sched);
+	rnic_engine_note_octets(stream->engine, &stream->source);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
 			(uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);

@@ -53,12 +53,15 @@ static void check_grh(const char *name, const uint8_t *grh)
 }
 
 static void take_received(struct rnicpair *p, size_t i, uint64_t wr_id,
-			  const uint8_t *at)
+			  const uint8_t *at, uint32_t arrival_no)
 {
 	struct rnicpair_side *b = &p->side[1];
+	const struct rnic_sched *sched = &b->qp->engine->sched;
 	bool has_imm = sends[i].opcode == USIW_WR_SEND_IMM;
 	struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
 
+	/* Else the completion thread takes the poller to be away. */
+	assert_row(sends[i].name, rnic_sched_arrival_no(sched) != arrival_no);
 	assert_row(sends[i].name, cqe.status == USIW_WC_SUCCESS);
 	assert_row(sends[i].name, cqe.wr_id == wr_id);
 	assert_row(sends[i].name, cqe.opcode == USIW_WC_RECV);
@@ -87,6 +90,8 @@ CASE(each_send_arrives_by_each_way)
 		struct usiw_ud_sqe to = ud_to(p.side[1].qp);
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 		struct usiw_sge sge = rnicpair_sge(a, 0, sends[i].len);
+		uint32_t arrival_no =
+			rnic_sched_arrival_no(&b->qp->engine->sched);
 
 		to.label = ways[w / ARRAY_LEN(sends)].label;
 		rnicpair_fill(a->buf, sends[i].len, (uint32_t)i);
@@ -102,7 +107,7 @@ CASE(each_send_arrives_by_each_way)
 			.inline_len = sends[i].is_inline ? sends[i].len : 0,
 			.imm_be = 0x1234, .to = &to);
 		take_sent(&p, i, w);
-		take_received(&p, i, w, b->buf);
+		take_received(&p, i, w, b->buf, arrival_no);
 	}
 	rnicpair_close(&p);
 }
