@@ -61,6 +61,7 @@ struct udp_sock;
 struct udp_batch {
 	struct udp_sock *sock; /* it came from */
 	int cnt, next;	       /* packets; the next one to be taken */
+	int max;	       /* packets of the next system call */
 	/* The packet before that waits for the process of its QP, and all
 	 * others behind it.  NULL: none does. */
 	struct rnic_host_head *waits;
@@ -175,10 +176,22 @@ static void udp_seen(struct msghdr *msg, struct udp_seen *ret_seen)
 	seen_from(ret_seen, msg->msg_name);
 }
 
-static void udp_recv(struct udp_sock *sock, struct udp_batch *batch)
+/* What the kernel has written to. */
+static void packet_reset(struct udp_batch *batch, int i)
 {
-	int cnt;
+	struct msghdr *msg = &batch->mmsg[i].msg_hdr;
 
+	msg->msg_namelen = sizeof(batch->packet[i].from);
+	msg->msg_controllen = sizeof(batch->packet[i].control);
+}
+
+static struct udp_batch *batch_new(void)
+{
+	struct udp_batch *batch = calloc(1, sizeof(*batch));
+
+	if (!batch)
+		return NULL;
+	batch->max = 1;
 	for (int i = 0; i < UDP_BATCH; i++) {
 		struct udp_packet *packet = &batch->packet[i];
 
@@ -186,18 +199,33 @@ static void udp_recv(struct udp_sock *sock, struct udp_batch *batch)
 					      UDP_PACKET_MAX };
 		batch->mmsg[i].msg_hdr = (struct msghdr){
 			.msg_name = &packet->from,
-			.msg_namelen = sizeof(packet->from),
 			.msg_iov = &packet->iov,
 			.msg_iovlen = 1,
 			.msg_control = &packet->control,
-			.msg_controllen = sizeof(packet->control),
 		};
+		packet_reset(batch, i);
 	}
-	cnt = (int)syscall(SYS_recvmmsg, sock->source.fd, batch->mmsg,
-			   UDP_BATCH, MSG_DONTWAIT, NULL);
+	return batch;
+}
+
+/* The kernel looks for one packet more than there is, so an answer is asked for
+ * alone.  Return: whether there may be more. */
+static bool udp_recv(struct udp_sock *sock, struct udp_batch *batch)
+{
+	int max = batch->max, cnt;
+
+	for (int i = 0; i < batch->cnt; i++)
+		packet_reset(batch, i);
+	cnt = (int)syscall(SYS_recvmmsg, sock->source.fd, batch->mmsg, max,
+			   MSG_DONTWAIT, NULL);
 	batch->cnt = cnt > 0 ? cnt : 0;
 	batch->next = 0;
 	batch->sock = sock;
+	if (batch->cnt == max)
+		batch->max = 2 * max < UDP_BATCH ? 2 * max : UDP_BATCH;
+	else
+		batch->max = cnt > 1 ? cnt : 1;
+	return batch->cnt == UDP_BATCH;
 }
 
 /* Is it a datagram for a QP, and whole?  Return: 0; -EBADMSG. */
@@ -343,16 +371,17 @@ static void batch_drop(struct udp_batch *batch)
 static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 {
 	struct udp_batch *batch = udp.batch;
+	bool has_more;
 
 	/* An error that a router has reported looks like an empty socket, and
 	 * the next call finds what is behind it. */
 	for (int left = UDP_PASS_MAX; left > 0; left -= batch->cnt) {
 		if (!batch_pass(engine))
 			return;
-		udp_recv(sock, batch);
+		has_more = udp_recv(sock, batch);
 		if (batch->cnt && engine)
 			rnic_engine_note_octets(engine, &sock->source);
-		if (!batch_pass(engine) || batch->cnt < UDP_BATCH)
+		if (!batch_pass(engine) || !has_more)
 			return;
 	}
 }
@@ -561,7 +590,7 @@ static int socks_open(void)
 {
 	int rc = 0;
 
-	udp.batch = calloc(1, sizeof(*udp.batch));
+	udp.batch = batch_new();
 	udp.host_fd = rnic_host_open_sender();
 	port_open();
 	for (int i = 0; i < RNIC_SHARE_CNT; i++)

@@ -7,6 +7,7 @@
 
 #include "dgram/udp-send.h"
 #include "dgram/udp.h"
+#include "engine/engine.h"
 #include "loop/object.h"
 #include "os/fd.h"
 #include "os/tcp.h"
@@ -135,6 +136,28 @@ CASE(each_packet_is_checked)
 			 0x333);
 	assert_memory_equal(p.side[1].buf + SIB_GRH_SIZE, "data", 4);
 	assert_true(rnicpair_is_quiet(&p, p.side[1].rcq));
+	rnicpair_close(&p);
+	close(fd);
+}
+
+/* How many packets one system call takes depends on how many there were. */
+CASE(bursts_of_any_size_are_read)
+{
+	static const uint32_t bursts[] = { 1, 31, 12, 40, 3, 100, 16, 7, 15 };
+	int fd = raw_open(RAW_PORT);
+	struct rnicpair p;
+
+	ud_open(&p, &defaults);
+	for (size_t i = 0; i < ARRAY_LEN(bursts); i++) {
+		struct rnic_engine *engine = p.side[1].qp->engine;
+		uint64_t before = test_stat(RNIC_STAT_ud_bad);
+
+		rnic_engine_lead(engine);
+		for (uint32_t k = 0; k < bursts[i]; k++)
+			raw_send(fd, "bad", 3);
+		rnic_engine_unlead(engine);
+		wait_until(test_stat(RNIC_STAT_ud_bad) == before + bursts[i]);
+	}
 	rnicpair_close(&p);
 	close(fd);
 }
