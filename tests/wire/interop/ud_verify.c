@@ -307,6 +307,11 @@ static uint32_t imm_of(uint32_t seed)
 	return seed * 2654435761u;
 }
 
+static uint32_t seed_of(uint32_t imm)
+{
+	return imm * 244002641u;
+}
+
 struct target {
 	struct ibv_ah *ah;
 	uint32_t num, qkey;
@@ -407,11 +412,10 @@ static void check_grh(const uint8_t *grh, uint32_t len, int kind, bool has_tos)
 	       1, "IPv6's addresses");
 }
 
-/* The next completion is of that datagram. @room: of its receive. */
-static struct ibv_wc check_recv(int slot, uint32_t len, int kind, uint32_t seed,
-				uint32_t room, bool has_tos)
+/* The completion is of that datagram. @room: of its receive. */
+static void check_wc(struct ibv_wc wc, int slot, uint32_t len, int kind,
+		     uint32_t seed, uint32_t room, bool has_tos)
 {
-	struct ibv_wc wc = wait_wc(me.rcq, "a datagram");
 	const uint8_t *p = recv_slot(slot);
 
 	expect(wc.wr_id, (uint64_t)slot, "wr_id");
@@ -429,6 +433,14 @@ static struct ibv_wc check_recv(int slot, uint32_t len, int kind, uint32_t seed,
 		expect(p[GRH + i], pattern_at(seed, i), "an octet");
 	for (uint32_t i = 0; i < GUARD; i++)
 		expect(p[GRH + room + i], GUARD_OCTET, "beside the receive");
+}
+
+static struct ibv_wc check_recv(int slot, uint32_t len, int kind, uint32_t seed,
+				uint32_t room, bool has_tos)
+{
+	struct ibv_wc wc = wait_wc(me.rcq, "a datagram");
+
+	check_wc(wc, slot, len, kind, seed, room, has_tos);
 	return wc;
 }
 
@@ -507,6 +519,28 @@ static void answer(bool is_mover, uint32_t seed)
 	ibv_destroy_ah(to.ah);
 }
 
+/* Which of a burst it is. They may overtake each other, where processes share
+ * the port. */
+static uint32_t burst_idx(const struct ibv_wc *wc, uint32_t seed)
+{
+	static bool has_come[SLOT_CNT];
+	uint32_t idx = seed_of(ntohl(wc->imm_data)) - seed;
+
+	expect(idx < (uint32_t)opt.burst && !has_come[idx], true,
+	       "immediate data of the burst, once");
+	has_come[idx] = true;
+	return idx;
+}
+
+static void burst_recv(int slot, uint32_t len, uint32_t seed)
+{
+	struct ibv_wc wc = wait_wc(me.rcq, "a datagram");
+
+	check_wc(wc, slot, len, KIND_IMM, seed + burst_idx(&wc, seed), len,
+		 true);
+}
+
+/* Once. */
 static void burst(bool is_mover, uint32_t len, uint32_t seed)
 {
 	for (int i = 0; i < opt.burst && !is_mover; i++)
@@ -518,8 +552,7 @@ static void burst(bool is_mover, uint32_t len, uint32_t seed)
 		if (is_mover)
 			send_done(i);
 		else
-			check_recv(i, len, KIND_IMM, seed + (uint32_t)i, len,
-				   true);
+			burst_recv(i, len, seed);
 	}
 }
 
