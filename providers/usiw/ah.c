@@ -8,6 +8,7 @@
 
 #include "util/log.h"
 #include "util/v4-mapped.h"
+#include "reason.h"
 #include "result.h"
 #include "sqe.h"
 
@@ -33,6 +34,8 @@ static bool gid_is_zero(const uint8_t gid[16])
 	return memcmp(gid, zero, sizeof(zero)) == 0;
 }
 
+#define CREATE_AH "ibv_create_ah"
+
 /* The address for a LID, as in usiw_qp_connect(). */
 static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 		       uint16_t dlid)
@@ -40,7 +43,10 @@ static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 	uint32_t idx;
 
 	if (!dlid || !rnic_device_lid(dev, &idx))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE_AH,
+				   "dlid is %u: set is_global and grh.dgid, or "
+				   "use a device with a LID",
+				   dlid);
 	memcpy(ah->sgid, dev->gid[idx], sizeof(ah->sgid));
 	memcpy(ah->dgid, ah->sgid, sizeof(ah->dgid));
 	ah->dgid[14] = (uint8_t)(dlid >> 8);
@@ -51,8 +57,11 @@ static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 static int ah_from_grh(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 		       const struct ibv_global_route *grh)
 {
-	if (grh->sgid_index >= dev->gid_cnt)
-		return -EINVAL;
+	int err = usiw_check_range(CREATE_AH, "grh.sgid_index", grh->sgid_index,
+				   0, dev->gid_cnt - 1ull);
+
+	if (err)
+		return err;
 	memcpy(ah->sgid, dev->gid[grh->sgid_index], sizeof(ah->sgid));
 	memcpy(ah->dgid, grh->dgid.raw, sizeof(ah->dgid));
 	ah->tclass = grh->traffic_class;
@@ -62,7 +71,10 @@ static int ah_from_grh(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 	/* Both are IPv4, or neither. */
 	if (gid_is_zero(ah->sgid) || gid_is_zero(ah->dgid) ||
 	    util_v4_is_mapped(ah->sgid) != util_v4_is_mapped(ah->dgid))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE_AH,
+				   "grh.dgid and the GID of grh.sgid_index %u "
+				   "must both be IPv4's or IPv6's",
+				   grh->sgid_index);
 	return 0;
 }
 
@@ -72,8 +84,10 @@ static int ah_fill(struct usiw_ah *ah, const struct usiw_context *ctx,
 	struct rnic_device_attr dev;
 	int err;
 
-	if (attr->port_num != USIW_PORT)
-		return -EINVAL;
+	err = usiw_check_range(CREATE_AH, "port_num", attr->port_num, USIW_PORT,
+			       USIW_PORT);
+	if (err)
+		return err;
 	err = rnic_device_query(ctx->dev, &dev);
 	if (err)
 		return err;
@@ -137,7 +151,10 @@ int usiw_sqe_set_ud(const struct ibv_qp *qp, const struct ibv_ah *ibah,
 	const struct usiw_ah *ah = (const struct usiw_ah *)ibah;
 
 	if (!ah || ah->ah.context != qp->context || num > NUM_MASK)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_post_send",
+				   "wr.ud: there is no AH of this context, or "
+				   "remote_qpn is 0x%x, above 0xffffff",
+				   num);
 	sqe->qkey = qkey;
 	sqe->dest = num | (uint32_t)ah->tclass << 24;
 	sqe->label = ah->label;

@@ -6,6 +6,7 @@
 
 #include "util/alloc.h"
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 #include <infiniband/usiwdv.h>
 
@@ -19,7 +20,10 @@ static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 	if (channel) {
 		chan = rnic_chan_get_fd(channel->fd);
 		if (!chan)
-			return -EINVAL;
+			return usiw_refuse(EINVAL, "ibv_create_cq",
+					   "descriptor %d of the channel is "
+					   "none of usiw's",
+					   channel->fd);
 	}
 	err = rnic_cq_create(ctx->rnic, cqe, chan, (uintptr_t)&cq->cq,
 			     cq->slots, &cq->rnic);
@@ -41,10 +45,14 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 		err = usiw_pd_enter(pd);
 	if (err)
 		return err;
-	if (cqe < 1 || cqe > rnic_limits()->max_cqe)
-		return -EINVAL;
-	if (comp_vector >= (uint32_t)context->num_comp_vectors)
-		return -EINVAL;
+	err = usiw_check_range("ibv_create_cq", "cqe", cqe, 1,
+			       rnic_limits()->max_cqe);
+	if (!err)
+		err = usiw_check_range("ibv_create_cq", "comp_vector",
+				       comp_vector, 0,
+				       (uint32_t)context->num_comp_vectors - 1);
+	if (err)
+		return err;
 	cq = util_alloc_lines(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 /* The fields that a completion of an RC queue pair can have. */
@@ -162,6 +163,8 @@ static uint32_t cqex_flags(const struct ibv_cq_init_attr_ex *attr)
 	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
 }
 
+#define CREATE_EX "ibv_create_cq_ex"
+
 /* *ret_pd: the parent domain asked for; NULL: none. */
 static int cqex_check(const struct ibv_context *context,
 		      const struct ibv_cq_init_attr_ex *attr,
@@ -169,18 +172,30 @@ static int cqex_check(const struct ibv_context *context,
 {
 	*ret_pd = NULL;
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, CREATE_EX,
+				   "wc_flags is 0x%llx, more than 0x%llx",
+				   (unsigned long long)attr->wc_flags,
+				   (unsigned long long)WC_FLAGS_OFFERED);
 	if (attr->comp_mask &
 	    ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, CREATE_EX,
+				   "comp_mask is 0x%x, with more than "
+				   "IBV_CQ_INIT_ATTR_MASK_FLAGS and _PD",
+				   attr->comp_mask);
 	if (cqex_flags(attr) & ~(uint32_t)(IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
 					   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, CREATE_EX,
+				   "flags is 0x%x, with more than "
+				   "IBV_CREATE_CQ_ATTR_SINGLE_THREADED and "
+				   "_IGNORE_OVERRUN",
+				   cqex_flags(attr));
 	if (!(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD))
 		return 0;
 	if (!attr->parent_domain || attr->parent_domain->context != context ||
 	    !usiw_pd(attr->parent_domain)->base)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE_EX,
+				   "parent_domain is no parent domain of this "
+				   "context");
 	*ret_pd = usiw_pd(attr->parent_domain);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "util/cancel.h"
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 /* linux/magic.h; older headers do not have it. */
@@ -30,7 +31,9 @@ static int dmabuf_check(int fd, uint64_t off, size_t len)
 
 	if (size < 0 || len == 0 || __builtin_add_overflow(off, len, &end) ||
 	    end > (uint64_t)size)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_reg_dmabuf_mr",
+				   "fd %d has no %zu octets at %llu", fd, len,
+				   (unsigned long long)off);
 	return 0;
 }
 
@@ -65,7 +68,9 @@ static int dmabuf_reg(struct usiw_pd *pd, struct usiw_mr *mr, uint64_t off,
 
 	/* As the kernel: both begin at the same place of a page. */
 	if (off % page != iova % page)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_reg_dmabuf_mr",
+				   "offset and iova begin at different places "
+				   "of a page");
 	err = dmabuf_map(mr, fd, off, len, access);
 	if (err)
 		return err;

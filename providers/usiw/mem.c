@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 _Static_assert((int)IBV_ACCESS_LOCAL_WRITE == RNIC_ACCESS_LOCAL_WRITE,
@@ -55,13 +56,20 @@ int usiw_mr_access(unsigned int access, uint32_t *ret_access)
 
 	wanted &= ~(unsigned int)IBV_ACCESS_HUGETLB;
 	if (wanted & ~(unsigned int)(MR_ACCESS | MR_ACCESS_FLUSH))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_reg_mr",
+				   "access is 0x%x, with unknown bits", access);
 	/* RDMA verbs 1.0, 7.2.5.1 */
 	if ((wanted & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(wanted & IBV_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_reg_mr",
+				   "access is 0x%x: IBV_ACCESS_REMOTE_WRITE "
+				   "and _REMOTE_ATOMIC need "
+				   "IBV_ACCESS_LOCAL_WRITE",
+				   access);
 	if (wanted & MR_ACCESS_FLUSH)
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, "ibv_reg_mr",
+				   "access is 0x%x: iWARP has no flush",
+				   access);
 	*ret_access = wanted;
 	return 0;
 }

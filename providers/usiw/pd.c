@@ -13,8 +13,11 @@
 #include <unistd.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 #include <infiniband/usiwdv.h>
+
+#define PARENT "ibv_alloc_parent_domain"
 
 void usiw_pd_get(struct usiw_pd *pd)
 {
@@ -151,12 +154,16 @@ int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
 	size = (size + page - 1) / page * page;
 	slots = pd->alloc(&pd->pd, pd->pd_context, size, page, type);
 	if (!slots)
-		return -ENOMEM;
+		return usiw_refuse(ENOMEM, PARENT,
+				   "its allocator gives no %zu octets", size);
 	if (slots == IBV_ALLOCATOR_USE_DEFAULT)
 		return 0;
 	if ((uintptr_t)slots % USIW_CACHE_LINE) {
 		pd->free(&pd->pd, pd->pd_context, slots, type);
-		return -EINVAL;
+		return usiw_refuse(EINVAL, PARENT,
+				   "its allocator gives memory at %p, which is "
+				   "not aligned to %u octets",
+				   slots, USIW_CACHE_LINE);
 	}
 	*ret_slots = slots;
 	return 0;
@@ -177,14 +184,19 @@ static int parent_attr_check(const struct ibv_context *context,
 			     const struct ibv_parent_domain_init_attr *attr)
 {
 	if (attr->comp_mask & ~(uint32_t)PARENT_ATTR_OFFERED)
-		return -EOPNOTSUPP;
+		return usiw_refuse(
+			EOPNOTSUPP, PARENT, "comp_mask is 0x%x, more than 0x%x",
+			attr->comp_mask, (unsigned)PARENT_ATTR_OFFERED);
 	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) &&
 	    (!attr->alloc || !attr->free))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, PARENT, "%s is NULL",
+				   attr->alloc ? "free" : "alloc");
 	if (!attr->pd || attr->pd->context != context)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, PARENT,
+				   "pd is none of this context");
 	if (attr->td && attr->td->context != context)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, PARENT,
+				   "td is none of this context");
 	return 0;
 }
 

@@ -9,32 +9,36 @@
 #include <string.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 /* The functions for unsupported verbs do not use their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define NOT_THERE(name)                                                        \
+	usiw_refuse(EOPNOTSUPP, "ibv_" #name, "usiw does not have it")
 
 #define REFUSE_DO(ret, name, params)
 #define REFUSE_LIB(ret, name, params)
 #define REFUSE_INT(ret, name, params)                                          \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_result_int(-EOPNOTSUPP);                           \
+		return usiw_result_int(NOT_THERE(name));                       \
 	}
 #define REFUSE_PTR(ret, name, params)                                          \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_result_null(-EOPNOTSUPP);                          \
+		return usiw_result_null(NOT_THERE(name));                      \
 	}
 #define REFUSE_FD(ret, name, params)                                           \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_result_minus(-EOPNOTSUPP);                         \
+		return usiw_result_minus(NOT_THERE(name));                     \
 	}
 #define REFUSE_REREG(ret, name, params)                                        \
 	static ret refuse_##name params                                        \
 	{                                                                      \
-		return usiw_result_rereg(-EOPNOTSUPP);                         \
+		return usiw_result_rereg(NOT_THERE(name));                     \
 	}
 #define REFUSE_VOID(ret, name, params)                                         \
 	static ret refuse_##name params                                        \

@@ -4,6 +4,7 @@
 
 #include "util/alloc.h"
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 #include <infiniband/usiwdv.h>
 
@@ -11,12 +12,13 @@ static int srq_attr_check(const struct ibv_srq_attr *attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
 
-	if (attr->max_wr < 1 || attr->max_wr > limits->max_srq_wr)
-		return -EINVAL;
-	if (attr->max_sge > limits->max_srq_sge)
-		return -EINVAL;
+	int err = usiw_check_range("ibv_create_srq", "max_wr", attr->max_wr, 1,
+				   limits->max_srq_wr);
+
 	/* ibv_create_srq(3): srq_limit is ignored at creation. */
-	return 0;
+	return err ? err
+		   : usiw_check_range("ibv_create_srq", "max_sge",
+				      attr->max_sge, 0, limits->max_srq_sge);
 }
 
 static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
@@ -118,16 +120,19 @@ static int srq_change_check(const struct usiw_srq *srq,
 			    const struct ibv_srq_attr *attr, int mask)
 {
 	struct rnic_srq_options now;
+	int err = 0;
 
 	rnic_srq_query(srq->rnic, &now);
 	if (mask & IBV_SRQ_MAX_WR) {
-		if (!attr->max_wr || attr->max_wr > rnic_limits()->max_srq_wr)
-			return -EINVAL;
+		err = usiw_check_range("ibv_modify_srq", "max_wr", attr->max_wr,
+				       1, rnic_limits()->max_srq_wr);
 		now.max_wr = attr->max_wr;
 	}
 	if (mask & IBV_SRQ_LIMIT)
 		now.limit = attr->srq_limit;
-	return now.limit > now.max_wr ? -EINVAL : 0;
+	return err ? err
+		   : usiw_check_range("ibv_modify_srq", "srq_limit", now.limit,
+				      0, now.max_wr);
 }
 
 static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
