@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 #define NS_PER_TIMEOUT_UNIT UINT64_C(4096)
@@ -39,7 +40,10 @@ static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
 	if (err)
 		return err;
 	if (!dlid || !rnic_device_lid(&dev, &opt->gid_idx))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_modify_qp",
+				   "ah_attr.dlid is %u: set is_global and "
+				   "grh.dgid, or use a device with a LID",
+				   dlid);
 	memcpy(opt->dgid, dev.gid[opt->gid_idx], sizeof(opt->dgid));
 	opt->dgid[14] = (uint8_t)(dlid >> 8);
 	opt->dgid[15] = (uint8_t)dlid;
@@ -65,8 +69,9 @@ int usiw_qp_connect(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	struct rnic_oob_options opt = { .dest_num = attr->dest_qp_num };
 	int err;
 
-	if ((mask & known) != known)
-		return -EINVAL;
+	err = usiw_check_mask(IBV_QPS_RTR, mask, known);
+	if (err)
+		return err;
 	if (known & IBV_QP_MAX_DEST_RD_ATOMIC)
 		opt.ird = attr->max_dest_rd_atomic;
 	if (known & IBV_QP_MIN_RNR_TIMER)
@@ -84,7 +89,7 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	/* Without retries: how long messages wait before they are lost. */
 	struct rnic_oob_send_options opt = { .retry_ns = RETRY_MIN_NS };
 
-	if ((mask & known) != known)
+	if (usiw_check_mask(IBV_QPS_RTS, mask, known) < 0)
 		return -EINVAL;
 	if (known & IBV_QP_RNR_RETRY)
 		opt.rnr_retry = attr->rnr_retry;

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "reason.h"
 #include "result.h"
 #include "sqe.h"
 
@@ -23,6 +24,19 @@ _Static_assert(offsetof(struct usiw_sge, lkey) ==
 		       offsetof(struct ibv_sge, lkey),
 	       "sge");
 
+static int qp_refuse(const struct usiw_qp *qp)
+{
+	return usiw_refuse(EINVAL, "ibv_post_send",
+			   "QP 0x%06x was not moved to RTS", qp->vqp.qp.qp_num);
+}
+
+static int sq_is_full(const struct usiw_qp *qp)
+{
+	return usiw_refuse(ENOMEM, "ibv_post_send",
+			   "QP 0x%06x has %u sends that are not polled",
+			   qp->vqp.qp.qp_num, qp->cap.max_send_wr);
+}
+
 static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 			  const struct ibv_send_wr *wr)
 {
@@ -35,7 +49,7 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 		return err;
 	slot = usiw_ring_reserve(qp->sq, ahead);
 	if (!slot)
-		return -ENOMEM;
+		return sq_is_full(qp);
 	err = usiw_sqe_encode(&qp->sq_limits, kind, wr, slot);
 	if (!err && qp->is_ud)
 		return usiw_sqe_set_ud(&qp->vqp.qp, wr->wr.ud.ah,
@@ -44,7 +58,8 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 	if (err || !(kind->traits & USIW_WR_BIND))
 		return err;
 	if (!wr->bind_mw.mw || wr->bind_mw.mw->type != IBV_MW_TYPE_2)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_post_send",
+				   "IBV_WR_BIND_MW needs a window of type 2");
 	return usiw_sqe_set_bind(&qp->vqp.qp, wr->bind_mw.mw, wr->bind_mw.rkey,
 				 &wr->bind_mw.bind_info, slot);
 }
@@ -63,7 +78,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	/* After the stream has ended WRs are accepted and flushed. */
 	if (usiw_qp_is_unsendable(qp)) {
 		*bad_wr = wr;
-		return usiw_result_int(-EINVAL);
+		return usiw_result_int(qp_refuse(qp));
 	}
 	usiw_sq_lock(qp);
 	for (; wr; wr = wr->next, cnt++) {
@@ -94,7 +109,7 @@ static int sq_post_bind_locked(struct usiw_qp *qp, const struct ibv_mw *mw,
 	int err;
 
 	if (!slot)
-		return -ENOMEM;
+		return sq_is_full(qp);
 	err = usiw_sqe_encode(&qp->sq_limits, &usiw_wr_kinds[IBV_WR_BIND_MW],
 			      &wr, slot);
 	if (!err)
@@ -111,7 +126,7 @@ int usiw_post_bind(struct usiw_qp *qp, struct ibv_mw *mw, uint32_t rkey,
 	int err;
 
 	if (usiw_qp_is_unsendable(qp))
-		return -EINVAL;
+		return qp_refuse(qp);
 	usiw_sq_lock(qp);
 	err = sq_post_bind_locked(qp, mw, rkey, bind);
 	usiw_sq_unlock(qp);
@@ -124,7 +139,9 @@ int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 		    struct usiw_rqe *slot)
 {
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, "ibv_post_recv",
+				   "num_sge is %d, not 0 to %u", wr->num_sge,
+				   max_sge);
 	*slot = (struct usiw_rqe){
 		.wr_id = wr->wr_id,
 		.sge_cnt = (uint32_t)wr->num_sge,
@@ -146,7 +163,10 @@ static int rq_post_locked(const struct usiw_ring *ring, uint32_t max_sge,
 
 	for (; wr; wr = wr->next, cnt++) {
 		slot = usiw_ring_reserve(ring, cnt);
-		err = slot ? usiw_rqe_encode(max_sge, wr, slot) : -ENOMEM;
+		err = slot ? usiw_rqe_encode(max_sge, wr, slot)
+			   : usiw_refuse(ENOMEM, "ibv_post_recv",
+					 "as many receives as the queue has "
+					 "room for are not complete");
 		if (err)
 			break;
 	}

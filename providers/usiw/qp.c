@@ -19,6 +19,7 @@
 #include "util/v4-mapped.h"
 #include "util/alloc.h"
 #include "util/log.h"
+#include "reason.h"
 #include "result.h"
 #include "sqe.h"
 #include <infiniband/usiwdv.h>
@@ -39,6 +40,9 @@
 #define QP_MASK_REFUSED                                                        \
 	(IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ALT_PATH |                        \
 	 IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT)
+
+#define CREATE "ibv_create_qp"
+#define MODIFY "ibv_modify_qp"
 
 /* ---- types --------------------------------------------------------------- */
 
@@ -82,8 +86,12 @@ static const struct usiw_qp_type *qp_type_find(struct ibv_context *context,
 					       enum ibv_qp_type type)
 {
 	if ((unsigned int)type >= sizeof(qp_types) / sizeof(qp_types[0]) ||
-	    !qp_types[type].opcodes)
+	    !qp_types[type].opcodes) {
+		(void)usiw_refuse(EOPNOTSUPP, CREATE,
+				  "qp_type is %d, not IBV_QPT_RC, _UC or _UD",
+				  (int)type);
 		return NULL;
+	}
 	if (qp_types[type].needs_ca && !usiw_context(context)->is_ca) {
 		usiw_say_no_datagrams();
 		return NULL;
@@ -97,16 +105,24 @@ static int qp_caps_check(const struct ibv_qp_init_attr *attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
 	const struct ibv_qp_cap *cap = &attr->cap;
+	int err = usiw_check_range(CREATE, "max_send_wr", cap->max_send_wr, 0,
+				   limits->max_qp_wr);
 
-	if (cap->max_send_wr > limits->max_qp_wr ||
-	    cap->max_send_sge > limits->max_sge ||
-	    cap->max_inline_data > limits->max_inline)
-		return -EINVAL;
+	if (!err)
+		err = usiw_check_range(CREATE, "max_send_sge",
+				       cap->max_send_sge, 0, limits->max_sge);
+	if (!err)
+		err = usiw_check_range(CREATE, "max_inline_data",
+				       cap->max_inline_data, 0,
+				       limits->max_inline);
 	/* With an SRQ the QP's own receive queue does not exist. */
-	if (!attr->srq && (cap->max_recv_wr > limits->max_qp_wr ||
-			   cap->max_recv_sge > limits->max_sge))
-		return -EINVAL;
-	return 0;
+	if (!err && !attr->srq)
+		err = usiw_check_range(CREATE, "max_recv_wr", cap->max_recv_wr,
+				       0, limits->max_qp_wr);
+	if (!err && !attr->srq)
+		err = usiw_check_range(CREATE, "max_recv_sge",
+				       cap->max_recv_sge, 0, limits->max_sge);
+	return err;
 }
 
 static int qp_init_attr_check(const struct ibv_pd *pd,
@@ -115,12 +131,15 @@ static int qp_init_attr_check(const struct ibv_pd *pd,
 	if (!qp_type_find(pd->context, attr->qp_type))
 		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE, "%s is NULL",
+				   attr->send_cq ? "recv_cq" : "send_cq");
 	if (attr->send_cq->context != pd->context ||
 	    attr->recv_cq->context != pd->context)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE,
+				   "a CQ and the PD are of two contexts");
 	if (attr->srq && attr->srq->context != pd->context)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE,
+				   "the SRQ and the PD are of two contexts");
 	return qp_caps_check(attr);
 }
 
@@ -316,18 +335,30 @@ static int qp_ex_check(struct ibv_context *context,
 
 	/* Unsupported types and attributes are checked first, because they may
 	 * come without a PD, or with a structure that usiw cannot make. */
-	if (!type || (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED))
+	if (!type)
 		return -EOPNOTSUPP;
+	if (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED)
+		return usiw_refuse(EOPNOTSUPP, CREATE,
+				   "comp_mask is 0x%x, more than 0x%x",
+				   attr->comp_mask, (unsigned)QP_EX_OFFERED);
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    attr->create_flags)
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, CREATE,
+				   "create_flags is 0x%x, not 0",
+				   attr->create_flags);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
 	    attr->pd->context != context)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, CREATE,
+				   "there is no PD of this context");
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return 0;
 	err = usiw_wr_opcodes_find(attr->send_ops_flags, ret_opcodes);
-	return !err && (*ret_opcodes & ~type->opcodes) ? -EOPNOTSUPP : err;
+	if (!err && (*ret_opcodes & ~type->opcodes))
+		return usiw_refuse(EOPNOTSUPP, CREATE,
+				   "send_ops_flags is 0x%llx: this type of QP "
+				   "lacks one of them",
+				   (unsigned long long)attr->send_ops_flags);
+	return err;
 }
 
 struct ibv_qp *usiw_create_qp_ex(struct ibv_context *context,
@@ -397,38 +428,59 @@ static bool qp_state_is(const struct usiw_qp *qp, enum rnic_qp_state state,
 	return qp_state_told(qp, state) == cur;
 }
 
+static int qp_attr_ranges_check(const struct ibv_qp_attr *attr, int mask)
+{
+	const struct rnic_limits *limits = rnic_limits();
+	const struct {
+		int bit;
+		const char *name;
+		uint64_t value, min, max;
+	} rows[] = {
+		{ IBV_QP_PORT, "port_num", attr->port_num, USIW_PORT,
+		  USIW_PORT },
+		{ IBV_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, 0 },
+		{ IBV_QP_PATH_MTU, "path_mtu", attr->path_mtu, IBV_MTU_256,
+		  IBV_MTU_4096 },
+		{ IBV_QP_TIMEOUT, "timeout", attr->timeout, 0, 31 },
+		{ IBV_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, 7 },
+		{ IBV_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, 7 },
+		{ IBV_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer, 0,
+		  31 },
+		{ IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic,
+		  0, limits->max_ord },
+		{ IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
+		  attr->max_dest_rd_atomic, 0, limits->max_ird },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++)
+		if (mask & rows[i].bit)
+			err = usiw_check_range(MODIFY, rows[i].name,
+					       rows[i].value, rows[i].min,
+					       rows[i].max);
+	return err;
+}
+
 static int qp_attr_check(const struct usiw_qp *qp,
 			 const struct ibv_qp_attr *attr, int mask,
 			 enum rnic_qp_state state)
 {
-	const struct rnic_limits *limits = rnic_limits();
-
 	if (mask & ~(QP_MASK_KNOWN | IBV_QP_RATE_LIMIT))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, MODIFY,
+				   "attr_mask is 0x%x, with unknown bits",
+				   (unsigned)mask);
 	if (mask & QP_MASK_REFUSED)
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, MODIFY,
+				   "attr_mask is 0x%x, with 0x%x, which iWARP "
+				   "does not have",
+				   (unsigned)mask,
+				   (unsigned)(mask & QP_MASK_REFUSED));
 	if ((mask & IBV_QP_CUR_STATE) &&
 	    !qp_state_is(qp, state, attr->cur_qp_state))
-		return -EINVAL;
-	if ((mask & IBV_QP_PORT) && attr->port_num != USIW_PORT)
-		return -EINVAL;
-	if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index != 0)
-		return -EINVAL;
-	if ((mask & IBV_QP_PATH_MTU) &&
-	    (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
-		return -EINVAL;
-	if (((mask & IBV_QP_TIMEOUT) && attr->timeout > 31) ||
-	    ((mask & IBV_QP_RETRY_CNT) && attr->retry_cnt > 7) ||
-	    ((mask & IBV_QP_RNR_RETRY) && attr->rnr_retry > 7) ||
-	    ((mask & IBV_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31))
-		return -EINVAL;
-	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > limits->max_ord)
-		return -EINVAL;
-	if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > limits->max_ird)
-		return -EINVAL;
-	return 0;
+		return usiw_refuse(EINVAL, MODIFY, "cur_qp_state is %s, not %s",
+				   usiw_state_name(attr->cur_qp_state),
+				   usiw_state_name(qp_state_told(qp, state)));
+	return qp_attr_ranges_check(attr, mask);
 }
 
 /* The action of rnic/ for a wanted state. */
@@ -687,6 +739,8 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 				      &move);
 	else if (attr_mask & IBV_QP_STATE)
 		err = qp_move_find(qp, attr, attr_mask, state, &move);
+	if (err && !qp->is_ud)
+		usiw_reason_move(qp_state_told(qp, state), attr->qp_state);
 	if (err)
 		return usiw_result_int(err);
 	if (attr_mask & IBV_QP_ACCESS_FLAGS) {

@@ -3,7 +3,11 @@
  * The send encoder: the table of opcodes, and the encoding of work requests as
  * queue entries.
  */
+#include "reason.h"
 #include "sqe.h"
+
+#define POST "ibv_post_send"
+#define BIND "ibv_bind_mw"
 
 #include <string.h>
 
@@ -42,7 +46,10 @@ static int sge_list_len(const struct ibv_sge *sge, size_t sge_cnt,
 	for (i = 0; i < sge_cnt; i++) {
 		len += sge[i].length;
 		if (len > max_len)
-			return -EINVAL;
+			return usiw_refuse(EINVAL, POST,
+					   "a message of more than %zu octets "
+					   "inline",
+					   max_len);
 	}
 	*ret_len = len;
 	return 0;
@@ -59,7 +66,10 @@ static int sqe_set_inline(const struct usiw_sq_limits *limits,
 	int err, i;
 
 	if ((kind->traits & USIW_WR_SINK) || sge_cnt < 0)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, POST,
+				   "IBV_SEND_INLINE with a READ or an atomic, "
+				   "or num_sge is %d",
+				   sge_cnt);
 	err = sge_list_len(sge, (size_t)sge_cnt, limits->max_inline, &len);
 	if (err)
 		return err;
@@ -83,7 +93,7 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 	size_t len = 0, i; /* cannot wrap: few elements of 32 bits each */
 
 	if (sge_cnt > max_sge)
-		return -EINVAL;
+		return usiw_check_range(POST, "num_sge", sge_cnt, 0, max_sge);
 	for (i = 0; i < sge_cnt; i++) {
 		to[i] = (struct usiw_sge){
 			.addr = sge[i].addr,
@@ -93,7 +103,8 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 		len += sge[i].length;
 	}
 	if (len > limits->max_msg_size)
-		return -EINVAL;
+		return usiw_check_range(POST, "the length of the message", len,
+					0, limits->max_msg_size);
 	slot->sge_cnt = (uint16_t)sge_cnt;
 	return 0;
 }
@@ -126,7 +137,10 @@ int usiw_sqe_encode(const struct usiw_sq_limits *limits,
 {
 	if (wr->send_flags & ~(unsigned int)SEND_FLAGS_KNOWN ||
 	    !(limits->opcodes & 1u << wr->opcode))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, POST,
+				   "this type of QP does not have opcode %d "
+				   "with send_flags 0x%x",
+				   (int)wr->opcode, wr->send_flags);
 	*slot = (struct usiw_sqe){
 		.wr_id = wr->wr_id,
 		.opcode = kind->opcode,
@@ -157,9 +171,14 @@ int usiw_sqe_set_bind(const struct ibv_qp *qp, const struct ibv_mw *mw,
 
 	/* The application may change the key, not the index. */
 	if (!mw || mw->context != qp->context || (rkey ^ mw->rkey) >> 8)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, BIND,
+				   "mw is none of this context, or rkey 0x%x "
+				   "differs from it above the last 8 bits",
+				   rkey);
 	if (mr ? mr->context != qp->context : info->addr || info->length)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, BIND,
+				   "mr is none of this context, or NULL with a "
+				   "length");
 	slot->rkey = rkey;
 	slot->imm_be = mr ? mr->lkey : 0;
 	slot->remote_addr = info->addr;

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "reason.h"
 #include "result.h"
 #include "sqe.h"
 
@@ -114,12 +115,19 @@ static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
 		return NULL;
 	if (!(qp->wr.opcodes & 1u << opcode) ||
 	    (qpx->wr_flags & ~(unsigned int)WR_FLAGS_KNOWN)) {
-		wr_fail(qp, -EINVAL);
+		wr_fail(qp, usiw_refuse(EINVAL, "ibv_wr_complete",
+					"send_ops_flags of the QP did not ask "
+					"for opcode %d, or wr_flags is 0x%x",
+					(int)opcode, qpx->wr_flags));
 		return NULL;
 	}
 	slot = usiw_ring_reserve(qp->sq, qp->wr.cnt);
 	if (!slot) {
-		wr_fail(qp, -ENOMEM);
+		wr_fail(qp,
+			usiw_refuse(ENOMEM, "ibv_wr_complete",
+				    "QP 0x%06x has %u sends that are not "
+				    "polled",
+				    qp->vqp.qp.qp_num, qp->cap.max_send_wr));
 		return NULL;
 	}
 	*slot = (struct usiw_sqe){
@@ -426,12 +434,18 @@ int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
 		if (!(send_ops & rows[i].send_op))
 			continue;
 		if (usiw_wr_kind_find(rows[i].opcode, &kind))
-			return -EOPNOTSUPP;
+			return usiw_refuse(EOPNOTSUPP, "ibv_create_qp_ex",
+					   "send_ops_flags has 0x%llx, which "
+					   "usiw does not have",
+					   (unsigned long long)rows[i].send_op);
 		opcodes |= 1u << rows[i].opcode;
 		send_ops &= ~rows[i].send_op;
 	}
 	if (send_ops)
-		return -EOPNOTSUPP;
+		return usiw_refuse(EOPNOTSUPP, "ibv_create_qp_ex",
+				   "send_ops_flags has 0x%llx, which usiw does "
+				   "not have",
+				   (unsigned long long)send_ops);
 	*ret_opcodes = opcodes;
 	return 0;
 }
