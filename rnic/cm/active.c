@@ -15,6 +15,7 @@
 #include "os/fd.h"
 #include "os/stat.h"
 #include "outcome.h"
+#include "reason.h"
 #include "qp/qp-table.h"
 #include "qp/state.h"
 #include "start/dial.h"
@@ -244,7 +245,8 @@ int cm_active_establish(struct cm_id *id)
 	if (!conn || conn->phase != CM_PHASE_RESPONSE)
 		return id->state == RNIC_CM_S_DISCONNECT && id->has_start
 			       ? -ECONNRESET
-			       : -EINVAL;
+			       : cm_refuse(id, "rdma_establish",
+					   "there is no connect response");
 	ret = active_attach(conn);
 	if (ret < 0) {
 		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
@@ -293,8 +295,13 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	bool is_bare;
 
 	*ret_conn = NULL;
-	if (id->state != RNIC_CM_S_ROUTE || !qp_is_fit(param->qp_num, &is_bare))
-		return -EINVAL;
+	if (id->state != RNIC_CM_S_ROUTE)
+		return cm_refuse_state(id, "rdma_connect", "ROUTE");
+	if (!qp_is_fit(param->qp_num, &is_bare))
+		return cm_refuse(id, "rdma_connect",
+				 "QP 0x%06x is connected, has failed, or does "
+				 "not exist",
+				 param->qp_num);
 	ret = rnic_loop_start();
 	if (ret < 0)
 		return ret;

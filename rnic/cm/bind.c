@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "port.h"
+#include "reason.h"
 #include "service.h"
 #include "start/dial.h"
 
@@ -173,7 +174,7 @@ int cm_id_bind(struct cm_id *id, rnic_addr_arg addr)
 	int fd;
 
 	if (id->state != RNIC_CM_S_IDLE)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_bind_addr", "IDLE");
 	if (rnic_addr_len(addr) == 0)
 		return -EAFNOSUPPORT;
 	if (cm_id_is_ud(id))

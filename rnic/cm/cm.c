@@ -13,6 +13,7 @@
 #include "outcome.h"
 #include "passive.h"
 #include "qp/qp-table.h"
+#include "reason.h"
 #include "rnic-cm-ud.h"
 #include "sidr-answer.h"
 #include "sidr-request.h"
@@ -166,7 +167,7 @@ int rnic_cm_establish(struct rnic_cm_chan *chan, uint32_t num)
 static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
 {
 	if (id->state != RNIC_CM_S_REQUEST)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_reject", "REQUEST");
 	if (!id->conn)
 		return -ECONNRESET;
 	cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
@@ -214,7 +215,7 @@ static int id_disconnect(struct cm_id *id, struct rnic_qp **ret_qp,
 	case RNIC_CM_S_REQUEST:
 		return 0;
 	default:
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_disconnect", "ESTABLISHED");
 	}
 }
 
@@ -289,12 +290,14 @@ int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
 
 /* ---- options ------------------------------------------------------------- */
 
+#define OPTION(name) "rdma_set_option, RDMA_OPTION_ID_" name
+
 static int id_set_reuseaddr(struct cm_id *id, uint32_t value)
 {
 	bool is_early = id->state == RNIC_CM_S_IDLE;
 
 	if (!is_early && (!value || id->state == RNIC_CM_S_LISTEN))
-		return -EINVAL;
+		return cm_refuse_state(id, OPTION("REUSEADDR"), "IDLE");
 	id->is_reuseaddr = value != 0;
 	if (id->fd >= 0)
 		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -304,7 +307,7 @@ static int id_set_reuseaddr(struct cm_id *id, uint32_t value)
 static int id_set_afonly(struct cm_id *id, uint32_t value)
 {
 	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
-		return -EINVAL;
+		return cm_refuse_state(id, OPTION("AFONLY"), "IDLE or BOUND");
 	if (id->has_afonly && id->is_afonly == (value != 0))
 		return 0;
 	id->has_afonly = true;
@@ -320,7 +323,8 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 	switch (opt) {
 	case RNIC_CM_OPT_TOS:
 		if (value > 255)
-			return -EINVAL;
+			return cm_refuse(id, OPTION("TOS"), "%u is above 255",
+					 value);
 		id->tos = (uint8_t)value;
 		if (id->fd >= 0)
 			rnic_sock_set_tos(id->fd, id->local.ss_family, id->tos);
@@ -334,7 +338,8 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 		return id_set_afonly(id, value);
 	case RNIC_CM_OPT_ACK_TIMEOUT:
 		if (value > 31)
-			return -EINVAL;
+			return cm_refuse(id, OPTION("ACK_TIMEOUT"),
+					 "%u is above 31", value);
 		id->ack_timeout = (uint8_t)value;
 		return 0;
 	}

@@ -12,8 +12,11 @@
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
+#include "reason.h"
 #include "rnic-cm-ud.h"
 #include "way.h"
+
+#define JOIN "rdma_join_multicast"
 
 /* Return: 0; -EINVAL: no group that the identity may join now. */
 static int join_check(const struct cm_id *id, const struct sockaddr *addr,
@@ -21,18 +24,25 @@ static int join_check(const struct cm_id *id, const struct sockaddr *addr,
 {
 	struct sockaddr_storage group;
 
-	if (!cm_id_is_ud(id) || !id->dev ||
-	    (id->state != RNIC_CM_S_BOUND && id->state != RNIC_CM_S_ADDR))
-		return -EINVAL;
+	if (!cm_id_is_ud(id) || !id->dev)
+		return cm_refuse(id, JOIN,
+				 "not of RDMA_PS_UDP or RDMA_PS_IPOIB, or not "
+				 "bound to a device");
+	if (id->state != RNIC_CM_S_BOUND && id->state != RNIC_CM_S_ADDR)
+		return cm_refuse_state(id, JOIN, "BOUND or ADDR");
 	if (!addr_len || addr_len != rnic_addr_len(addr))
-		return -EINVAL;
+		return cm_refuse(id, JOIN,
+				 "there is no address of IPv4 or IPv6");
 	rnic_addr_set(&group, addr);
 	cm_gid_of(&group, ret_mgid);
 	/* The packets come from the identity's own address. */
-	return sib_gid_is_multicast(ret_mgid) &&
-			       id->local.ss_family == group.ss_family
-		       ? 0
-		       : -EINVAL;
+	if (!sib_gid_is_multicast(ret_mgid) ||
+	    id->local.ss_family != group.ss_family)
+		return cm_refuse(id, JOIN,
+				 "%s is no group, or not of the family of the "
+				 "own address",
+				 RNIC_ADDR_TEXT(&group));
+	return 0;
 }
 
 static void join_post(const struct cm_join *join, struct cm_event *event)

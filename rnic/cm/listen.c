@@ -9,6 +9,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "passive.h"
+#include "reason.h"
 #include "service.h"
 #include "start/accept.h"
 
@@ -88,7 +89,7 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 			return ret;
 	}
 	if (id->state != RNIC_CM_S_BOUND)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_listen", "IDLE or BOUND");
 	ret = rnic_loop_start();
 	if (ret < 0)
 		return ret;

@@ -14,6 +14,7 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "port.h"
+#include "reason.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/state.h"
@@ -290,12 +291,12 @@ int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	int ret = -ENOMEM;
 
 	if (id->state != RNIC_CM_S_REQUEST)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_accept", "REQUEST");
 	if (peer_has_left(id))
 		return -ECONNRESET;
 	qp = rnic_qp_get(param->qp_num);
 	if (!qp && !param->qp_num)
-		return -EINVAL;
+		return cm_refuse(id, "rdma_accept", "there is no QP");
 	id->conn->is_bare = !qp;
 	if (qp &&
 	    (rnic_qp_state(qp) != RNIC_QPS_IDLE || !rnic_qp_may_meet_any(qp))) {

@@ -6,6 +6,7 @@
 #include "event.h"
 #include "fork.h"
 #include "os/addr.h"
+#include "reason.h"
 #include "service.h"
 
 #include <errno.h>
@@ -55,17 +56,20 @@ static int resolve_bind(struct cm_id *id, const struct sockaddr *src)
 	return rnic_addr_source(src, src, &local);
 }
 
+#define RESOLVE "rdma_resolve_addr"
+
 static int resolve_check(const struct cm_id *id, const struct sockaddr *src,
 			 const struct sockaddr *dst)
 {
 	if (id->state != RNIC_CM_S_IDLE && id->state != RNIC_CM_S_BOUND)
-		return -EINVAL;
+		return cm_refuse_state(id, RESOLVE, "IDLE or BOUND");
 	if (rnic_addr_len(dst) == 0)
 		return -EAFNOSUPPORT;
 	if (id->state == RNIC_CM_S_BOUND)
-		return id->local.ss_family == dst->sa_family ? 0 : -EINVAL;
+		src = (const struct sockaddr *)&id->local;
 	if (src && src->sa_family != dst->sa_family)
-		return -EINVAL;
+		return cm_refuse(id, RESOLVE,
+				 "one address is of IPv4, and one of IPv6");
 	return 0;
 }
 
@@ -144,7 +148,7 @@ static int resolve_route(struct cm_id *id)
 	struct cm_event *event;
 
 	if (id->state != RNIC_CM_S_ADDR)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_resolve_route", "ADDR");
 	event = cm_event_new(id);
 	if (!event)
 		return -ENOMEM;

@@ -20,6 +20,7 @@
 #include "mad.h"
 #include "os/addr.h"
 #include "os/stat.h"
+#include "reason.h"
 #include "rnic-cm-ud.h"
 #include "sidr.h"
 #include "way.h"
@@ -61,7 +62,8 @@ static int answer(struct cm_id *id, struct sib_sidr_rep *rep)
 	int ret;
 
 	if (id->state != RNIC_CM_S_REQUEST)
-		return -EINVAL;
+		return cm_refuse_state(id, "rdma_accept or rdma_reject",
+				       "REQUEST");
 	rep->tid = sidr->tid;
 	rep->request_id = sidr->request_id;
 	rep->service_id = sidr->service_id;

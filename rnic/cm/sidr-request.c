@@ -15,6 +15,7 @@
 #include "mad.h"
 #include "os/addr.h"
 #include "os/stat.h"
+#include "reason.h"
 #include "rnic-cm-ud.h"
 #include "sidr.h"
 #include "way.h"
@@ -178,8 +179,12 @@ int cm_sidr_request(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	struct cm_sidr *sidr;
 	int ret;
 
-	if (id->state != RNIC_CM_S_ROUTE || param->pd_len > CM_SIDR_REQ_PD)
-		return -EINVAL;
+	if (id->state != RNIC_CM_S_ROUTE)
+		return cm_refuse_state(id, "rdma_connect", "ROUTE");
+	if (param->pd_len > CM_SIDR_REQ_PD)
+		return cm_refuse(id, "rdma_connect",
+				 "%u octets of private data, more than %u",
+				 param->pd_len, (unsigned int)CM_SIDR_REQ_PD);
 	ret = cm_sidr_new(id, &sidr);
 	if (ret < 0)
 		return ret;

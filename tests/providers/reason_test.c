@@ -4,42 +4,16 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fake-rnic.h"
 #include "providers/usiw/reason.h"
+#include "said.h"
 #include "util/log.h"
 
 static int setup(void **state)
 {
 	(void)state;
 	return util_log_route("verbs", UTIL_LOG_DEBUG, UTIL_LOG_STDERR, NULL);
-}
-
-/* What is printed from here to said_end(). */
-static int said_fd[2], saved_fd;
-
-static void said_begin(void)
-{
-	saved_fd = dup(STDERR_FILENO);
-	assert_true(saved_fd >= 0);
-	assert_int_equal(pipe(said_fd), 0);
-	assert_true(dup2(said_fd[1], STDERR_FILENO) >= 0);
-	close(said_fd[1]);
-}
-
-static const char *said_end(void)
-{
-	static char text[1024];
-	ssize_t len;
-
-	assert_true(dup2(saved_fd, STDERR_FILENO) >= 0);
-	close(saved_fd);
-	len = read(said_fd[0], text, sizeof(text) - 1);
-	assert_true(len >= 0);
-	text[len] = '\0';
-	close(said_fd[0]);
-	return text;
 }
 
 CASE_WITH(a_refusal_is_one_line, setup, NULL)

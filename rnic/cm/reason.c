@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See reason.h. */
+#include "reason.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "os/addr.h"
+#include "util/log.h"
+
+#define REASON_MAX 160
+
+int cm_refuse(const struct cm_id *id, const char *call, const char *fmt, ...)
+{
+	char reason[REASON_MAX];
+	va_list args;
+
+	if (!util_log_enabled(UTIL_LOG_DEBUG, "cm"))
+		return -EINVAL;
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	util_debug("cm", "id %u, from %s to %s: %s: EINVAL: %s", cm_id_num(id),
+		   RNIC_ADDR_TEXT(&id->local), RNIC_ADDR_TEXT(&id->peer), call,
+		   reason);
+	return -EINVAL;
+}
+
+int cm_refuse_state(const struct cm_id *id, const char *call,
+		    const char *wanted)
+{
+	static const char *const names[] = {
+		[RNIC_CM_S_IDLE] = "IDLE",
+		[RNIC_CM_S_BOUND] = "BOUND",
+		[RNIC_CM_S_ADDR] = "ADDR",
+		[RNIC_CM_S_ROUTE] = "ROUTE",
+		[RNIC_CM_S_LISTEN] = "LISTEN",
+		[RNIC_CM_S_CONNECT] = "CONNECT",
+		[RNIC_CM_S_REQUEST] = "REQUEST",
+		[RNIC_CM_S_ESTABLISHED] = "ESTABLISHED",
+		[RNIC_CM_S_DISCONNECT] = "DISCONNECT",
+	};
+
+	return cm_refuse(id, call, "the state is %s, not %s", names[id->state],
+			 wanted);
+}
