@@ -25,6 +25,7 @@
 #include "os/guard.h"
 #include "os/netif-cache.h"
 #include "os/stat.h"
+#include "os/stranger.h"
 #include "port.h"
 #include "qp/modify.h"
 #include "qp/qp-table.h"
@@ -325,6 +326,7 @@ int rnic_qp_destroy(struct rnic_qp *qp, uint32_t *ret_async_events)
 static void process_child(struct util_fdtab *tab)
 {
 	rnic_guard_fork_child();
+	rnic_stranger_fork_child();
 	rnic_netif_fork_child();
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();

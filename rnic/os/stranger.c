@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "util/cancel.h"
 #include "util/fd-high.h"
+#include "util/lock.h"
 #include "util/log.h"
 #include "util/thread.h"
 #include "fd.h"
@@ -166,26 +168,85 @@ int rnic_stranger_recv_fd(int fd, void *mem, size_t len, int (*check)(int fd),
 	return got < 0 ? (int)got : -EPROTO;
 }
 
-/* The kernel closes the descriptors when this thread takes them. */
+/* Sockets from which a thread drops a message now, by inode; 0: none. */
+static struct {
+	struct util_lock lock;
+	ino_t ino[CLOSERS_MAX];
+} drops = { .lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF) };
+
+static ino_t fd_ino(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* Makes an entry @old @new.  Return: whether there was one. */
+static bool drops_change(ino_t old, ino_t new)
+{
+	for (uint32_t i = 0; i < CLOSERS_MAX; i++) {
+		if (drops.ino[i] != old)
+			continue;
+		drops.ino[i] = new;
+		return true;
+	}
+	return false;
+}
+
+/* Return: false: a thread is at it, or there are too many. */
+static bool drop_begin(ino_t ino)
+{
+	UTIL_LOCKED(&drops.lock);
+
+	return ino && !drops_change(ino, ino) && drops_change(0, ino);
+}
+
+static void drop_end(ino_t ino)
+{
+	UTIL_LOCKED(&drops.lock);
+
+	(void)drops_change(ino, 0);
+}
+
+/*
+ * The kernel closes the descriptors when this thread takes them. A second
+ * thread would look at the same message, and take the one behind it.
+ */
 static void *drop_thread(void *arg)
 {
 	int fd = (int)(intptr_t)arg;
+	ino_t ino = fd_ino(fd);
 	struct rnic_stranger from;
 	uint8_t octet;
 
-	/* Another thread may have been faster. */
+	/* The last one may have taken it. */
 	if (stranger_peek(fd, &octet, sizeof(octet), NULL, &from) == -EPROTO)
 		(void)rnic_stranger_recv_octets(fd, &octet, sizeof(octet));
+	drop_end(ino);
 	return close_thread(arg);
 }
 
 void rnic_stranger_drop(int fd)
 {
-	/* The caller may close its own one. */
-	int dup_fd = rnic_fd_own(util_fd_high_dup(fd, NULL));
+	ino_t ino = fd_ino(fd);
+	int dup_fd;
 
-	if (dup_fd >= 0 && !run_apart(drop_thread, dup_fd))
+	if (!drop_begin(ino))
+		return;
+	/* The caller may close its own one. */
+	dup_fd = rnic_fd_own(util_fd_high_dup(fd, NULL));
+	if (dup_fd >= 0 && run_apart(drop_thread, dup_fd))
+		return;
+	drop_end(ino);
+	if (dup_fd >= 0)
 		rnic_fd_close(dup_fd);
+}
+
+void rnic_stranger_fork_child(void)
+{
+	util_lock_init(&drops.lock, UTIL_RANK_LEAF);
+	memset(drops.ino, 0, sizeof(drops.ino));
+	atomic_store_explicit(&closer_cnt, 0, memory_order_relaxed);
 }
 
 int rnic_stranger_send_fd(int fd, const struct sockaddr_un *to,

@@ -79,10 +79,14 @@ int rnic_stranger_accept(int listen_fd);
  * Descriptors are next in the queue of a socket with SO_PASSCRED: a thread of
  * its own takes that message, soon.  Until then, or if no thread can be had,
  * the next call says -EPROTO again: the caller looks at the socket after
- * RNIC_STRANGER_DROP_NS, and not before.
+ * RNIC_STRANGER_DROP_NS, and not before.  What is behind the message stays,
+ * also if the caller asks once more while the thread is at it.
  */
 #define RNIC_STRANGER_DROP_NS (10 * NS_PER_MS)
 void rnic_stranger_drop(int fd);
+
+/* In a forked child: the parent's threads are not here. */
+void rnic_stranger_fork_child(void);
 
 /* As rnic_fd_close().  Negative: nothing. */
 void rnic_stranger_close(int fd);

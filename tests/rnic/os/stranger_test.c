@@ -11,6 +11,7 @@
 #include "lingering.h"
 #include "os/fd.h"
 #include "os/stranger.h"
+#include "until.h"
 
 /* ---- a pair of sockets, and what the other end passes ---- */
 
@@ -171,6 +172,33 @@ CASE(what_is_behind_descriptors_comes)
 	rnic_stranger_drop(p.own);
 	assert_int_equal(rnic_stranger_recv(p.own, text, 8, &from), 2);
 	pair_close(&p);
+}
+
+/* Whoever asks for a drop too often loses nothing else. */
+CASE(one_message_is_dropped_at_a_time)
+{
+	enum { ROUNDS = 200, ASKS = 8 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct rnic_stranger from;
+		struct pair p;
+		ssize_t got = -EPROTO;
+		char text[8];
+		int on = 1, fd = memfd_new();
+
+		pair_open_type(&p, SOCK_DGRAM);
+		assert_int_equal(setsockopt(p.own, SOL_SOCKET, SO_PASSCRED, &on,
+					    sizeof(on)),
+				 0);
+		pass_descriptors(p.other, "x", 1, &fd, 1);
+		assert_int_equal(send(p.other, "good", 4, 0), 4);
+		for (int i = 0; i < ASKS; i++)
+			rnic_stranger_drop(p.own);
+		wait_until((got = rnic_stranger_recv(p.own, text, 8, &from)) !=
+			   -EPROTO);
+		assert_int_equal(got, 4);
+		pair_close(&p);
+	}
 }
 
 /* Which others go on with. */
