@@ -57,11 +57,11 @@ static int ah_from_lid(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 static int ah_from_grh(struct usiw_ah *ah, const struct rnic_device_attr *dev,
 		       const struct ibv_global_route *grh)
 {
-	int err = usiw_check_range(CREATE_AH, "grh.sgid_index", grh->sgid_index,
-				   0, dev->gid_cnt - 1ull);
-
-	if (err)
-		return err;
+	if (grh->sgid_index >= dev->gid_cnt)
+		return usiw_refuse(EINVAL, CREATE_AH,
+				   "grh.sgid_index is %u, the device has %u "
+				   "GIDs",
+				   grh->sgid_index, dev->gid_cnt);
 	memcpy(ah->sgid, dev->gid[grh->sgid_index], sizeof(ah->sgid));
 	memcpy(ah->dgid, grh->dgid.raw, sizeof(ah->dgid));
 	ah->tclass = grh->traffic_class;

@@ -65,6 +65,19 @@ FAKE_CASE(a_handle_is_checked)
 	}
 }
 
+/* An interface that has lost its addresses. */
+FAKE_CASE(a_device_without_gids_has_no_handles)
+{
+	struct ibv_ah_attr attr = ah_attr(0, peer4);
+	struct fake_world *w = *state;
+
+	gids_set(w);
+	fake.device.gid_cnt = 0;
+	errno = 0;
+	assert_null(ibv_create_ah(w->pd, &attr));
+	assert_int_equal(errno, EINVAL);
+}
+
 FAKE_CASE(a_handle_keeps_its_domain)
 {
 	struct fake_world *w = *state;
