@@ -399,6 +399,9 @@ int usiw_say_no_datagrams(void);
  * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);
 
+/* Says at USIW_LOG=debug that the send queue is full.  Return: -ENOMEM. */
+int usiw_sq_refuse_full(const struct usiw_qp *qp);
+
 /* Encodes @wr into @slot; -EINVAL: more than @max_sge elements. */
 int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 		    struct usiw_rqe *slot);

@@ -154,13 +154,13 @@ int usiw_pd_slots_alloc(struct usiw_pd *pd, size_t size, uint64_t type,
 	size = (size + page - 1) / page * page;
 	slots = pd->alloc(&pd->pd, pd->pd_context, size, page, type);
 	if (!slots)
-		return usiw_refuse(ENOMEM, PARENT,
+		return usiw_refuse(ENOMEM, "parent domain",
 				   "its allocator gives no %zu octets", size);
 	if (slots == IBV_ALLOCATOR_USE_DEFAULT)
 		return 0;
 	if ((uintptr_t)slots % USIW_CACHE_LINE) {
 		pd->free(&pd->pd, pd->pd_context, slots, type);
-		return usiw_refuse(EINVAL, PARENT,
+		return usiw_refuse(EINVAL, "parent domain",
 				   "its allocator gives memory at %p, which is "
 				   "not aligned to %u octets",
 				   slots, USIW_CACHE_LINE);

@@ -30,7 +30,7 @@ static int qp_refuse(const struct usiw_qp *qp)
 			   "QP 0x%06x was not moved to RTS", qp->vqp.qp.qp_num);
 }
 
-static int sq_is_full(const struct usiw_qp *qp)
+int usiw_sq_refuse_full(const struct usiw_qp *qp)
 {
 	return usiw_refuse(ENOMEM, "ibv_post_send",
 			   "QP 0x%06x has %u sends that are not polled",
@@ -49,7 +49,7 @@ static int sq_post_locked(const struct usiw_qp *qp, uint32_t ahead,
 		return err;
 	slot = usiw_ring_reserve(qp->sq, ahead);
 	if (!slot)
-		return sq_is_full(qp);
+		return usiw_sq_refuse_full(qp);
 	err = usiw_sqe_encode(&qp->sq_limits, kind, wr, slot);
 	if (!err && qp->is_ud)
 		return usiw_sqe_set_ud(&qp->vqp.qp, wr->wr.ud.ah,
@@ -109,7 +109,7 @@ static int sq_post_bind_locked(struct usiw_qp *qp, const struct ibv_mw *mw,
 	int err;
 
 	if (!slot)
-		return sq_is_full(qp);
+		return usiw_sq_refuse_full(qp);
 	err = usiw_sqe_encode(&qp->sq_limits, &usiw_wr_kinds[IBV_WR_BIND_MW],
 			      &wr, slot);
 	if (!err)

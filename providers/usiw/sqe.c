@@ -3,13 +3,14 @@
  * The send encoder: the table of opcodes, and the encoding of work requests as
  * queue entries.
  */
-#include "reason.h"
 #include "sqe.h"
+
+#include <string.h>
+
+#include "reason.h"
 
 #define POST "ibv_post_send"
 #define BIND "ibv_bind_mw"
-
-#include <string.h>
 
 #define SEND_FLAGS_KNOWN                                                       \
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \

@@ -11,7 +11,6 @@
 static int srq_attr_check(const struct ibv_srq_attr *attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
-
 	int err = usiw_check_range("ibv_create_srq", "max_wr", attr->max_wr, 1,
 				   limits->max_srq_wr);
 

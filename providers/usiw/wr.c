@@ -123,11 +123,7 @@ static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
 	}
 	slot = usiw_ring_reserve(qp->sq, qp->wr.cnt);
 	if (!slot) {
-		wr_fail(qp,
-			usiw_refuse(ENOMEM, "ibv_wr_complete",
-				    "QP 0x%06x has %u sends that are not "
-				    "polled",
-				    qp->vqp.qp.qp_num, qp->cap.max_send_wr));
+		wr_fail(qp, usiw_sq_refuse_full(qp));
 		return NULL;
 	}
 	*slot = (struct usiw_sqe){

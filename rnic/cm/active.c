@@ -15,9 +15,9 @@
 #include "os/fd.h"
 #include "os/stat.h"
 #include "outcome.h"
-#include "reason.h"
 #include "qp/qp-table.h"
 #include "qp/state.h"
+#include "reason.h"
 #include "start/dial.h"
 
 #include <errno.h>

@@ -14,10 +14,10 @@
 #include "os/stat.h"
 #include "outcome.h"
 #include "port.h"
-#include "reason.h"
 #include "qp/qp-table.h"
 #include "qp/qp.h"
 #include "qp/state.h"
+#include "reason.h"
 
 #include <errno.h>
 #include <stdlib.h>

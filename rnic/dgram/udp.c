@@ -209,8 +209,8 @@ static struct udp_batch *batch_new(void)
 }
 
 /* The kernel looks for one packet more than there is, so an answer is asked for
- * alone.  Return: whether there may be more. */
-static bool udp_recv(struct udp_sock *sock, struct udp_batch *batch)
+ * alone. */
+static void udp_recv(struct udp_sock *sock, struct udp_batch *batch)
 {
 	int max = batch->max, cnt;
 
@@ -225,7 +225,6 @@ static bool udp_recv(struct udp_sock *sock, struct udp_batch *batch)
 		batch->max = 2 * max < UDP_BATCH ? 2 * max : UDP_BATCH;
 	else
 		batch->max = cnt > 1 ? cnt : 1;
-	return batch->cnt == UDP_BATCH;
 }
 
 /* Is it a datagram for a QP, and whole?  Return: 0; -EBADMSG. */
@@ -371,17 +370,16 @@ static void batch_drop(struct udp_batch *batch)
 static void sock_read(struct udp_sock *sock, struct rnic_engine *engine)
 {
 	struct udp_batch *batch = udp.batch;
-	bool has_more;
 
 	/* An error that a router has reported looks like an empty socket, and
 	 * the next call finds what is behind it. */
 	for (int left = UDP_PASS_MAX; left > 0; left -= batch->cnt) {
 		if (!batch_pass(engine))
 			return;
-		has_more = udp_recv(sock, batch);
+		udp_recv(sock, batch);
 		if (batch->cnt && engine)
 			rnic_engine_note_octets(engine, &sock->source);
-		if (!batch_pass(engine) || !has_more)
+		if (!batch_pass(engine) || batch->cnt < UDP_BATCH)
 			return;
 	}
 }

@@ -3,31 +3,23 @@
  * ones. */
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fake-rnic.h"
 #include "providers/usiw/interface.h"
+#include "said.h"
 
 /* What the provider prints on stderr for this interface. */
 static bool asked(const char *interface, uint32_t abi_version, char *ret_text,
 		  size_t size)
 {
-	int pipe_fd[2], saved = dup(STDERR_FILENO);
 	bool fits;
-	ssize_t len;
 
 	memcpy(usiw_interface, interface, sizeof(usiw_interface));
-	assert_int_equal(pipe(pipe_fd), 0);
-	assert_true(dup2(pipe_fd[1], STDERR_FILENO) >= 0);
-	close(pipe_fd[1]);
+	said_begin();
 	fits = usiw_interface_fits(abi_version);
-	assert_true(dup2(saved, STDERR_FILENO) >= 0);
-	close(saved);
-	len = read(pipe_fd[0], ret_text, size - 1);
-	close(pipe_fd[0]);
-	assert_true(len >= 0);
-	ret_text[len] = '\0';
+	snprintf(ret_text, size, "%s", said_end());
 	return fits;
 }
 
