@@ -151,6 +151,7 @@ struct conn_tx {
 	bool is_closed;	     /* no further message is accepted */
 	bool is_crc_dropped; /* smpa_conn_tx_drop_crc() */
 	bool has_read;	     /* a READ Request has been encoded */
+	bool is_cut;	     /* the last commit left some of the octets */
 	uint8_t term_len;
 	uint8_t term[RDMAP_TERM_MAX_SIZE];
 	uint32_t answer_stag; /* of the Read RTR to be answered */

@@ -651,6 +651,7 @@ int smpa_conn_tx_commit(struct smpa_conn *conn, size_t len)
 	tx_share_segment(conn, len);
 	tx->offered = 0;
 	tx->taken += len;
+	tx->is_cut = tx->taken != tx->end;
 	while (len > 0) {
 		struct iovec *v = &tx->iov[tx->iov_head];
 		size_t piece = len < v->iov_len ? len : v->iov_len;

@@ -635,6 +635,45 @@ bool smpa_conn_uses(const struct smpa_conn *conn, const void *addr, size_t len);
 int smpa_conn_tx_drop_crc(struct smpa_conn *conn);
 int smpa_conn_rx_drop_crc(struct smpa_conn *conn);
 
+/* ---- a look at a stream from outside ----------------------------------- */
+
+/*
+ * Where a direction of a stream stands: for those who show its octets to
+ * others, and begin in the middle of a connection.
+ */
+struct smpa_place {
+	size_t rest;	/* octets that come before an FPDU begins */
+	uint32_t phase; /* of that FPDU, for smpa_fpdu_size() */
+	bool has_markers;
+	bool has_crc; /* FPDUs have CRCs now: agreed on, and not dropped */
+};
+
+/**
+ * smpa_conn_rx_place - where the next octet that arrives stands
+ * smpa_conn_tx_place - where the next octet that is sent stands
+ * To be asked between prepare and commit, or when there is no event.
+ * Return: 0; -EAGAIN: not known now: before RDMA mode, between the octets of a
+ *   length field, while an event is pending, or the input is discarded.
+ */
+int smpa_conn_rx_place(const struct smpa_conn *conn,
+		       struct smpa_place *ret_place);
+int smpa_conn_tx_place(const struct smpa_conn *conn,
+		       struct smpa_place *ret_place);
+
+/* More octets of a start frame or an FPDU than the following two need. */
+#define SMPA_SIZE_OCTETS 20
+
+/**
+ * smpa_start_frame_size - length of the start frame that begins at @buf
+ * smpa_fpdu_size - length of the FPDU that begins at @buf, with its markers
+ * @phase: octets since the start frame of this direction, modulo 512.
+ * Return: octets; 0: more than @len octets are needed to tell; -EMSGSIZE: no
+ *   frame or FPDU is so long.
+ */
+int smpa_start_frame_size(const void *buf, size_t len);
+int smpa_fpdu_size(const void *buf, size_t len, uint32_t phase,
+		   bool has_markers);
+
 /* ---- counters --------------------------------------------------------- */
 
 struct smpa_counters {
