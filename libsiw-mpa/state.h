@@ -102,7 +102,8 @@ struct tx_msg {
 	bool is_active;
 	bool is_copied;
 	bool is_quiet;
-	bool is_safe; /* its memory needs no guard */
+	bool is_safe;	 /* its memory needs no guard */
+	bool is_spoiled; /* the next FPDU gets a wrong CRC */
 	uint8_t opcode;
 	uint8_t hdr_len; /* of the RDMAP header, which follows DDP's */
 	uint32_t stag;	 /* of the sink, or the STag to invalidate */

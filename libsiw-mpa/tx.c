@@ -439,6 +439,13 @@ bool tx_terminate(struct smpa_conn *c, struct smpa_fault fault,
 
 /* ---- the owner's messages -------------------------------------------- */
 
+/* The CRC is the last that was put there. */
+static void msg_spoil(struct conn_tx *tx, struct tx_msg *m)
+{
+	tx->data[tx->data_pos - 1] ^= 0xff;
+	m->is_spoiled = false;
+}
+
 /* Encodes one segment of the message.  Return: false: no room. */
 static bool msg_put_segment(struct smpa_conn *c)
 {
@@ -474,6 +481,8 @@ static bool msg_put_segment(struct smpa_conn *c)
 	hdr_len += m->hdr_len;
 	if (!fpdu_put(c, hdr, hdr_len, m, len, m->is_copied))
 		return false;
+	if (m->is_spoiled)
+		msg_spoil(tx, m);
 	m->done += len;
 	if (!h.is_last)
 		return true;
@@ -583,19 +592,17 @@ static bool op_needs_credit(uint8_t opcode)
 	       opcode == SMPA_OP_ATOMIC_REQUEST;
 }
 
-int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
+static int msg_submit(struct smpa_conn *conn, const struct smpa_msg *msg,
+		      bool is_spoiled)
 {
 	struct conn_tx *tx = &conn->tx;
 	struct tx_msg m;
 	int ret;
 
-	if (conn->phase != PHASE_RDMA || tx->is_closed)
-		return -EPIPE;
-	if (tx_submit_short(conn, msg))
-		return 0;
 	ret = msg_take(conn, &m, msg);
 	if (ret)
 		return ret;
+	m.is_spoiled = is_spoiled;
 	if (!tx->buf)
 		return -ENOBUFS;
 	/* The small staging of the start must be emptied and replaced first. */
@@ -614,6 +621,29 @@ int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
 	tx->msg = m;
 	tx_encode(conn);
 	return 0;
+}
+
+static bool tx_is_over(const struct smpa_conn *c)
+{
+	return c->phase != PHASE_RDMA || c->tx.is_closed;
+}
+
+int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg)
+{
+	if (tx_is_over(conn))
+		return -EPIPE;
+	if (tx_submit_short(conn, msg))
+		return 0;
+	return msg_submit(conn, msg, false);
+}
+
+int smpa_conn_submit_spoiled(struct smpa_conn *conn, const struct smpa_msg *msg)
+{
+	if (tx_is_over(conn))
+		return -EPIPE;
+	if (!tx_has_crc(conn))
+		return -EOPNOTSUPP;
+	return msg_submit(conn, msg, true);
 }
 
 /* ---- what TCP takes -------------------------------------------------- */

@@ -555,6 +555,11 @@ struct smpa_msg {
  */
 int smpa_conn_submit(struct smpa_conn *conn, const struct smpa_msg *msg);
 
+/* The same, and its first FPDU has a wrong CRC: for tests of peers.  Return: as
+ * smpa_conn_submit(); -EOPNOTSUPP: there is no CRC. */
+int smpa_conn_submit_spoiled(struct smpa_conn *conn,
+			     const struct smpa_msg *msg);
+
 /**
  * smpa_conn_tx_prepare - get the octets to send
  * @ret_iov: set to an array inside tx staging, valid until tx_commit, submit

@@ -556,3 +556,52 @@ CASE(counts_msn_of_sends)
 	assert_int_equal(end_event(&p.b, SMPA_EV_MESSAGE, 2999)->msg.msn, 3000);
 	pair_fini(&p);
 }
+
+/* What comes before it is whole; the peer says which FPDU is not. */
+CASE(spoils_the_first_fpdu_of_one_message)
+{
+	static const uint32_t lens[] = { 0, 1, 100, 2048, 100000 };
+	static uint8_t source[100000];
+	struct smpa_options a = test_options(SMPA_INITIATOR);
+	struct smpa_options b = test_options(SMPA_RESPONDER);
+	struct pair p;
+
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		struct iovec v = { source, lens[i] };
+		struct smpa_msg msg = { .opcode = SMPA_OP_WRITE,
+					.iov = &v,
+					.iovcnt = lens[i] ? 1 : 0,
+					.len = lens[i] };
+
+		a.rtr = SMPA_RTR_WRITE;
+		pair_init(&p, &a, &b);
+		pair_start(&p);
+		assert_int_equal(smpa_conn_submit(p.a.conn, &msg), 0);
+		pair_run(&p);
+		assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 1);
+		assert_int_equal(smpa_conn_submit_spoiled(p.a.conn, &msg), 0);
+		pair_run(&p);
+		assert_int_equal(end_count(&p.b, SMPA_EV_MESSAGE), 1);
+		assert_int_equal(
+			end_event(&p.b, SMPA_EV_FAULT, 0)->fault.fault.value,
+			SMPA_F_MPA_CRC);
+		assert_int_equal(
+			end_event(&p.a, SMPA_EV_TERMINATE, 0)->term.fault.value,
+			SMPA_F_MPA_CRC);
+		assert_int_equal(smpa_conn_counters(p.b.conn)->rx_crc_bad, 1);
+		pair_fini(&p);
+	}
+}
+
+CASE(spoils_nothing_without_crc)
+{
+	struct smpa_msg msg = { .opcode = SMPA_OP_WRITE };
+	struct end e;
+
+	initiator(&e, false, 0);
+	assert_int_equal(smpa_conn_submit_spoiled(e.conn, &msg), -EOPNOTSUPP);
+	assert_int_equal(smpa_conn_tx_pending(e.conn), 0);
+	smpa_conn_terminate(e.conn, SMPA_FAULT(0, 2, 7));
+	assert_int_equal(smpa_conn_submit_spoiled(e.conn, &msg), -EPIPE);
+	end_fini(&e);
+}
