@@ -70,3 +70,25 @@ bool sib_grh_gids(const uint8_t grh[SIB_GRH_SIZE], struct sib_gid *ret_src,
 	sib_gid_from_ip(ipv4 + AT_IPV4_DST, 4, ret_dst);
 	return true;
 }
+
+bool sib_grh_decode(const uint8_t grh[SIB_GRH_SIZE], struct sib_path *ret)
+{
+	const uint8_t *ipv4 = grh + SIB_GRH_SIZE - SIB_IPV4_SIZE;
+	struct sib_path path = { .src_port = 0 };
+	uint32_t word;
+
+	if (!sib_grh_gids(grh, &path.src, &path.dst))
+		return false;
+	if (grh[0] >> 4 == 6) {
+		word = wire_get32(grh);
+		path.tclass = (uint8_t)(word >> 20);
+		path.flow_label = word & FLOW_LABEL;
+		path.hop_limit = grh[SIB_IPV6_HOP_LIMIT];
+	} else {
+		path.tclass = ipv4[SIB_IPV4_TOS];
+		path.ip_id = wire_get16(ipv4 + SIB_IPV4_ID);
+		path.hop_limit = ipv4[SIB_IPV4_TTL];
+	}
+	*ret = path;
+	return true;
+}

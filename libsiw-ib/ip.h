@@ -16,6 +16,7 @@
 /* The longest UDP payload: the smaller one, that of IPv4. */
 #define SIB_UDP_PAYLOAD_MAX (65535u - SIB_IPV4_SIZE - SIB_UDP_SIZE)
 
+#define SIB_IPV4_ID 4u /* offset */
 /* Offsets of what routers change. */
 #define SIB_IPV4_TOS 1u
 #define SIB_IPV4_TTL 8u

@@ -436,6 +436,15 @@ int sib_grh_encode(const struct sib_path *path, size_t len, uint8_t *out,
 bool sib_grh_gids(const uint8_t grh[SIB_GRH_SIZE], struct sib_gid *ret_src,
 		  struct sib_gid *ret_dst);
 
+/**
+ * sib_grh_decode - the headers that a received UD message had
+ * @grh: as sib_grh_encode() writes it.
+ *
+ * The ports of @ret are 0: they are no part of @grh.
+ * Return: false: it is no GRH; nothing is set then.
+ */
+bool sib_grh_decode(const uint8_t grh[SIB_GRH_SIZE], struct sib_path *ret);
+
 /*
  * Management datagrams of connection management: the payload of a UD SEND from
  * QP 1 to QP 1 with SIB_QKEY_GSI.

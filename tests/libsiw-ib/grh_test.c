@@ -81,18 +81,44 @@ CASE(names_both_ends)
 	}
 }
 
+CASE(decodes_to_the_headers)
+{
+	for (size_t i = 0; i < ARRAY_LEN(roce_vectors); i++) {
+		const struct roce_vector *v = &roce_vectors[i];
+		struct sib_path path, again;
+		uint8_t buf[512], out[40];
+		size_t len = roce_unpack(v, &path, buf, sizeof(buf));
+
+		sib_grh_encode(&path, len, out, sizeof(out));
+		assert_row(v->name, sib_grh_decode(out, &again));
+		path.src_port = 0;
+		path.dst_port = 0;
+		if (!sib_gid_is_ipv4(&path.dst))
+			path.ip_id = 0;
+		assert_row(v->name, !memcmp(&path.src, &again.src, 16) &&
+					    !memcmp(&path.dst, &again.dst, 16));
+		assert_row(v->name, again.tclass == path.tclass);
+		assert_row(v->name, again.hop_limit == path.hop_limit);
+		assert_row(v->name, again.ip_id == path.ip_id);
+		assert_row(v->name, again.flow_label == path.flow_label);
+	}
+}
+
 /* Octets before the header of IPv4, and its first one. */
 CASE(refuses_what_is_no_header)
 {
 	uint8_t grh[SIB_GRH_SIZE] = { [20] = 0x45 };
 	struct sib_gid src, dst;
+	struct sib_path path;
 
 	assert_true(sib_grh_gids(grh, &src, &dst));
+	assert_true(sib_grh_decode(grh, &path));
 	for (size_t i = 0; i <= 20; i++) {
 		uint8_t octet = grh[i];
 
 		grh[i] = i ? 0x46 : 0x75;
 		assert_false(sib_grh_gids(grh, &src, &dst));
+		assert_false(sib_grh_decode(grh, &path));
 		grh[i] = octet;
 	}
 }
