@@ -410,16 +410,21 @@ void sdp_poll_drain(struct sdp_dev *dev)
 	util_unlock(&dev->poll_lock);
 }
 
-int sdp_poll_arm(struct sdp_dev *dev, bool is_armed)
+int sdp_poll_arm(struct sdp_dev *dev, int *ret_cq_fd)
 {
-	int turns = ARM_TURNS;
+	int turns = ARM_TURNS, cq_fd = -1;
 
-	/* seq_cst: pairs with sdp_poll_rearm() */
+	/* Before the CQ is armed: another thread may take the event at once.
+	 * seq_cst: pairs with sdp_poll_rearm() */
 	atomic_fetch_add_explicit(&dev->armed_cnt, 1, memory_order_seq_cst);
+	if (ret_cq_fd) {
+		cq_fd = dev->cq_sleep_begin ? dev->cq_sleep_begin(dev->cq) : -1;
+		*ret_cq_fd = cq_fd;
+	}
 	/* Not a trylock: a pass of another thread may have polled before the CQ
 	 * was armed. */
 	util_lock(&dev->poll_lock);
-	if (!is_armed)
+	if (cq_fd < 0)
 		(void)ibv_req_notify_cq(dev->cq, 0);
 	/* What comes from here on brings an event. */
 	while (sdp_poll(dev) >= PASS_MAX && --turns > 0)

@@ -18,10 +18,12 @@ bool sdp_poll_is_busy(struct sdp_dev *dev);
 void sdp_poll_drain(struct sdp_dev *dev);
 
 /* Requests an event on the device's channel for the next completion. Call
- * sdp_poll_disarm() afterwards. @is_armed: usiwdv_cq_sleep_begin() has done so,
- * and to ask again would bring an event for what this call polls. Return: 0: a
- * thread may sleep; -EAGAIN: a completion came. */
-int sdp_poll_arm(struct sdp_dev *dev, bool is_armed);
+ * sdp_poll_disarm() afterwards.
+ * @ret_cq_fd: NULL: ibv_req_notify_cq() arms the CQ. Else
+ *   usiwdv_cq_sleep_begin() arms it, and this is its descriptor; or -1 if there
+ *   is none, and the CQ is armed as without.
+ * Return: 0: a thread may sleep; -EAGAIN: a completion came. */
+int sdp_poll_arm(struct sdp_dev *dev, int *ret_cq_fd);
 void sdp_poll_disarm(struct sdp_dev *dev);
 
 /* The event was consumed or cancelled: arms again if other threads rely on

@@ -134,16 +134,18 @@ static int dev_fds(struct sdp_dev *dev, struct pollfd *pfd)
 	return 2;
 }
 
-/* The descriptors for the thread that has the place. On usiw these include the
- * context's sockets, so that a thread that serves them meanwhile need not wake
- * it. */
+/* FDS_PER_DEV descriptors for the thread that has the place. On usiw these
+ * include the context's sockets, so that a thread that serves them meanwhile
+ * need not wake it. Return: as sdp_poll_arm(). */
 static int place_begin(struct sdp_dev *dev, struct sdp_waiter *w,
 		       struct pollfd *pfd)
 {
-	w->cq_fd = dev->cq_sleep_begin ? dev->cq_sleep_begin(dev->cq) : -1;
+	int cnt = dev_fds(dev, pfd), ret;
+
 	w->is_placed = true;
-	pfd[2] = (struct pollfd){ .fd = w->cq_fd, .events = POLLIN };
-	return dev_fds(dev, pfd) + 1;
+	ret = sdp_poll_arm(dev, &w->cq_fd);
+	pfd[cnt] = (struct pollfd){ .fd = w->cq_fd, .events = POLLIN };
+	return ret;
 }
 
 static void place_end(struct sdp_dev *dev, struct sdp_waiter *w)
@@ -286,11 +288,10 @@ static int sleep_on_fds(struct sdp_waiter *w, unsigned int what,
 {
 	struct sdp_dev *dev = w->link->dev;
 	struct pollfd pfd[FDS_PER_DEV + 2];
-	unsigned int cnt;
+	unsigned int cnt = FDS_PER_DEV;
 	int ret = 0;
 
-	cnt = (unsigned int)place_begin(dev, w, pfd);
-	if (sdp_poll_arm(dev, w->cq_fd >= 0) || !fall_asleep(w, what, seen)) {
+	if (place_begin(dev, w, pfd) || !fall_asleep(w, what, seen)) {
 		place_end(dev, w);
 		return 0;
 	}
@@ -455,8 +456,8 @@ int sdp_sleep_begin(struct pollfd *ret_fds, int max)
 		if (!sleeper_add(dev, w, true))
 			continue; /* another thread serves it */
 		sleep_devs[sleep_cnt++] = dev;
-		cnt += place_begin(dev, w, ret_fds + cnt);
-		ret |= sdp_poll_arm(dev, w->cq_fd >= 0);
+		ret |= place_begin(dev, w, ret_fds + cnt);
+		cnt += FDS_PER_DEV;
 	}
 	if (cnt && sdp_cm_chan_fd() >= 0)
 		ret_fds[cnt++] = (struct pollfd){ .fd = sdp_cm_chan_fd(),
@@ -608,7 +609,7 @@ static void sleep_deep(struct pollfd *pfd)
 			is_any_left = true;
 			continue;
 		}
-		is_idle &= sdp_poll_arm(dev, false) == 0;
+		is_idle &= sdp_poll_arm(dev, NULL) == 0;
 		cnt += (unsigned int)dev_fds(dev, pfd + cnt);
 		served[dev_cnt++] = dev;
 	}
