@@ -20,6 +20,7 @@
 #include "verbs/stream/life.h"
 #include "verbs/link/links.h"
 #include "verbs/wait/fd.h"
+#include "verbs/wait/poll.h"
 #include "util/log.h"
 
 /* As the socket layer gives a close(). */
@@ -121,18 +122,19 @@ static void flush(struct sdp_link *link, uint64_t deadline)
 
 int sdp_verbs_flush(uint64_t deadline)
 {
-	uint32_t cnt = sdp_links_owing(NULL, 0);
+	uint32_t cnt = sdp_links_owing();
 	struct sdp_link **links = cnt ? calloc(cnt, sizeof(links[0])) : NULL;
 
 	if (!links)
 		return (int)cnt;
-	cnt = sdp_links_owing(links, cnt);
-	/* At exit no link is freed. */
+	cnt = sdp_links_take_owing(links, cnt);
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint64_t end = sdp_now_ns() + PEER_NS;
 
 		if (!links[i]->cm)
 			flush(links[i], end < deadline ? end : deadline);
+		if (sdp_links_let_go(links[i]))
+			sdp_poll_free_memory(links[i]);
 	}
 	free(links);
 	return (int)cnt;

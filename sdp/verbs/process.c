@@ -52,7 +52,7 @@ int sdp_verbs_drain(uint64_t deadline)
 		sdp_links_count(&all, &closing);
 		if (!closing || now >= deadline || !dev)
 			return (int)closing;
-		if (sdp_links_owing(NULL, 0))
+		if (sdp_links_owing())
 			sent_at = 0;
 		else if (!sent_at)
 			sent_at = now;

@@ -18,8 +18,10 @@ void sdp_links_add(struct sdp_link *link)
 	util_unlock(&lock);
 }
 
-void sdp_links_remove(struct sdp_link *link)
+bool sdp_links_remove(struct sdp_link *link)
 {
+	bool is_taken;
+
 	util_lock(&lock);
 	if (link->all_prev)
 		link->all_prev->all_next = link->all_next;
@@ -27,7 +29,10 @@ void sdp_links_remove(struct sdp_link *link)
 		all = link->all_next;
 	if (link->all_next)
 		link->all_next->all_prev = link->all_prev;
+	link->is_removed = true;
+	is_taken = link->is_taken;
 	util_unlock(&lock);
+	return !is_taken;
 }
 
 void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released)
@@ -53,20 +58,42 @@ static bool is_owing(const struct sdp_link *link)
 	       !(state & SDP_LINK_CLOSED) && (state & gone) != gone;
 }
 
-uint32_t sdp_links_owing(struct sdp_link **ret_links, uint32_t cnt)
+uint32_t sdp_links_owing(void)
 {
 	uint32_t found = 0;
 
 	util_lock(&lock);
-	for (struct sdp_link *link = all; link; link = link->all_next) {
-		if (!is_owing(link) || (cnt && found == cnt))
+	for (struct sdp_link *link = all; link; link = link->all_next)
+		found += is_owing(link);
+	util_unlock(&lock);
+	return found;
+}
+
+uint32_t sdp_links_take_owing(struct sdp_link **ret_links, uint32_t cnt)
+{
+	uint32_t found = 0;
+
+	util_lock(&lock);
+	for (struct sdp_link *link = all; link && found < cnt;
+	     link = link->all_next) {
+		if (link->is_taken || !is_owing(link))
 			continue;
-		if (cnt)
-			ret_links[found] = link;
-		found++;
+		link->is_taken = true;
+		ret_links[found++] = link;
 	}
 	util_unlock(&lock);
 	return found;
+}
+
+bool sdp_links_let_go(struct sdp_link *link)
+{
+	bool is_removed;
+
+	util_lock(&lock);
+	link->is_taken = false;
+	is_removed = link->is_removed;
+	util_unlock(&lock);
+	return is_removed;
 }
 
 void sdp_links_lock(void)
@@ -85,6 +112,7 @@ void sdp_links_orphan(void)
 	for (struct sdp_link *link = all; link; link = link->all_next) {
 		util_lock_init(&link->lock, UTIL_RANK_SDP_LINK);
 		link->is_foreign = true;
+		link->is_taken = false;
 		atomic_store_explicit(&link->is_sending, false,
 				      memory_order_relaxed);
 		link->end.is_failed = true;

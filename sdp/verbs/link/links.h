@@ -6,13 +6,19 @@
 #include "state.h"
 
 void sdp_links_add(struct sdp_link *link);
-void sdp_links_remove(struct sdp_link *link);
+/* Return: whether to free it; false: sdp_links_let_go() tells. */
+bool sdp_links_remove(struct sdp_link *link);
 
 void sdp_links_count(uint32_t *ret_all, uint32_t *ret_released);
 
-/* Closed links with octets or a DisConn to send: fills in @cnt at most. Return:
- * their number, or @cnt if that is less and not 0. */
-uint32_t sdp_links_owing(struct sdp_link **ret_links, uint32_t cnt);
+/* Number of closed links with octets or a DisConn to send. */
+uint32_t sdp_links_owing(void);
+
+/* Those that no other thread has taken: fills in @cnt at most, and keeps their
+ * memory until sdp_links_let_go(). Return: their number. */
+uint32_t sdp_links_take_owing(struct sdp_link **ret_links, uint32_t cnt);
+/* Return: whether to free it: it was removed meanwhile. */
+bool sdp_links_let_go(struct sdp_link *link);
 
 /* Around a fork, so that the list is consistent in the child. */
 void sdp_links_lock(void);

@@ -187,7 +187,8 @@ struct sdp_link {
 	struct sockaddr_storage names[2]; /* ours, then the peer's */
 	bool is_foreign; /* belongs to the parent of this forked child */
 
-	struct sdp_link *all_next, *all_prev; /* links.c */
+	struct sdp_link *all_next, *all_prev; /* links.c, and both below */
+	bool is_taken, is_removed;
 	/* Protected by poll_lock of the device. */
 	struct sdp_link *hash_next;
 	bool is_hashed;

@@ -126,6 +126,16 @@ static void drop_unread(struct sdp_link *link)
 	}
 }
 
+void sdp_poll_free_memory(struct sdp_link *link)
+{
+	/* Other threads of the program may be inside a call and stay there. */
+	if (sdp_notice_is_ending())
+		return;
+	sdp_conn_free(link->conn);
+	sdp_inbox_drop_fed(link);
+	free(link);
+}
+
 void sdp_poll_free(struct sdp_link *link)
 {
 	struct sdp_dev *dev = link->dev;
@@ -137,13 +147,8 @@ void sdp_poll_free(struct sdp_link *link)
 		if (link->post.headers)
 			sdp_pool_put(&dev->pool, link->post.headers);
 	}
-	sdp_links_remove(link);
-	/* Other threads of the program may be inside a call and stay there. */
-	if (sdp_notice_is_ending())
-		return;
-	sdp_conn_free(link->conn);
-	sdp_inbox_drop_fed(link);
-	free(link);
+	if (sdp_links_remove(link))
+		sdp_poll_free_memory(link);
 }
 
 /* ---- completions ---- */

@@ -45,5 +45,7 @@ void sdp_poll_add(struct sdp_dev *dev, struct sdp_link *link);
 
 /* Frees a link that has no references. */
 void sdp_poll_free(struct sdp_link *link);
+/* The rest of it, if sdp_links_let_go() says so. */
+void sdp_poll_free_memory(struct sdp_link *link);
 
 #endif
