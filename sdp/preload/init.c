@@ -106,6 +106,7 @@ __attribute__((constructor)) static void sdp_preload_start(void)
 	if (!sdp_policy_start())
 		return;
 	sdp_verbs_at_fork(fork_prepare, fork_parent);
+	sdp_verbs_on_keep(sdp_private_note);
 	if (pthread_atfork(early_prepare, early_parent, fork_child) != 0 ||
 	    sdp_table_start() < 0)
 		util_err("sdp", "no memory: this program uses TCP only");

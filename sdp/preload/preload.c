@@ -719,8 +719,7 @@ EXPORT int dup(int fd)
 
 EXPORT int dup2(int fd, int new_fd)
 {
-	if (fd == new_fd || (sdp_fd_kind(fd) == SDP_FD_NONE &&
-			     sdp_fd_kind(new_fd) == SDP_FD_NONE))
+	if (fd == new_fd || !sdp_table())
 		return sdp_real()->dup2(fd, new_fd);
 	UTIL_DEFER();
 	return dup_end(sdp_fd_dup3(fd, new_fd, 0));
@@ -728,8 +727,7 @@ EXPORT int dup2(int fd, int new_fd)
 
 EXPORT int dup3(int fd, int new_fd, int flags)
 {
-	if (sdp_fd_kind(fd) == SDP_FD_NONE &&
-	    sdp_fd_kind(new_fd) == SDP_FD_NONE)
+	if (!sdp_table())
 		return sdp_real()->dup3(fd, new_fd, flags);
 	UTIL_DEFER();
 	return dup_end(sdp_fd_dup3(fd, new_fd, flags));

@@ -113,10 +113,6 @@ static bool pairs(long number, const long *a, long *ret)
 {
 	CALL_IF(splice, is_ours(a[0]) || is_ours(a[2]), FD(0), PTR(1), FD(2),
 		PTR(3), LEN(4), UINT(5));
-	CALL_IF(dup3, is_ours(a[0]) || is_ours(a[1]), FD(0), FD(1), NUM(2));
-#ifdef SYS_dup2
-	CALL_IF(dup2, is_ours(a[0]) || is_ours(a[1]), FD(0), FD(1));
-#endif
 	CALL_IF(epoll_ctl, is_ours(a[2]), FD(0), NUM(1), FD(2), PTR(3));
 	return false;
 }
@@ -178,14 +174,40 @@ static bool sets(long number, const long *a, long *ret)
 
 /* ---- calls that make or end something ---- */
 
+/* The number may be one of a library's own, which each stub keeps. */
+static bool enders(long number, const long *a, const void *caller, long *ret)
+{
+	switch (number) {
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_dup3:
+#ifdef SYS_dup2
+	case SYS_dup2:
+#endif
+		break;
+	default:
+		return false;
+	}
+	if (sdp_caller_is_rnic(caller))
+		return false;
+	switch (number) {
+		CALL(close, FD(0));
+		CALL(close_range, UINT(0), UINT(1), NUM(2));
+		CALL(dup3, FD(0), FD(1), NUM(2));
+#ifdef SYS_dup2
+		CALL(dup2, FD(0), FD(1));
+#endif
+	default:
+		return false;
+	}
+}
+
 static bool makers(long number, const long *a, const void *caller, long *ret)
 {
 	if (number == SYS_socket)
 		*ret = sdp_stub_socket(NUM(0), NUM(1), NUM(2), caller);
 	else if (number == SYS_epoll_create1)
 		*ret = sdp_stub_epoll(NUM(0), caller);
-	else if (number == SYS_close_range && !sdp_caller_is_rnic(caller))
-		*ret = close_range(UINT(0), UINT(1), NUM(2));
 	else if (number == SYS_io_uring_setup)
 		/* A ring would move data without this library. A program that
 		 * gets ENOSYS uses the other calls. */
@@ -202,7 +224,8 @@ static bool taken(long number, const long *a, const void *caller, long *ret)
 	if (number == SYS_exit_group)
 		sdp_exit_run(false);
 	return pairs(number, a, ret) || polls(number, a, ret) ||
-	       pselects(number, a, ret) || makers(number, a, caller, ret);
+	       pselects(number, a, ret) || makers(number, a, caller, ret) ||
+	       enders(number, a, caller, ret);
 }
 
 /* Passes six arguments on, like libc's, however many there are. ASan would

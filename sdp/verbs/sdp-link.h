@@ -522,6 +522,10 @@ void sdp_link_get_stats(struct sdp_link *link, struct sdp_link_stats *ret);
 
 /* ---- process ---- */
 
+/* Calls @fn for each descriptor that the library keeps open from now on, and
+ * before it is closed. Call it before all others. */
+void sdp_verbs_on_keep(void (*fn)(int fd, bool is_kept));
+
 /*
  * Call sdp_verbs_fork_prepare() and its two counterparts from pthread_atfork(),
  * or around the fork. They make sure that no other thread is inside an

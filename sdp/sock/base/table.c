@@ -217,8 +217,7 @@ int sdp_sock_below_take(struct sdp_sock *sock)
 		return 0;
 	/* With this lock: who closes the last number closes this one too. */
 	util_lock(&sock->shadow.lock);
-	ret = sdp_private_take((int)syscall(SYS_fcntl, sdp_sock_any_fd(sock),
-					    F_DUPFD_CLOEXEC, 0));
+	ret = sdp_private_dup(sdp_sock_any_fd(sock));
 	if (ret >= 0)
 		sock->tcp_fd = ret;
 	util_unlock(&sock->shadow.lock);
@@ -273,19 +272,27 @@ void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock))
 
 /* ---- descriptors of the library's own ---- */
 
-int sdp_private_add(int fd)
+int sdp_private_dup(int fd)
 {
-	int moved = util_fd_high_dup(fd, NULL), ret;
+	int copy = util_fd_high_dup(fd, NULL), ret;
 
-	if (moved < 0)
-		return moved;
-	ret = util_fdtab_add(sdp_table(), moved, SDP_FD_PRIVATE, NULL);
+	if (copy < 0)
+		return copy;
+	ret = util_fdtab_add(sdp_table(), copy, SDP_FD_PRIVATE, NULL);
 	if (ret < 0) {
-		util_sys_close(moved);
+		util_sys_close(copy);
 		return ret;
 	}
-	util_sys_close(fd);
-	return moved;
+	return copy;
+}
+
+int sdp_private_add(int fd)
+{
+	int ret = sdp_private_dup(fd);
+
+	if (ret >= 0)
+		util_sys_close(fd);
+	return ret;
 }
 
 int sdp_private_take(int fd)
@@ -295,6 +302,16 @@ int sdp_private_take(int fd)
 	if (ret < 0 && fd >= 0)
 		util_sys_close(fd);
 	return ret;
+}
+
+void sdp_private_note(int fd, bool is_kept)
+{
+	if (!sdp_table())
+		return;
+	if (is_kept)
+		(void)util_fdtab_add(sdp_table(), fd, SDP_FD_PRIVATE, NULL);
+	else
+		(void)util_fdtab_remove(sdp_table(), fd);
 }
 
 void sdp_private_close(int fd)

@@ -344,6 +344,9 @@ void sdp_table_each_sock(void (*fn)(struct sdp_sock *sock));
 /* SDP has started on at least one socket. */
 extern _Atomic bool sdp_begun;
 
+/* A copy out of the program's range: CLOEXEC, and high if the limit allows. It
+ * has no low number meanwhile. Return: its number; -errno. */
+int sdp_private_dup(int fd);
 /* Moves a descriptor of the library out of the program's range: CLOEXEC, and
  * high if the limit allows. Return: its number; -errno, and @fd is
  * unchanged. */
@@ -352,6 +355,8 @@ int sdp_private_add(int fd);
  * it cannot be moved. */
 int sdp_private_take(int fd);
 void sdp_private_close(int fd);
+/* Another layer of the library keeps it, or is about to close it. */
+void sdp_private_note(int fd, bool is_kept);
 
 /*
  * The process exits, and this thread handles it; false: another thread does, or

@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/sockios.h>
@@ -449,8 +448,7 @@ static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
 	 * not read an orderly end of TCP. */
 	if (err == 0) {
 		sdp_tcp_end_by_reset(sock->tcp_fd, true);
-		tcp_fd = sdp_private_take((int)syscall(SYS_fcntl, sock->tcp_fd,
-						       F_DUPFD_CLOEXEC, 0));
+		tcp_fd = sdp_private_dup(sock->tcp_fd);
 	}
 	sdp_sock_hold(sock);
 	sdp_start_conclude(sock, err < 0 ? NULL : link, enter_failed, &err);

@@ -8,9 +8,11 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/cancel.h"
+#include "util/clock.h"
 #include "util/defer.h"
 #include "util/keep-errno.h"
 #include "util/sockopt.h"
@@ -249,6 +251,9 @@ void sdp_fd_close_from(unsigned int first)
 
 /* ---- duplicates ---- */
 
+/* How long a number is waited for that the kernel is about to give out. */
+#define BUSY_NS (100 * NS_PER_MS)
+
 static struct util_file *file_get(int fd, enum sdp_fd_kind kind)
 {
 	return kind == SDP_FD_SOCK || kind == SDP_FD_EPOLL
@@ -287,6 +292,29 @@ int sdp_fd_dup(int fd, int lowest, bool is_cloexec)
 				  lowest));
 }
 
+/*
+ * The kernel says EBUSY while another thread opens a descriptor with that
+ * number. It may be a thread of the library, of which the program knows
+ * nothing.
+ */
+static int real_dup3(int fd, int new_fd, int flags)
+{
+	static const struct timespec nap = { .tv_nsec = 100000 };
+	uint64_t deadline = 0;
+	int ret;
+
+	for (;;) {
+		ret = sdp_real()->dup3(fd, new_fd, flags);
+		if (ret >= 0 || errno != EBUSY)
+			return ret;
+		if (deadline == 0)
+			deadline = sdp_now_ns() + BUSY_NS;
+		else if (sdp_now_ns() >= deadline)
+			return ret;
+		syscall(SYS_nanosleep, &nap, NULL);
+	}
+}
+
 int sdp_fd_dup3(int fd, int new_fd, int flags)
 {
 	enum sdp_fd_kind kind = sdp_fd_kind(new_fd);
@@ -303,7 +331,7 @@ int sdp_fd_dup3(int fd, int new_fd, int flags)
 		sdp_share_close(new_fd);
 		uninstall(new_fd);
 	}
-	ret = sdp_real()->dup3(fd, new_fd, flags);
+	ret = real_dup3(fd, new_fd, flags);
 	return dup_finish(fd, ret);
 }
 

@@ -296,7 +296,7 @@ static int move_once(struct sdp_link *link, const struct sockaddr *to,
 		rdma_destroy_id(s.id);
 	else if (ret)
 		leave_channel(&s);
-	rdma_destroy_event_channel(s.ch);
+	sdp_cm_chan_free(s.ch);
 	return ret;
 }
 
@@ -321,7 +321,7 @@ int sdp_link_connect_cm(struct sdp_link **ret_link, const struct sockaddr *dst,
 	if (!s.ch)
 		return sdp_link_tell(ret_outcome, -errno, false, dst, s.step);
 	ret = conclude(&s, connect_steps(&s, dst, opt), ret_link, ret_outcome);
-	rdma_destroy_event_channel(s.ch);
+	sdp_cm_chan_free(s.ch);
 	return ret;
 }
 
@@ -377,7 +377,7 @@ void sdp_listener_free(struct sdp_listener *listener)
 	if (listener->id)
 		rdma_destroy_id(listener->id);
 	if (listener->ch)
-		rdma_destroy_event_channel(listener->ch);
+		sdp_cm_chan_free(listener->ch);
 	free(listener);
 }
 
@@ -446,7 +446,7 @@ static void request_free(struct sdp_request *request)
 	if (request->start.id)
 		rdma_destroy_id(request->start.id);
 	if (request->start.ch)
-		rdma_destroy_event_channel(request->start.ch);
+		sdp_cm_chan_free(request->start.ch);
 	free(request);
 }
 

@@ -61,8 +61,10 @@ void sdp_dev_forget(void)
 {
 	util_lock_init(&process_lock, UTIL_RANK_SDP_PROCESS);
 	/* The rest belongs to the parent and to libibverbs. */
-	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next)
+	for (struct sdp_dev *dev = sdp_dev_first(); dev; dev = dev->next) {
+		sdp_high_release(dev->wake_fd);
 		util_sys_close(dev->wake_fd);
+	}
 	atomic_store_explicit(&devices, NULL, memory_order_relaxed);
 }
 
@@ -137,7 +139,7 @@ static int open_queues(struct sdp_dev *dev)
 	dev->channel = ibv_create_comp_channel(dev->ctx);
 	if (!dev->channel)
 		return -errno;
-	sdp_high_move(&dev->channel->fd);
+	sdp_high_keep(&dev->channel->fd);
 	ret = set_nonblocking(dev->channel->fd);
 	if (!ret)
 		ret = set_nonblocking(dev->ctx->async_fd);
@@ -152,6 +154,7 @@ static int open_queues(struct sdp_dev *dev)
 	ret = -errno;
 	ibv_destroy_cq(dev->cq);
 destroy_channel:
+	sdp_high_release(dev->channel->fd);
 	ibv_destroy_comp_channel(dev->channel);
 	return ret;
 }
@@ -179,8 +182,8 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	if (!dev)
 		return -ENOMEM;
 	dev->ctx = ctx;
-	sdp_high_move(&ctx->cmd_fd);
-	sdp_high_move(&ctx->async_fd);
+	sdp_high_keep(&ctx->cmd_fd);
+	sdp_high_keep(&ctx->async_fd);
 	snprintf(dev->name, sizeof(dev->name), "%s",
 		 ibv_get_device_name(ctx->device));
 	dev->is_usiw = util_device_name_is_ours(dev->name);
@@ -204,7 +207,7 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 		ret = -errno;
 		goto dealloc_pd;
 	}
-	sdp_high_move(&dev->wake_fd);
+	sdp_high_keep(&dev->wake_fd);
 	ret = open_queues(dev);
 	if (ret)
 		goto close_wake;
@@ -221,10 +224,13 @@ static int dev_open(struct ibv_context *ctx, struct sdp_dev **ret_dev)
 	*ret_dev = dev;
 	return 0;
 close_wake:
+	sdp_high_release(dev->wake_fd);
 	util_sys_close(dev->wake_fd);
 dealloc_pd:
 	ibv_dealloc_pd(dev->pd);
 free_dev:
+	sdp_high_release(ctx->cmd_fd);
+	sdp_high_release(ctx->async_fd);
 	util_warn("sdp", "%s: device cannot be used: %s",
 		  ibv_get_device_name(ctx->device), strerror(-ret));
 	free(dev);

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Keeps the library's descriptors above those of the program. */
+/* Keeps the library's descriptors above those of the program, and from it. */
 #ifndef SDP_VERBS_HIGH_H
 #define SDP_VERBS_HIGH_H
 
-#include <fcntl.h>
-#include <unistd.h>
+/* A descriptor that is soon closed, or that another layer keeps. */
+void sdp_high_move(int *fd);
 
-#include "util/fd-high.h"
+/* One that stays open: moves it, and reports it to the function of
+ * sdp_verbs_on_keep(). */
+void sdp_high_keep(int *fd);
 
-static inline int sdp_high_dup(int fd, int lowest)
-{
-	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
-}
-
-/* By libc's symbols: the descriptor may belong to libusiw-kabi. */
-static inline void sdp_high_move(int *fd)
-{
-	*fd = util_fd_high_move(*fd, sdp_high_dup, close);
-}
+/* It is about to be closed. */
+void sdp_high_release(int fd);
 
 #endif

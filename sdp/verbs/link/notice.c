@@ -56,12 +56,13 @@ int sdp_notice_fd(void)
 	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	sdp_high_move(&fd);
+	sdp_high_keep(&fd);
 	/* release: pairs with the acquire above */
 	if (atomic_compare_exchange_strong_explicit(&kick_fd, &other, fd,
 						    memory_order_acq_rel,
 						    memory_order_acquire))
 		return fd;
+	sdp_high_release(fd);
 	util_sys_close(fd);
 	return other;
 }
@@ -113,8 +114,10 @@ void sdp_notice_forget(void)
 {
 	int fd = atomic_exchange_explicit(&kick_fd, -1, memory_order_relaxed);
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		sdp_high_release(fd);
 		util_sys_close(fd);
+	}
 	atomic_store_explicit(&is_ending, false, memory_order_relaxed);
 }
 

@@ -25,8 +25,14 @@ struct rdma_event_channel *sdp_cm_chan_new(void)
 		rdma_destroy_event_channel(ch);
 		return NULL;
 	}
-	sdp_high_move(&ch->fd);
+	sdp_high_keep(&ch->fd);
 	return ch;
+}
+
+void sdp_cm_chan_free(struct rdma_event_channel *ch)
+{
+	sdp_high_release(ch->fd);
+	rdma_destroy_event_channel(ch);
 }
 
 /* Threads that fell asleep before there was a channel do not sleep on it. */
@@ -55,7 +61,7 @@ static struct rdma_event_channel *get(void)
 		wake_sleepers();
 		return ch;
 	}
-	rdma_destroy_event_channel(ch);
+	sdp_cm_chan_free(ch);
 	return other;
 }
 

@@ -8,6 +8,7 @@
 
 /* Makes a non-blocking channel with a high descriptor. Return: NULL, errno. */
 struct rdma_event_channel *sdp_cm_chan_new(void);
+void sdp_cm_chan_free(struct rdma_event_channel *ch);
 
 /* Moves the link's identity to the shared channel, which the first such link
  * creates. Return: 0; -errno. */

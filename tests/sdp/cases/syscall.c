@@ -153,6 +153,67 @@ static long raw(long number, long a, long b, long c)
 }
 
 /* Sends and receives by the instruction on one end, by libc on the other. */
+/* The numbers of a library's own are above. */
+#define OTHERS_FIRST 512
+#define OTHERS_END 700
+
+/* As a program does that starts another one. */
+static void closes(int fd)
+{
+	(void)close(fd);
+}
+
+static void replaces(int fd)
+{
+	(void)dup2(0, fd);
+}
+
+static void closes_by_syscall(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+static void replaces_by_syscall(int fd)
+{
+	syscall(SYS_dup3, 0, fd, O_CLOEXEC);
+}
+
+static void closes_range(int fd)
+{
+	syscall(SYS_close_range, fd, fd, 0);
+}
+
+static void others(void (*run)(int fd))
+{
+	struct pair pair = pair_used();
+	struct sleeper sleeper;
+
+	/* Nothing of the library's is on its way to such a number. */
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.server);
+	for (int fd = OTHERS_FIRST; fd < OTHERS_END; fd++)
+		run(fd);
+	send_text(pair.client, "there");
+	sleeper_end(&sleeper);
+	sleeper_start_asleep(&sleeper, sleeping_recv, &pair.client);
+	send_text(pair.server, "and back");
+	sleeper_end(&sleeper);
+	pair = pair_used();
+	say("and another connection");
+}
+
+static void closes_others(void)
+{
+	others(closes);
+	others(closes_by_syscall);
+	others(closes_range);
+}
+
+static void replaces_others(void)
+{
+	others(replaces);
+	others(replaces_by_syscall);
+}
+
 static void raw_exchange(struct pair pair)
 {
 	static const char out[] = "raw write";
@@ -275,6 +336,8 @@ const struct sock_case syscall_cases[] = {
 	{ "syscall.wrapped-options", wrapped_options },
 	{ "syscall.wrapped-waiting", wrapped_waiting },
 	{ "syscall.wrapped-descriptors", wrapped_descriptors },
+	{ "syscall.closes-others", closes_others },
+	{ "syscall.replaces-others", replaces_others },
 	{ "syscall.raw-unused", raw_unused },
 	{ "syscall.raw-used", raw_used },
 	{ "syscall.uring", uring },

@@ -290,6 +290,14 @@ CASE(own_descriptors_have_high_numbers)
 	assert_int_equal(sdp_fd_kind(moved), SDP_FD_NONE);
 	assert_int_equal(fcntl(moved, F_GETFD), -1);
 	sdp_private_close(-1);
+	/* A copy leaves the first one. */
+	fd = open("/dev/null", O_RDONLY);
+	moved = sdp_private_dup(fd);
+	assert_true(moved >= 512);
+	assert_int_equal(sdp_fd_kind(moved), SDP_FD_PRIVATE);
+	assert_int_equal(close(fd), 0);
+	sdp_private_close(moved);
+	assert_int_equal(sdp_private_dup(-1), -EBADF);
 }
 
 CASE(own_descriptors_stay_below_the_limit)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -351,6 +352,35 @@ FILE_CASE(a_duplicate_takes_a_number_over)
 	assert_int_equal(fake.sdp_sock_close.cnt, 0);
 	close(number);
 	close(null);
+}
+
+static int busy_cnt;
+
+/* Another thread opens a descriptor. */
+static int busy_dup3(int of, int number, int flags)
+{
+	if (busy_cnt-- > 0) {
+		errno = EBUSY;
+		return -1;
+	}
+	return dup3(of, number, flags);
+}
+
+FILE_CASE(a_number_that_the_kernel_gives_out_is_waited_for)
+{
+	struct sdp_reals *reals = sdp_real_table.pointers;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	assert_non_null(sdp_real());
+	reals->dup3 = busy_dup3;
+	busy_cnt = 5;
+	assert_int_equal(sdp_fd_dup3(fd, null, O_CLOEXEC), null);
+	assert_true(sdp_sock_has_fd(sock, null));
+	assert_int_equal(sdp_fd_close(null), 0);
+	/* One that a thread of the program waits for in accept(), say. */
+	busy_cnt = INT_MAX;
+	assert_int_equal(sdp_fd_dup3(fd, null, O_CLOEXEC), -EBUSY);
+	reals->dup3 = dup3;
 }
 
 FILE_CASE(a_bad_duplicate_costs_nothing)
