@@ -52,6 +52,12 @@ static inline bool sdp_link_is_lost(int error)
 	       error == EHOSTDOWN || error == ENETUNREACH || error == ENETDOWN;
 }
 
+/* Whether the connection has ended by one or the other. */
+static inline bool sdp_link_is_end(int error)
+{
+	return error == ECONNRESET || sdp_link_is_lost(error);
+}
+
 /* ---- options ---- */
 
 /**
@@ -244,6 +250,10 @@ const struct sockaddr_storage *sdp_link_name(const struct sdp_link *link,
  */
 ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 		      int iovcnt, unsigned int flags);
+
+/* A caller that does not report @error, which a call of the link has returned:
+ * the next call returns it again if it is the end of the connection. */
+void sdp_link_tell_again(struct sdp_link *link, int error);
 
 /**
  * sdp_link_send_wait - the same for a caller that can wait

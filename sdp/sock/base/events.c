@@ -120,3 +120,15 @@ int sdp_sock_answer(struct sdp_sock *sock, enum sdp_call call)
 	/* Another thread may have taken it. */
 	return sdp_answer_of(call, holds & ~SDP_HOLDS_ERROR);
 }
+
+void sdp_sock_tell_again(struct sdp_sock *sock, int error)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+
+	if (link)
+		sdp_link_tell_again(link, error);
+	else if (sdp_sock_state(sock) == SDP_SOCK_STREAM &&
+		 sdp_link_is_end(error))
+		atomic_store_explicit(&sock->error, error,
+				      memory_order_relaxed);
+}

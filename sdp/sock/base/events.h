@@ -31,6 +31,10 @@ unsigned int sdp_sock_holds(const struct sdp_sock *sock);
  * is the answer. Return: 0; -errno; SDP_ANSWER_GO. */
 int sdp_sock_answer(struct sdp_sock *sock, enum sdp_call call);
 
+/* A call that got @error reports something else: the next one gets it again if
+ * it is the end of the connection. */
+void sdp_sock_tell_again(struct sdp_sock *sock, int error);
+
 /* Translates state bits of a link into events of poll(2). */
 short sdp_events_of(unsigned int state);
 

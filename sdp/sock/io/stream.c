@@ -284,6 +284,15 @@ static void iov_advance(const struct iovec **iov, size_t *cnt, size_t len,
 	*iov = copy;
 }
 
+/* The end of a call that has sent @sent octets and then got @ret < 0. */
+static ssize_t sent_before(struct sdp_sock *sock, size_t sent, ssize_t ret)
+{
+	if (sent == 0)
+		return ret;
+	sdp_sock_tell_again(sock, (int)-ret);
+	return (ssize_t)sent;
+}
+
 /* Sends all of it, or until an error: a blocking send is complete, as with TCP.
  * @cnt is at most SLICE. */
 static ssize_t send_slice(struct sdp_sock *sock, const struct iovec *iov,
@@ -304,7 +313,7 @@ static ssize_t send_slice(struct sdp_sock *sock, const struct iovec *iov,
 		    is_restarted())
 			continue;
 		if (ret < 0)
-			return sent > 0 ? (ssize_t)sent : ret;
+			return sent_before(sock, sent, ret);
 		sent += (size_t)ret;
 		left -= (size_t)ret;
 		if (left == 0 ||
@@ -331,7 +340,7 @@ static ssize_t send_all(struct sdp_sock *sock, const struct iovec *iov,
 					 : flags,
 				 deadline);
 		if (ret < 0)
-			return sent > 0 ? (ssize_t)sent : ret;
+			return sent_before(sock, sent, ret);
 		sent += (size_t)ret;
 		if ((size_t)ret < util_iov_len(iov, n))
 			break;

@@ -180,8 +180,9 @@ static int link_make(struct sdp_sock *sock, struct sdp_link **ret_link,
 				   reply_limit(sock), outcome);
 }
 
-/* Does what the program requested meanwhile. The sock's lock is held. */
-static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
+/* Does what the program requested meanwhile. Return: 0; -errno: not all octets
+ * were sent. */
+static int link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 {
 	size_t at = 0, len = sdp_sock_early_len(sock);
 	ssize_t ret = 0;
@@ -205,6 +206,29 @@ static void link_catch_up(struct sdp_sock *sock, struct sdp_link *link)
 		sdp_link_shutdown(link);
 	if (sdp_sock_is_rd_shut(sock))
 		sdp_link_shutdown_read(link);
+	if (ret >= 0)
+		return 0;
+	sdp_link_tell_again(link, (int)-ret);
+	return (int)ret;
+}
+
+/* The sock's lock is held. If the link has ended, the program's next call says
+ * how. One that has not, and lacks octets of the program, must end. */
+static void link_take(struct sdp_sock *sock, struct sdp_link *link)
+{
+	int err = link_catch_up(sock, link);
+
+	if (err < 0 &&
+	    !(sdp_link_state(link) & (SDP_LINK_HUP | SDP_LINK_ERR))) {
+		atomic_store_explicit(&sock->error, -err, memory_order_relaxed);
+		sdp_link_close(link, 0);
+	} else {
+		sdp_sock_link_put(sock, link);
+		sdp_count_update(sock);
+		if (!sock->start.is_closed && !sock->relay.is_on)
+			sdp_link_set_notify(link, sdp_sock_notify, sock);
+	}
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
 }
 
 /* The pair is no longer used. Closing it wakes threads that sleep on it. */
@@ -429,16 +453,10 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 	if (has_early && !(link && sock->start.is_entering))
 		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
-	if (!link) {
+	if (!link)
 		fail(sock, arg);
-	} else {
-		link_catch_up(sock, link);
-		sdp_sock_link_put(sock, link);
-		sdp_count_update(sock);
-		if (!sock->start.is_closed && !sock->relay.is_on)
-			sdp_link_set_notify(link, sdp_sock_notify, sock);
-		sdp_sock_become(sock, SDP_SOCK_STREAM);
-	}
+	else
+		link_take(sock, link);
 	is_closed = sock->start.is_closed;
 	util_unlock(&sock->lock);
 	/* The socket was writable before, unless the stored octets had become

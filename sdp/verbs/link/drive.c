@@ -31,11 +31,6 @@ static struct sdp_mem *mem_of(uint64_t cookie)
 
 /* ---- events ---- */
 
-bool sdp_drive_is_end(int error)
-{
-	return error == ECONNRESET || sdp_link_is_lost(error);
-}
-
 /* sdp_drive() puts it into the state. */
 static void note_error(struct sdp_link *link, int error)
 {

@@ -31,9 +31,6 @@ bool sdp_drive_is_sending(const struct sdp_link *link);
  * second thread is not started before the first one has ended. */
 bool sdp_drive_is_to_move(const struct sdp_link *link);
 
-/* Whether the error ends a connection and is reported once. */
-bool sdp_drive_is_end(int error);
-
 /* rdma_cm has ended the carrier: the next pass serves the link. Needs no
  * lock. */
 void sdp_drive_cm_over(struct sdp_link *link);

@@ -88,6 +88,17 @@ static int check_send(struct sdp_link *link)
 	return ret == SDP_ANSWER_GO ? 0 : ret;
 }
 
+void sdp_link_tell_again(struct sdp_link *link, int error)
+{
+	if (!sdp_link_is_end(error))
+		return;
+	util_lock(&link->lock);
+	if (!link->end.error)
+		link->end.error = error;
+	sdp_notice_update(link, 0);
+	util_unlock(&link->lock);
+}
+
 /* ---- sending ---- */
 
 /* A buffer with space: the newest one or a new one. */

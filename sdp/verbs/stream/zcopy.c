@@ -272,13 +272,7 @@ static ssize_t told(struct sdp_link *link, ssize_t done, ssize_t ret)
 {
 	if (!done)
 		return ret == -ETIME ? -EAGAIN : ret;
-	if (sdp_drive_is_end((int)-ret)) {
-		util_lock(&link->lock);
-		if (!link->end.error)
-			link->end.error = (int)-ret;
-		sdp_notice_update(link, 0);
-		util_unlock(&link->lock);
-	}
+	sdp_link_tell_again(link, (int)-ret);
 	return done;
 }
 

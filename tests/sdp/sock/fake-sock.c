@@ -128,6 +128,7 @@ FAKE(void, sdp_sock_notify, void *arg, unsigned int state, unsigned int news);
 FAKE(bool, sdp_connect_is_sdp_only, const struct sdp_sock *sock);
 
 /* sock/start/owed.h */
+FAKE(void, sdp_owed_begin, struct sdp_sock *sock);
 FAKE(int, sdp_owed_cnt, void);
 
 /* sock/start/start.h */
@@ -146,6 +147,7 @@ FAKE(int, sdp_listener_fd, const struct sdp_listener *listener);
 FAKE(void, sdp_verbs_end, void);
 FAKE_OF(void, sdp_link_relay, link == FAKE_LINK, struct sdp_link *link);
 FAKE(int, sdp_link_error, struct sdp_link *link);
+FAKE(void, sdp_link_tell_again, struct sdp_link *link, int error);
 FAKE_OF(int, sdp_link_shutdown, link == FAKE_LINK, struct sdp_link *link);
 FAKE_OF(void, sdp_link_shutdown_read, link == FAKE_LINK, struct sdp_link *link);
 FAKE_OF(void, sdp_link_abort, link == FAKE_LINK, struct sdp_link *link);

@@ -429,6 +429,11 @@ static void reset_1(struct sdp_link *link)
 	put(link, "x", 1);
 	must(sdp_link_recv_wait(link, &iov, 1, 0, 0, soon()) == -ECONNRESET);
 	must(sdp_link_recv_wait(link, &iov, 1, 0, 0, soon()) == 0);
+	sdp_link_tell_again(link, EAGAIN); /* says nothing of the end */
+	must(!(sdp_link_state(link) & SDP_LINK_ERR));
+	sdp_link_tell_again(link, ECONNRESET);
+	must(sdp_link_state(link) & SDP_LINK_ERR);
+	must(sdp_link_send_wait(link, &iov, 1, 0, soon()) == -ECONNRESET);
 	must(sdp_link_send_wait(link, &iov, 1, 0, soon()) == -EPIPE);
 	must(sdp_link_state(link) & SDP_LINK_HUP);
 	sdp_link_close(link, soon());

@@ -172,6 +172,37 @@ CASE(takes_an_error_once)
 		-EPIPE);
 }
 
+CASE(an_end_is_told_again)
+{
+	static const struct {
+		const char *name;
+		enum sdp_sock_state state;
+		bool has_link;
+		int error, want;
+	} rows[] = {
+		{ "of a link", SDP_SOCK_STREAM, true, ECONNRESET, 0 },
+		{ "without a link", SDP_SOCK_STREAM, false, ECONNRESET,
+		  ECONNRESET },
+		{ "by the network", SDP_SOCK_STREAM, false, EHOSTUNREACH,
+		  EHOSTUNREACH },
+		{ "no end", SDP_SOCK_STREAM, false, EAGAIN, 0 },
+		{ "of TCP", SDP_SOCK_TCP, false, ECONNRESET, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdp_sock sock = { .state = rows[i].state,
+					 .link = rows[i].has_link ? LINK
+								  : NULL };
+
+		fake.sdp_link_tell_again.cnt = 0;
+		sdp_sock_tell_again(&sock, rows[i].error);
+		assert_row(rows[i].name,
+			   atomic_load(&sock.error) == rows[i].want);
+		assert_row(rows[i].name,
+			   fake.sdp_link_tell_again.cnt == rows[i].has_link);
+	}
+}
+
 CASE(leaves_other_states_to_the_kernel)
 {
 	static const enum sdp_sock_state states[] = {

@@ -275,6 +275,10 @@ FILE_CASE(a_start_stores_small_sends_whole)
 
 FILE_CASE(a_short_send_that_can_wait_goes_on)
 {
+	struct iovec iov[65];
+
+	for (size_t i = 0; i < ARRAY_LEN(iov); i++)
+		iov[i] = (struct iovec){ octets, 1 };
 	answers[0] = 5;
 	answers[1] = -EAGAIN;
 	assert_int_equal(send_octets(20, 0), 20);
@@ -295,6 +299,17 @@ FILE_CASE(a_short_send_that_can_wait_goes_on)
 	answers[0] = 5;
 	answers[1] = -ECONNRESET;
 	assert_int_equal(send_octets(20, 0), 5);
+	assert_int_equal(fake.sdp_link_tell_again.cnt, 1);
+	/* Also those of the start, and in the slice before. */
+	begin(NULL);
+	answers[1] = -ECONNRESET;
+	assert_int_equal(sdp_stream_send(&sock, -1, iov, ARRAY_LEN(iov), 0),
+			 64);
+	assert_int_equal(fake.sdp_link_tell_again.cnt, 1);
+	begin(NULL);
+	answers[0] = -ECONNRESET;
+	assert_int_equal(send_octets(20, 0), -ECONNRESET);
+	assert_int_equal(fake.sdp_link_tell_again.cnt, 0);
 }
 
 /* Only the very last octet is urgent, and all others have MSG_MORE. */

@@ -54,6 +54,8 @@ static char link_got[2 * SDP_EARLY_MAX];
 static size_t link_got_len;
 static size_t link_urgent; /* octets up to the last urgent one; 0: none */
 static bool link_is_full;
+static int link_fault, link_told; /* 0: none */
+static _Atomic int close_cnt;
 
 static int link_make(struct sdp_link **ret_link, struct sdp_outcome *ret)
 {
@@ -92,6 +94,8 @@ ssize_t sdp_link_send(struct sdp_link *link, const struct iovec *iov,
 
 	assert_ptr_equal(link, LINK);
 	assert_int_equal(iovcnt, 1);
+	if (link_fault)
+		return -link_fault;
 	if (flags) {
 		assert_int_equal(flags, SDP_SEND_OOB);
 		assert_int_equal(n, 1);
@@ -141,9 +145,15 @@ int sdp_link_set(struct sdp_link *link, enum sdp_link_setting setting,
 
 void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 {
-	(void)link;
-	(void)deadline;
-	fail();
+	assert_ptr_equal(link, LINK);
+	assert_true(link_fault && deadline == 0);
+	close_cnt++;
+}
+
+void sdp_link_tell_again(struct sdp_link *link, int error)
+{
+	assert_ptr_equal(link, LINK);
+	link_told = error;
 }
 
 /* ---- the rest of the layer ---- */
@@ -255,6 +265,7 @@ static int begin(void **state)
 	updated_link = NULL;
 	link_got_len = link_urgent = 0;
 	link_is_full = can_raise = false;
+	link_fault = link_told = close_cnt = 0;
 	is_way_slow = false;
 	is_connected = true;
 	assert_int_equal(sem_init(&on_way, 0, 0), 0);
@@ -455,6 +466,29 @@ FILE_CASE(sent_octets_go_to_the_link)
 	assert_int_equal(sdp_sock_early_len(sock), 0);
 	/* It has ended: the caller checks again. */
 	assert_int_equal(send_text("late"), 0);
+}
+
+/* No call of the program has seen the link's end. A link that lives must not go
+ * on behind the octets that it lacks. */
+FILE_CASE(octets_that_the_link_does_not_take_are_an_error)
+{
+	for (int lives = 0; lives < 2; lives++) {
+		if (lives) {
+			end(state);
+			begin(state);
+		}
+		link_fault = lives ? ENOBUFS : ECONNRESET;
+		fake.sdp_link_state.ret = lives ? 0 : SDP_LINK_ERR;
+		start_now();
+		assert_int_equal(send_text("lost"), 4);
+		gate_open();
+		assert_int_equal(sdp_sock_state(sock), SDP_SOCK_STREAM);
+		assert_int_equal(link_told, link_fault);
+		assert_ptr_equal(sdp_sock_link(sock), lives ? NULL : LINK);
+		assert_int_equal(close_cnt, lives);
+		assert_int_equal(atomic_load(&sock->error),
+				 lives ? ENOBUFS : 0);
+	}
 }
 
 /* TCP ends in order again, but not below a link that has entered it. */
