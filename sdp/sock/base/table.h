@@ -96,6 +96,7 @@ struct sdp_sock_start {
 	_Atomic bool is_asking;	  /* not connected yet (ask.h) */
 	_Atomic bool is_entering; /* from TCP, which may have octets: enter.h */
 	_Atomic bool is_draining; /* the start takes these octets */
+	bool is_owing;		  /* octets, or may: owed.h */
 	bool is_closed;		  /* the program has closed it */
 	bool is_undone;		  /* the program has cancelled the connection */
 };

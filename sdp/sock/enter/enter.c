@@ -28,6 +28,7 @@
 #include "sock/base/tcp-state.h"
 #include "sock/show/ready.h"
 #include "sock/start/connect.h"
+#include "sock/start/owed.h"
 #include "sock/start/start.h"
 #include "stat/sdp-stat.h"
 #include "desk.h"
@@ -243,11 +244,14 @@ static int cover(struct sdp_sock *sock)
 	is_raised = sdp_limit_begin(sock->tcp_fd);
 	ret = sdp_start_cover(sock, false);
 	sdp_limit_end(is_raised);
-	if (ret == 0)
-		sdp_sock_watch(sock, sdp_sock_any_fd(sock));
-	else
+	if (ret < 0) {
 		sock->start.is_entering = false;
-	return ret;
+		return ret;
+	}
+	sdp_sock_watch(sock, sdp_sock_any_fd(sock));
+	/* An exit waits, also if the program has closed the socket. */
+	sdp_owed_add();
+	return 0;
 }
 
 /* From now on the program writes nothing to TCP. */
@@ -364,8 +368,12 @@ ssize_t sdp_enter_recv(struct sdp_sock *sock, const struct iovec *iov,
 	ssize_t ret = -EAGAIN;
 
 	util_lock(&sock->lock);
+	/* Another thread may have taken what the caller saw. Then the kernel
+	 * would tell of an error, once, that is for the start, or for the
+	 * program after it. */
 	if (sdp_sock_state(sock) == SDP_SOCK_STARTING &&
-	    sock->start.is_entering && !sock->start.is_draining) {
+	    sock->start.is_entering && !sock->start.is_draining &&
+	    sdp_tcp_unread(sock->tcp_fd) > 0) {
 		ret = syscall(SYS_recvmsg, sock->tcp_fd, &msg,
 			      (flags & (MSG_PEEK | MSG_TRUNC)) | MSG_DONTWAIT);
 		if (ret < 0)
@@ -413,6 +421,24 @@ static void enter_failed(struct sdp_sock *sock, void *arg)
 	sdp_start_return(sock);
 }
 
+/* A part of what TCP had is missing. An end in order of the link must not hide
+ * that. */
+static void enter_lost(struct sdp_sock *sock, void *arg)
+{
+	const int *err = arg;
+
+	util_warn("sdp", "SDP has entered a connection whose TCP is lost: %s",
+		  strerror(-*err));
+	sdp_tcp_end_by_reset(sock->tcp_fd, true);
+	atomic_store_explicit(
+		&sock->error,
+		sdp_link_is_lost(-*err)
+			? -*err
+			: sdp_answer_error(SDP_CAUSE_RESET, SDP_PHASE_OPEN),
+		memory_order_relaxed);
+	sdp_sock_become(sock, SDP_SOCK_STREAM);
+}
+
 /* Keeps TCP until the peer's kernel has what was written to it. */
 static void tcp_linger(int tcp_fd)
 {
@@ -433,6 +459,7 @@ static void tcp_linger(int tcp_fd)
 static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
 {
 	struct sdp_outcome outcome = { .reason = SDP_REASON_NONE };
+	void (*fail)(struct sdp_sock *sock, void *arg) = enter_failed;
 	struct sdp_link *link = NULL;
 	uint64_t rx = octets(&sock->enter.rx);
 	int tcp_fd = -1;
@@ -442,8 +469,12 @@ static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
 	if (err == 0)
 		err = link_make(sock, fd, &link, &outcome);
 	/* The peer begins before anyone may have read from it. */
-	if (err == 0 && left_feed(sock, link, peer_at) < 0)
-		sdp_link_abort(link);
+	if (err == 0) {
+		fail = enter_lost;
+		err = left_feed(sock, link, peer_at);
+		if (err < 0)
+			sdp_link_close(link, 0);
+	}
 	/* What is sent from now on goes by the link. A peer that goes back must
 	 * not read an orderly end of TCP. */
 	if (err == 0) {
@@ -451,10 +482,11 @@ static void finish(struct sdp_sock *sock, int fd, uint64_t peer_at, int err)
 		tcp_fd = sdp_private_dup(sock->tcp_fd);
 	}
 	sdp_sock_hold(sock);
-	sdp_start_conclude(sock, err < 0 ? NULL : link, enter_failed, &err);
+	sdp_start_conclude(sock, err < 0 ? NULL : link, fail, &err);
 	sock->start.is_entering = sock->start.is_draining = false;
 	sdp_sock_drop(sock);
 	tcp_linger(tcp_fd);
+	sdp_owed_end();
 }
 
 /* ---- the connecting side ---- */

@@ -367,6 +367,7 @@ static void fork_child(struct sdp_sock *sock)
 	util_lock_init(&sock->shadow.lock, UTIL_RANK_SDP_SHADOW);
 	sock->pollers = NULL;
 	sock->enter = (struct sdp_sock_enter){ .note_fd = -1 };
+	sock->start.is_owing = false;
 	/* Calls of other threads belong to the parent. One reference belongs to
 	 * the walk. */
 	atomic_store_explicit(&sock->file.ref_cnt, sock->file.fd_cnt + 1,

@@ -8,7 +8,15 @@ static _Atomic int cnt;
 
 void sdp_owed_begin(struct sdp_sock *sock)
 {
+	if (sock->start.is_owing)
+		return;
+	sock->start.is_owing = true;
 	sdp_tcp_end_by_reset(sock->tcp_fd, true);
+	sdp_owed_add();
+}
+
+void sdp_owed_add(void)
+{
 	atomic_fetch_add_explicit(&cnt, 1, memory_order_relaxed);
 }
 

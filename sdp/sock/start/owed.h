@@ -11,8 +11,13 @@
 
 #include "sock/base/table.h"
 
-/* STARTING: the first octets are stored; sock->tcp_fd is the connection. */
+/* STARTING: octets are stored, or holders of a relay may have written some;
+ * sock->tcp_fd is the connection. */
 void sdp_owed_begin(struct sdp_sock *sock);
+
+/* The same for octets that TCP has, below a link that is being made: the
+ * connection's end does not change yet. */
+void sdp_owed_add(void);
 
 /* The start has a result, and the connection ends in order again. */
 void sdp_owed_settle(struct sdp_sock *sock);
@@ -20,8 +25,8 @@ void sdp_owed_settle(struct sdp_sock *sock);
 /* The octets were passed on, or have no use any more. */
 void sdp_owed_end(void);
 
-/* Number of starts between _begin and _end, including those of closed sockets.
- * Used at exit. */
+/* Number of starts between _begin or _add and _end, including those of closed
+ * sockets. Used at exit. */
 int sdp_owed_cnt(void);
 
 /* A forked child has none: they belong to the parent. */

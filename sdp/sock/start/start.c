@@ -445,12 +445,11 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 			void (*fail)(struct sdp_sock *sock, void *arg),
 			void *arg)
 {
-	bool is_closed, has_early, was_full;
+	bool is_closed, is_owing, was_full;
 
 	util_lock(&sock->lock);
-	has_early = sock->start.early != NULL;
 	/* TCP below a link that it has entered does not end in order. */
-	if (has_early && !(link && sock->start.is_entering))
+	if (sock->start.is_owing && !(link && sock->start.is_entering))
 		sdp_owed_settle(sock);
 	was_full = sdp_sock_early_len(sock) == SDP_EARLY_MAX;
 	if (!link)
@@ -458,6 +457,9 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 	else
 		link_take(sock, link);
 	is_closed = sock->start.is_closed;
+	/* Not before: the lock is released while stored octets are sent. */
+	is_owing = sock->start.is_owing;
+	sock->start.is_owing = false;
 	util_unlock(&sock->lock);
 	/* The socket was writable before, unless the stored octets had become
 	 * too many. */
@@ -467,7 +469,7 @@ void sdp_start_conclude(struct sdp_sock *sock, struct sdp_link *link,
 	if (is_closed)
 		sock->end(sock);
 	sdp_sock_drop(sock);
-	if (has_early)
+	if (is_owing)
 		sdp_owed_end();
 }
 
@@ -771,7 +773,6 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		       size_t cnt, size_t least, bool is_urgent)
 {
 	ssize_t ret = 0;
-	bool is_first;
 
 	util_lock(&sock->lock);
 	if (sdp_sock_state(sock) != SDP_SOCK_STARTING)
@@ -780,9 +781,8 @@ ssize_t sdp_start_send(struct sdp_sock *sock, const struct iovec *iov,
 		ret = -EAGAIN;
 		goto out;
 	}
-	is_first = !sock->start.early;
 	ret = sdp_early_add(sock, iov, cnt, least, is_urgent);
-	if (is_first && sock->start.early)
+	if (sock->start.early)
 		sdp_owed_begin(sock);
 out:
 	util_unlock(&sock->lock);

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,7 @@
 #include "sock/enter/enter.h"
 #include "sock/show/ready.h"
 #include "sock/start/connect.h"
+#include "sock/start/owed.h"
 #include "sock/start/start.h"
 #include "stat/sdp-stat.h"
 #include "verbs/sdp-link.h"
@@ -42,9 +46,13 @@ static struct {
 	bool fails[2];	   /* the link of a side */
 	bool cannot_cover; /* no descriptor for the shadow */
 	bool is_closed[2]; /* while it starts */
+	bool is_cut;	   /* TCP ends before the accepting side has it all */
+	bool is_held;	   /* the accepting side, until the test lets it go */
 } fault;
 
-static _Atomic int ports[2], announce_cnt, told_cnt;
+static sem_t go;
+
+static _Atomic int ports[2], announce_cnt, told_cnt, close_cnt;
 static char links[2]; /* addresses */
 
 static struct side *side_of(const struct sdp_sock *sock)
@@ -103,7 +111,16 @@ int sdp_link_accept_fd(struct sdp_link **ret_link, int fd,
 		       const struct sdp_link_options *opt, uint64_t deadline,
 		       struct sdp_outcome *ret_outcome)
 {
+	char octets[10];
+
 	*ret_link = (struct sdp_link *)(void *)&links[1];
+	if (fault.is_cut) {
+		must(recv(sides[1].fd, octets, sizeof(octets), MSG_WAITALL) ==
+		     sizeof(octets));
+		must(shutdown(sides[0].fd, SHUT_WR) == 0);
+	}
+	while (fault.is_held && sem_wait(&go) < 0)
+		;
 	return fault.fails[1] ? -ECONNREFUSED : 0;
 }
 
@@ -117,9 +134,11 @@ void sdp_link_feed(struct sdp_link *link, void *octets, size_t len)
 	free(octets);
 }
 
-void sdp_link_abort(struct sdp_link *link)
+void sdp_link_close(struct sdp_link *link, uint64_t deadline)
 {
-	must(!"the rest of TCP came");
+	must(link == (struct sdp_link *)(void *)&links[1] && deadline == 0);
+	must(fault.is_cut);
+	atomic_fetch_add(&close_cnt, 1);
 }
 
 int sdp_start_cover(struct sdp_sock *sock, bool is_asking)
@@ -189,6 +208,8 @@ static int begin(void **state)
 	atomic_store(&ports[1], 0);
 	atomic_store(&announce_cnt, 0);
 	atomic_store(&told_cnt, 0);
+	atomic_store(&close_cnt, 0);
+	assert_int_equal(sem_init(&go, 0, 0), 0);
 	test_tcp_pair(fds);
 	for (int i = 0; i < 2; i++) {
 		sides[i].fd = fds[i];
@@ -202,6 +223,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
+	wait_until(sdp_owed_cnt() == 0);
 	for (int i = 0; i < 2; i++) {
 		sdp_enter_end(sides[i].sock);
 		sdp_private_close(sides[i].sock->tcp_fd);
@@ -267,6 +289,45 @@ FILE_CASE(the_rest_of_tcp_is_fed)
 		assert_row(rows[i].name,
 			   sides[1].fed_len == rows[i].sent - rows[i].read);
 	}
+}
+
+/* An exit waits for a side that has begun, and until the peer's kernel has what
+ * was written to TCP. */
+FILE_CASE(is_owed_until_tcp_has_given_all)
+{
+	int left = 0;
+
+	fault.is_held = true;
+	carry(200000, 0, 0);
+	wait_until(atomic_load(&sides[0].end) == 1);
+	/* More than a receive buffer has at first. */
+	assert_int_equal(ioctl(sides[0].fd, SIOCOUTQ, &left), 0);
+	assert_true(left > 0);
+	/* The side that has entered, and the one that is held. */
+	assert_int_equal(sdp_owed_cnt(), 2);
+	sem_post(&go);
+	wait_until(sdp_owed_cnt() == 0);
+	assert_int_equal(atomic_load(&sides[1].end), 1);
+	assert_int_equal(sides[1].fed_len, 200000);
+}
+
+/* The peer's end of the link may be one in order. */
+FILE_CASE(what_tcp_has_lost_is_an_error)
+{
+	struct linger linger = { 0 };
+	socklen_t len = sizeof(linger);
+
+	fault.is_cut = true;
+	carry(5000, 1000, 0);
+	wait_until(sdp_sock_state(sides[1].sock) == SDP_SOCK_STREAM);
+	wait_until(sdp_owed_cnt() == 0);
+	assert_int_equal(atomic_load(&close_cnt), 1);
+	assert_null(sdp_sock_link(sides[1].sock));
+	assert_int_equal(atomic_load(&sides[1].sock->error), ECONNRESET);
+	assert_int_equal(
+		getsockopt(sides[1].fd, SOL_SOCKET, SO_LINGER, &linger, &len),
+		0);
+	assert_true(linger.l_onoff && linger.l_linger == 0);
 }
 
 /* Whatever fails, TCP goes on with all octets, and SDP is tried again later. */
@@ -453,6 +514,34 @@ FILE_CASE(reads_tcp_while_it_starts)
 	assert_int_equal(sdp_enter_recv(sock, &iov, 1, 0), -EAGAIN);
 	atomic_store(&sock->state, SDP_SOCK_TCP);
 	sock->start.is_entering = false;
+}
+
+/* Otherwise a side that goes back would read an end in order. */
+FILE_CASE(leaves_the_error_of_tcp)
+{
+	struct linger at_once = { .l_onoff = 1 };
+	struct pollfd look = { .fd = sides[0].fd };
+	char octets[4];
+	struct iovec iov = { octets, sizeof(octets) };
+	struct sdp_sock *sock = sides[0].sock;
+	int other = open("/dev/null", O_RDONLY);
+
+	sock->tcp_fd = sdp_private_take(dup(sides[0].fd));
+	sock->start.is_entering = true;
+	atomic_store(&sock->state, SDP_SOCK_STARTING);
+	assert_int_equal(send(sides[1].fd, "last", 4, 0), 4);
+	assert_int_equal(setsockopt(sides[1].fd, SOL_SOCKET, SO_LINGER,
+				    &at_once, sizeof(at_once)),
+			 0);
+	assert_int_equal(dup2(other, sides[1].fd), sides[1].fd);
+	wait_until(poll(&look, 1, 0) == 1 && look.revents & POLLERR);
+	assert_int_equal(sdp_enter_recv(sock, &iov, 1, 0), 4);
+	assert_int_equal(sdp_enter_recv(sock, &iov, 1, 0), -EAGAIN);
+	atomic_store(&sock->state, SDP_SOCK_TCP);
+	sock->start.is_entering = false;
+	assert_int_equal(recv(sides[0].fd, octets, sizeof(octets), 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(other);
 }
 
 BEFORE_CASES()

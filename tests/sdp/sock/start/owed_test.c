@@ -35,14 +35,17 @@ CASE(the_end_is_a_reset_while_octets_are_owed)
 
 CASE(counts_until_each_has_ended)
 {
-	struct sdp_sock sock = { .tcp_fd = -1 };
+	struct sdp_sock sock = { .tcp_fd = -1 }, other = sock;
 
 	assert_int_equal(sdp_owed_cnt(), 0);
 	sdp_owed_begin(&sock);
-	sdp_owed_begin(&sock);
+	sdp_owed_begin(&other);
+	sdp_owed_begin(&sock); /* for another reason */
 	assert_int_equal(sdp_owed_cnt(), 2);
+	sdp_owed_add();
+	assert_int_equal(sdp_owed_cnt(), 3);
 	sdp_owed_end();
-	assert_int_equal(sdp_owed_cnt(), 1);
+	assert_int_equal(sdp_owed_cnt(), 2);
 	sdp_owed_fork_child();
 	assert_int_equal(sdp_owed_cnt(), 0);
 }
