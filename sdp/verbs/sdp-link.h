@@ -275,7 +275,8 @@ ssize_t sdp_link_send_wait(struct sdp_link *link, const struct iovec *iov,
 	0x08u /* discard, as MSG_TRUNC of TCP; iov_base may                    \
 		 be NULL */
 
-/* Marks the receives of the caller of sdp_link_relay(). */
+/* Marks the receives of the caller of sdp_link_relay(). They return 0 only at
+ * the peer's end, also if another call has reported an error. */
 #define SDP_RECV_RELAY 0x10u
 
 /*

@@ -593,11 +593,27 @@ static int below_ioctl(const struct sdp_sock *sock, unsigned long request,
 	return ret;
 }
 
+/* Octets that have not left: those that the relay has not taken, but for what
+ * stays in the pair, and those of the link. */
+static int relay_outq(struct sdp_sock *sock, struct sdp_link *link)
+{
+	int len = 0;
+
+	util_lock(&sock->shadow.lock);
+	syscall(SYS_ioctl, sock->shadow.lib_fd, FIONREAD, &len);
+	util_unlock(&sock->shadow.lock);
+	return (len > 0 ? len - SDP_RELAY_STAY : 0) + (int)sdp_link_outq(link);
+}
+
 int sdp_option_ioctl(struct sdp_sock *sock, unsigned long request, void *arg)
 {
 	struct sdp_link *link = sdp_sock_link(sock);
 	int value;
 
+	if (sock->relay.is_on && link && request == SIOCOUTQ) {
+		value = relay_outq(sock, link);
+		return util_user_put(arg, &value, sizeof(value));
+	}
 	if (sock->relay.is_on)
 		return below_ioctl(sock, request, arg);
 	if (link)

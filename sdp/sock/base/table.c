@@ -163,6 +163,7 @@ struct sdp_sock *sdp_sock_add(int fd, int family,
 	sock->listening.twin_fd = -1;
 	sock->listening.note_fd = -1;
 	sock->relay.share_fd = -1;
+	sock->relay.past_fd = -1;
 	sock->shadow.lib_fd = -1;
 	sock->options.linger_s = -1;
 	sock->options.rcvlowat = 1;

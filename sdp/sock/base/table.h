@@ -116,6 +116,14 @@ struct sdp_sock_enter {
 	int note_fd;		  /* the announcement; -1: none */
 };
 
+/*
+ * One octet of the holders of a relay, which was sent, stays unread in the
+ * library's end of the pair. If that end is closed before it has shown the
+ * peer's end, the kernel makes a reset of it: when the link was lost, and when
+ * this process is killed.
+ */
+#define SDP_RELAY_STAY 1
+
 /* STREAM whose shadow carries the data, and RELAY: relay.h. */
 struct sdp_sock_relay {
 	struct sdp_sock *next;
@@ -124,6 +132,11 @@ struct sdp_sock_relay {
 	_Atomic bool is_unasked; /* RELAY: the parent was not asked yet */
 	int share_fd;		 /* RELAY: to ask the parent; -1: none */
 	_Atomic bool has_sent;	 /* no holder writes any more */
+	bool is_lost;		 /* the peer's octets have no end */
+	/* The numbers got another pair than other processes may hold. Those
+	 * have the other end of past_fd; -1: none. */
+	bool is_renewed;
+	int past_fd;
 	/* A futex: its numbers are closed, and no call is inside. */
 	_Atomic uint32_t is_left;
 };

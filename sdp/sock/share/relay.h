@@ -17,12 +17,18 @@
  * it. Return: 0; -errno, and nothing has changed. */
 int sdp_relay_enter(struct sdp_sock *sock);
 
+/* Gives the numbers of @sock the file of @fd, which is closed. */
+void sdp_relay_cover(struct sdp_sock *sock, int fd);
+
 /* The last number in this process is closed. Return: true: other processes may
  * hold more; the relay ends the connection when they have closed them. */
 bool sdp_relay_keeps(struct sdp_sock *sock);
 
 /* Whether this process relays a socket. */
 bool sdp_relay_is_any(void);
+
+/* Whether something that holders have written has not reached the peer. */
+bool sdp_relay_is_owing(void);
 
 /* The process exits: ends the holders' stream and sends what they have written,
  * by @deadline of sdp_now_ns(). */

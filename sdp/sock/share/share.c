@@ -16,12 +16,15 @@
 #include "sock/enter/enter.h"
 #include "sock/start/ask.h"
 #include "sock/start/start.h"
-#include "sock/show/epoll.h"
 #include "sock/base/limit.h"
 #include "sock/listen/listen.h"
 #include "relay.h"
+#include "relay-name.h"
 #include "sock/base/rights.h"
 
+/* The answers to a child: its number is the relay's; it gets another one. */
+#define ANSWER_SAME 's'
+#define ANSWER_OTHER 'o'
 /* How often a child asks. The parent may raise its limit of descriptors in
  * between, or may have no thread for a relay at the moment. */
 #define ASK_TRIES 5
@@ -53,17 +56,23 @@ static void wanted_look(struct sdp_sock *sock)
  * already. */
 static void answer(const struct sdp_sock *asked, int reply_fd)
 {
-	int ret = 0;
+	static const char same = ANSWER_SAME, other = ANSWER_OTHER;
+	int ret = 0, fd = -1;
 
 	wanted.asked = asked;
 	wanted.found = NULL;
 	sdp_table_each_sock(wanted_look);
 	if (wanted.found) {
 		ret = sdp_relay_enter(wanted.found);
-		sdp_sock_put(wanted.found);
+		if (ret == 0 && wanted.found->relay.is_renewed)
+			fd = sdp_sock_any_fd(wanted.found);
 	}
-	if (ret == 0)
-		util_sys_write(reply_fd, "r", 1);
+	if (ret == 0 && fd >= 0)
+		(void)sdp_rights_send(reply_fd, &other, 1, fd);
+	else if (ret == 0)
+		util_sys_write(reply_fd, &same, 1);
+	if (wanted.found)
+		sdp_sock_put(wanted.found);
 	util_sys_close(reply_fd);
 }
 
@@ -118,14 +127,24 @@ void sdp_share_close(int fd)
 
 /* ---- the child ---- */
 
+static bool answer_take(struct sdp_sock *sock, int way)
+{
+	char octet = 0;
+	int fd = sdp_rights_receive(way, &octet, 1);
+
+	if (fd < 0)
+		return octet == ANSWER_SAME;
+	sdp_relay_cover(sock, fd);
+	return true;
+}
+
 /* Return: false: the parent could not be asked, or has no relay. A later
  *   request may succeed. */
 static bool parent_ask(struct sdp_sock *sock)
 {
 	struct pollfd pfd[2] = { { .events = POLLIN }, { .fd = -1 } };
-	bool is_sent, is_answered = true;
+	bool is_answered = false;
 	int ways[2];
-	char octet;
 
 	if (sock->relay.share_fd < 0 ||
 	    syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
@@ -134,15 +153,16 @@ static bool parent_ask(struct sdp_sock *sock)
 	pfd[0].fd = ways[0];
 	/* If the parent has exited, the number shows it. */
 	pfd[1].fd = sdp_sock_any_fd(sock);
-	is_sent = sdp_rights_send(sock->relay.share_fd, &sock, sizeof(sock),
-				  ways[1]);
-	util_sys_close(ways[1]);
-	if (is_sent) {
+	if (sdp_rights_send(sock->relay.share_fd, &sock, sizeof(sock),
+			    ways[1])) {
+		util_sys_close(ways[1]);
+		ways[1] = -1;
 		while (util_sys_poll(pfd, 2, -1) < 0 && errno == EINTR)
 			;
-		is_answered = !pfd[0].revents ||
-			      util_sys_read(ways[0], &octet, 1) == 1;
+		is_answered = pfd[0].revents && answer_take(sock, ways[0]);
 	}
+	if (ways[1] >= 0)
+		util_sys_close(ways[1]);
 	util_sys_close(ways[0]);
 	return is_answered;
 }
@@ -159,10 +179,16 @@ static void number_end(struct sdp_sock *sock)
 	/* Stays unread in an end that is closed. */
 	syscall(SYS_sendto, pair[0], "", 1, MSG_NOSIGNAL, NULL, 0);
 	util_sys_close(pair[1]);
-	sdp_watch_leave(sock);
-	sdp_sock_cover(sock, pair[0]);
-	sdp_watch_return(sock);
-	util_sys_close(pair[0]);
+	sdp_relay_cover(sock, pair[0]);
+}
+
+/* Whether what the number shows is true although the parent does not answer: it
+ * has relayed it until it ended. */
+static bool is_relayed(struct sdp_sock *sock)
+{
+	union sdp_addr local, peer;
+
+	return sdp_relay_name_get(sdp_sock_any_fd(sock), &local, &peer);
 }
 
 void sdp_share_ask(struct sdp_sock *sock)
@@ -176,7 +202,7 @@ void sdp_share_ask(struct sdp_sock *sock)
 	if (sock->relay.is_unasked) {
 		for (int i = 0; i < ASK_TRIES && !is_answered; i++)
 			is_answered = parent_ask(sock);
-		if (!is_answered)
+		if (!is_answered && !is_relayed(sock))
 			number_end(sock);
 		/* release: pairs with sdp_share_use() */
 		atomic_store_explicit(&sock->relay.is_unasked, false,

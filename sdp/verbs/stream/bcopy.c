@@ -301,9 +301,16 @@ static ssize_t recv_urgent(struct sdp_link *link, struct cursor *c,
 /* The result of a receive that found no octets. */
 static ssize_t nothing(struct sdp_link *link, unsigned int flags)
 {
+	ssize_t ret;
+
 	if (link->end.error && flags & LINK_RECV_KEEP_ERROR)
 		return 0;
-	return link_answer(link, SDP_CALL_RECV);
+	ret = link_answer(link, SDP_CALL_RECV);
+	/* Another call has taken the error. */
+	if (ret == 0 && flags & SDP_RECV_RELAY && !link->rx.is_peer_closed &&
+	    !link->rx.is_shut)
+		return -ECONNRESET;
+	return ret;
 }
 
 static ssize_t recv_locked(struct sdp_link *link, const struct iovec *iov,

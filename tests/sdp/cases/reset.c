@@ -277,6 +277,49 @@ static void after_end_unread(void)
 	show_recv("recv", pair.client, 10, 0);
 }
 
+/* The moments at which the peer below resets the connection. */
+#define MOMENTS 20
+
+struct sending {
+	int fd, error;
+};
+
+static void send_until_error(void *arg)
+{
+	static char octets[1 << 20];
+	struct sending *sending = arg;
+
+	while (send(sending->fd, octets, sizeof(octets), MSG_NOSIGNAL) > 0)
+		;
+	sending->error = errno;
+}
+
+/* Whatever the library does with the connection at that moment. */
+static void of_a_sender(void)
+{
+	int right = 0;
+
+	for (int moment = 0; moment < MOMENTS; moment++) {
+		struct pair pair = pair_new();
+		struct sending sending = { .fd = pair.client };
+		struct sleeper sleeper;
+		char octets[30000];
+
+		sleeper_start(&sleeper, send_until_error, &sending);
+		NEED(recv(pair.server, octets, sizeof(octets), MSG_WAITALL) ==
+		     sizeof(octets));
+		for (int i = 0; i < moment; i++)
+			nap();
+		/* Octets are unread, because a send has more. */
+		close(pair.server);
+		sleeper_end(&sleeper);
+		right += sending.error == ECONNRESET &&
+			 recv(pair.client, octets, 1, 0) == 0;
+		close(pair.client);
+	}
+	say("%d of %d senders saw the reset once", right, MOMENTS);
+}
+
 const struct sock_case reset_cases[] = {
 	{ "reset.first-recv", first_recv },
 	{ "reset.first-send", first_send },
@@ -296,5 +339,6 @@ const struct sock_case reset_cases[] = {
 	{ "reset.before-accept", before_accept },
 	{ "reset.unsent-gone", unsent_gone },
 	{ "reset.after-end-unread", after_end_unread },
+	{ "reset.of-a-sender", of_a_sender },
 	{ NULL, NULL },
 };

@@ -19,13 +19,13 @@
 #include <time.h>
 
 static const struct sock_case *const themes[] = {
-	accept_cases,  address_cases, answer_cases,	chk_cases,
-	close_cases,   connect_cases, descriptor_cases, epoll_cases,
-	error_cases,   exec_cases,    flags_cases,	fork_cases,
-	jump_cases,    limit_cases,   oob_cases,	options_cases,
-	poll_cases,    reset_cases,   select_cases,	shutdown_cases,
-	signal_cases,  splice_cases,  stdio_cases,	stream_cases,
-	syscall_cases, thread_cases,
+	accept_cases,	address_cases, answer_cases,	 chk_cases,
+	close_cases,	connect_cases, descriptor_cases, epoll_cases,
+	error_cases,	exec_cases,    flags_cases,	 fork_cases,
+	jump_cases,	limit_cases,   lost_cases,	 oob_cases,
+	options_cases,	poll_cases,    reset_cases,	 select_cases,
+	shutdown_cases, signal_cases,  splice_cases,	 stdio_cases,
+	stream_cases,	syscall_cases, thread_cases,
 };
 
 #define CASES_MAX 600

@@ -2,13 +2,14 @@
 /* A relay: data in both directions, and every way to end. */
 #include "loopback.h"
 #include "test.h"
+#include "until.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 
 #include "fake-sock.h"
 #include "sock-fixture.h"
+#include "threads.h"
 
 /* ---- a link that is a socket pair ---- */
 
@@ -159,58 +161,21 @@ void sdp_shadow_show(struct sdp_shadow *shadow, int fd, short events,
 	assert_false(arrival);
 }
 
-/* ---- threads that cannot be made ---- */
-
-static int threads_left, running_cnt;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-struct run {
-	void *(*fn)(void *arg);
-	void *arg;
-};
-
-static void running_add(int cnt)
+void sdp_shadow_close(struct sdp_shadow *shadow)
 {
-	pthread_mutex_lock(&mutex);
-	running_cnt += cnt;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
+	close(shadow->lib_fd);
+	shadow->lib_fd = -1;
 }
 
-static void *run_main(void *arg)
+int sdp_shadow_open(struct sdp_shadow *shadow, int flags)
 {
-	struct run run = *(struct run *)arg;
+	int pair[2];
 
-	free(arg);
-	run.fn(run.arg);
-	running_add(-1);
-	return NULL;
-}
-
-int __real_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
-int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size);
-
-int __wrap_util_thread_run(void *(*fn)(void *arg), void *arg, size_t size)
-{
-	struct run *run;
-
-	if (threads_left == 0)
-		return -EAGAIN;
-	threads_left--;
-	run = malloc(sizeof(*run));
-	*run = (struct run){ fn, arg };
-	running_add(1);
-	return __real_util_thread_run(run_main, run, size);
-}
-
-/* Threads that are not needed end at once. */
-static void threads_wait(void)
-{
-	pthread_mutex_lock(&mutex);
-	while (running_cnt > 0)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	assert_int_equal(flags, 0);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return -EMFILE;
+	shadow->lib_fd = pair[1];
+	return pair[0];
 }
 
 /* ---- fixture ---- */
@@ -231,6 +196,7 @@ static int begin(void **state)
 {
 	int pair[2];
 
+	fake_reset();
 	shutdown_cnt = abort_cnt = linger_cnt = drain_cnt = 0;
 	counted_tx = counted_rx = end_cnt = 0;
 	linger_ret = cancel_cnt = 0;
@@ -268,6 +234,27 @@ static int end(void **state)
 
 #define FILE_CASE(name) CASE_WITH(name, begin, end)
 
+static int ioctl_value(int of, unsigned long request)
+{
+	int value = -1;
+
+	return ioctl(of, request, &value) < 0 ? -1 : value;
+}
+
+static void assert_reset(void)
+{
+	char octet;
+
+	assert_int_equal(recv(fd, &octet, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+}
+
+static void *send_thread(void *octets)
+{
+	assert_int_equal(send(fd, octets, 1 << 20, 0), 1 << 20);
+	return NULL;
+}
+
 /* ---- cases ---- */
 
 FILE_CASE(carries_octets_both_ways)
@@ -300,6 +287,45 @@ FILE_CASE(octets_received_before_are_there_at_once)
 	assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	assert_octets(fd, "early");
+}
+
+static void link_fill(void)
+{
+	static const char octets[4096];
+
+	while (send(link_fds[0], octets, sizeof(octets), MSG_DONTWAIT) > 0)
+		;
+}
+
+static void peer_read_all(void)
+{
+	char octets[4096];
+
+	while (recv(link_fds[1], octets, sizeof(octets), MSG_DONTWAIT) > 0)
+		;
+}
+
+FILE_CASE(owes_what_the_peer_does_not_have)
+{
+	fake.sdp_link_state.ret = SDP_LINK_DRAINED;
+	assert_false(sdp_relay_is_owing());
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_false(sdp_relay_is_owing());
+	/* Neither the pair nor the link has them. */
+	link_fill();
+	assert_int_equal(send(fd, "on the way", 10, 0), 10);
+	assert_true(sdp_relay_is_owing());
+	peer_read_all();
+	wait_until(!sdp_relay_is_owing());
+	fake.sdp_link_state.ret = 0;
+	assert_true(sdp_relay_is_owing());
+	fake.sdp_link_state.ret = SDP_LINK_CLOSED;
+	assert_false(sdp_relay_is_owing());
+	/* An end is passed on, too. */
+	link_fill();
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	wait_until(!sdp_relay_is_owing());
+	assert_int_equal(shutdown_cnt, 1);
 }
 
 /* Octets that the pair showed for readiness are not part of the stream. */
@@ -365,11 +391,129 @@ FILE_CASE(a_reset_ends_both_directions)
 	assert_int_equal(sdp_relay_enter(sock), 0);
 	is_reset = true;
 	close(link_fds[1]);
-	assert_eof(fd);
+	assert_reset();
 	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
 	assert_int_equal(errno, EPIPE);
 	threads_wait();
 	link_fds[1] = dup(0);
+}
+
+/* What has come before is there, and then no end. */
+FILE_CASE(octets_before_a_reset_are_read)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+	assert_int_equal(send(link_fds[1], "before", 6, 0), 6);
+	is_reset = true;
+	close(link_fds[1]);
+	threads_wait();
+	assert_octets(fd, "before");
+	assert_reset();
+	link_fds[1] = dup(0);
+}
+
+/* The kernel closes the library's end. */
+FILE_CASE(a_process_that_is_killed_shows_no_end)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+	assert_int_equal(send(link_fds[1], "answer", 6, 0), 6);
+	assert_octets(fd, "answer");
+	shutdown(link_fds[1], SHUT_WR);
+	assert_eof(fd);
+	/* With an octet in it. The relay takes the others when the link has
+	 * them. */
+	wait_until(ioctl_value(sock->shadow.lib_fd, FIONREAD) == 1);
+}
+
+/* The peer's end has been passed on, and so has the holders'. */
+FILE_CASE(an_end_stays_an_end)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "hello", 5, 0), 5);
+	assert_octets(link_fds[1], "hello");
+	shutdown(link_fds[1], SHUT_WR);
+	shutdown(fd, SHUT_WR);
+	threads_wait();
+	assert_int_equal(end_cnt, 0);
+	sdp_shadow_close(&sock->shadow);
+	assert_eof(fd);
+	assert_eof(fd);
+}
+
+FILE_CASE(holders_that_have_read_too_little_cause_a_reset)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(link_fds[1], "unread", 6, 0), 6);
+	wait_until(ioctl_value(fd, FIONREAD) == 6);
+	program_closes();
+	threads_wait();
+	assert_int_equal(abort_cnt, 1);
+	assert_int_equal(linger_cnt, 0);
+}
+
+FILE_CASE(an_urgent_octet_of_a_holder_is_sent_in_line)
+{
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "abc", 3, MSG_OOB), 3);
+	assert_octets(link_fds[1], "abc");
+	assert_int_equal(send(fd, "def", 3, 0), 3);
+	assert_octets(link_fds[1], "def");
+}
+
+/* More than the library reads at once. */
+FILE_CASE(carries_much)
+{
+	static char octets[1 << 20], got[sizeof(octets)];
+	pthread_t thread;
+
+	for (size_t i = 0; i < sizeof(octets); i++)
+		octets[i] = (char)(i * 7 + i / 251);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	pthread_create(&thread, NULL, send_thread, octets);
+	assert_int_equal(recv(link_fds[1], got, sizeof(got), MSG_WAITALL),
+			 sizeof(got));
+	pthread_join(thread, NULL);
+	assert_memory_equal(got, octets, sizeof(got));
+}
+
+FILE_CASE(nothing_is_written_after_shut_wr)
+{
+	atomic_store(&sock->is_wr_shut, true);
+	assert_int_equal(sdp_relay_enter(sock), 0);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+}
+
+/* The shadow has shown the peer's end, or both. */
+FILE_CASE(octets_before_a_shown_end_are_read)
+{
+	for (int is_closed = 0; is_closed < 2; is_closed++) {
+		int other;
+
+		if (is_closed)
+			assert_int_equal(begin(state), 0);
+		other = dup(fd);
+		assert_int_equal(send(link_fds[1], "early", 5, 0), 5);
+		shutdown(link_fds[1], SHUT_WR);
+		if (is_closed) {
+			sdp_shadow_close(&sock->shadow);
+		} else {
+			shutdown(sock->shadow.lib_fd, SHUT_WR);
+			sock->shadow.is_rdhup = true;
+		}
+		assert_int_equal(sdp_relay_enter(sock), 0);
+		assert_true(sock->relay.is_renewed);
+		assert_octets(fd, "early");
+		assert_eof(fd);
+		assert_int_equal(send(fd, "answer", 6, 0), 6);
+		assert_octets(link_fds[1], "answer");
+		close(other);
+		if (!is_closed)
+			end(state);
+	}
 }
 
 FILE_CASE(unread_octets_cause_a_reset)
@@ -420,39 +564,34 @@ FILE_CASE(refuses_what_it_cannot_carry)
 	static const struct {
 		const char *name;
 		enum sdp_sock_state state;
-		bool has_pair, has_fd;
+		bool has_fd;
 		int ret;
 		bool is_relay;
 	} rows[] = {
-		{ "TCP", SDP_SOCK_TCP, true, true, 0, false },
-		{ "listening", SDP_SOCK_LISTENING, true, true, 0, false },
-		{ "of another process", SDP_SOCK_RELAY, true, true, 0, false },
-		{ "no pair", SDP_SOCK_STREAM, false, true, -ENOTCONN, false },
-		{ "no number", SDP_SOCK_STREAM, true, false, -ENOTCONN, false },
-		{ "starting", SDP_SOCK_STARTING, true, true, 0, true },
+		{ "TCP", SDP_SOCK_TCP, true, 0, false },
+		{ "listening", SDP_SOCK_LISTENING, true, 0, false },
+		{ "of another process", SDP_SOCK_RELAY, true, 0, false },
+		{ "no number", SDP_SOCK_STREAM, false, -ENOTCONN, false },
+		{ "starting", SDP_SOCK_STARTING, true, 0, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int lib_fd;
-
 		if (i > 0)
 			assert_int_equal(begin(state), 0);
-		lib_fd = sock->shadow.lib_fd;
 		sdp_sock_become(sock, rows[i].state);
-		if (!rows[i].has_pair)
-			sock->shadow.lib_fd = -1;
 		if (!rows[i].has_fd)
 			program_closes();
 		assert_row(rows[i].name, sdp_relay_enter(sock) == rows[i].ret);
 		assert_row(rows[i].name, sock->relay.is_on == rows[i].is_relay);
+		/* The start owes what holders write. */
+		assert_row(rows[i].name,
+			   fake.sdp_owed_begin.cnt == rows[i].is_relay);
 		if (!rows[i].is_relay)
 			threads_wait();
 		assert_row(rows[i].name,
 			   thread_cnt() == (rows[i].is_relay ? 2 : 0));
 		assert_row(rows[i].name,
 			   sdp_relay_keeps(sock) == rows[i].is_relay);
-		if (!rows[i].has_pair)
-			sock->shadow.lib_fd = lib_fd;
 		if (i + 1 < ARRAY_LEN(rows))
 			end(state);
 	}

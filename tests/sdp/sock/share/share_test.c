@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,10 +25,12 @@
 #include "sock/show/epoll.h"
 #include "sock/listen/listen.h"
 #include "sock/share/relay.h"
+#include "sock/share/relay-name.h"
 #include "sock/share/share.h"
 
 #include "fake-sock.h"
 #include "sock-fixture.h"
+#include "threads.h"
 
 /* ---- the rest of the layer ---- */
 
@@ -40,10 +43,31 @@ struct counts {
 static struct counts *counts;
 
 static int enter_ret;
+/* The relay has another pair than the child. */
+static bool is_other;
+
+void sdp_relay_cover(struct sdp_sock *sock, int fd)
+{
+	sdp_sock_cover(sock, fd);
+	close(fd);
+}
+
+static void renew(struct sdp_sock *sock)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+	    write(pair[1], "other", 5) != 5)
+		abort();
+	sdp_relay_cover(sock, pair[0]);
+	sock->relay.is_renewed = true;
+}
 
 int sdp_relay_enter(struct sdp_sock *sock)
 {
 	sock->relay.is_on = enter_ret == 0;
+	if (is_other)
+		renew(sock);
 	atomic_fetch_add(&counts->entered, 1);
 	return enter_ret;
 }
@@ -83,6 +107,7 @@ static int begin(void **state)
 	memset(counts, 0, sizeof(*counts));
 	fake_reset();
 	enter_ret = begun_cnt = 0;
+	is_other = false;
 	for (int i = 0; i < SOCK_CNT; i++) {
 		int pair[2];
 
@@ -105,6 +130,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
+	/* They end when no child is left. */
+	threads_wait();
 	for (int i = 0; i < SOCK_CNT; i++) {
 		struct sdp_sock *sock = sdp_sock_get(fds[i]);
 
@@ -198,6 +225,25 @@ FILE_CASE(using_all_enters_every_socket)
 	assert_int_equal(counts->entered, 2);
 }
 
+static int child_gets_another_pair(void)
+{
+	char octets[6] = "";
+
+	sdp_share_use(socks[USED]);
+	CHECK(!socks[USED]->relay.is_unasked);
+	CHECK(recv(fds[USED], octets, 5, 0) == 5);
+	CHECK(strcmp(octets, "other") == 0);
+	CHECK(fcntl(fds[USED], F_GETFD) == FD_CLOEXEC);
+	return 0;
+}
+
+FILE_CASE(a_child_gets_the_pair_of_the_relay)
+{
+	is_other = true;
+	assert_int_equal(in_fork(child_gets_another_pair), 0);
+	assert_int_equal(counts->entered, 1);
+}
+
 static int child_sees_a_reset(void)
 {
 	char octet;
@@ -267,19 +313,29 @@ FILE_CASE(a_program_gets_what_it_inherits)
 
 static int child_without_parent(void)
 {
+	char octets[6] = "";
+
 	/* The parent's end is closed, so there is no answer. */
 	sdp_share_use(socks[USED]);
 	CHECK(!socks[USED]->relay.is_unasked);
 	CHECK(atomic_load(&counts->entered) == 0);
+	CHECK(recv(fds[USED], octets, 1, 0) == -1 && errno == ECONNRESET);
+	/* What a relay has given is there. */
+	sdp_share_use(socks[OTHER]);
+	CHECK(recv(fds[OTHER], octets, 5, 0) == 5);
+	CHECK(strcmp(octets, "relay") == 0);
 	return 0;
 }
 
 static int parent_that_ends(void)
 {
+	static const union sdp_addr name = { .sa.sa_family = AF_INET };
 	int ways[2], code = 1;
 	pid_t pid;
 
 	CHECK(pipe(ways) == 0);
+	CHECK(write(peers[OTHER], "relay", 5) == 5);
+	sdp_relay_name_put(peers[OTHER], &name, &name);
 	sdp_share_fork_prepare();
 	pid = fork();
 	if (!pid) {
