@@ -9,20 +9,22 @@
 
 #include "util/defer.h"
 #include "sock/base/real.h"
+#include "sock/share/exit.h"
 #include "sock/share/share.h"
 #include "stubs.h"
 
-static void share_exec(void)
+void sdp_stub_exec(void)
 {
 	UTIL_DEFER();
 
 	sdp_share_exec();
+	sdp_exit_exec();
 }
 
 #define STUB_EXEC(name, params, args)                                          \
 	EXPORT int name params                                                 \
 	{                                                                      \
-		share_exec();                                                  \
+		sdp_stub_exec();                                               \
 		return sdp_real()->name args;                                  \
 	}
 

@@ -25,6 +25,9 @@ struct sdp_stub_brief {
 void sdp_stub_begin(struct sdp_stub_brief *brief, int fd);
 int sdp_stub_end(const struct sdp_stub_brief *brief, int ret); /* @ret */
 
+/* Before a call that replaces the program. */
+void sdp_stub_exec(void);
+
 /* socket() and epoll_create1() for the code at @caller. */
 int sdp_stub_socket(int domain, int type, int protocol, const void *caller);
 int sdp_stub_epoll(int flags, const void *caller);

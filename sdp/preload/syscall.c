@@ -223,6 +223,8 @@ static bool taken(long number, const long *a, const void *caller, long *ret)
 		return true;
 	if (number == SYS_exit_group)
 		sdp_exit_run(false);
+	if (number == SYS_execve || number == SYS_execveat)
+		sdp_stub_exec();
 	return pairs(number, a, ret) || polls(number, a, ret) ||
 	       pselects(number, a, ret) || makers(number, a, caller, ret) ||
 	       enders(number, a, caller, ret);

@@ -558,13 +558,13 @@ void sdp_verbs_after_fork(void);
 void sdp_verbs_end(void);
 void sdp_verbs_own_thread(void);
 
-/* Call it before exit. Waits until every closed link has ended, or has at least
- * sent its data and its DisConn, at most until @deadline. Return: number of
- * links left. */
+/* Call it before exit or exec. Waits until every closed link has ended, or has
+ * at least sent its data and its DisConn, at most until @deadline. Return:
+ * number of links left. */
 int sdp_verbs_drain(uint64_t deadline);
 
-/* After sdp_verbs_end(): gives closed links that the peer has no room for
- * another carrier, where it has. Return: number of links that owed octets. */
+/* Gives closed links that the peer has no room for another carrier, where it
+ * has. Return: number of links that owed octets. */
 int sdp_verbs_flush(uint64_t deadline);
 
 #endif

@@ -2,6 +2,7 @@
 /* See exit.h. */
 #include "exit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -23,6 +24,17 @@
 #define FLUSH_NS (1 * NS_PER_S)
 
 /* ---- sockets and streams ---- */
+
+/* Whether there may be links, and starts. Sockets that are TCP stay TCP,
+ * because what began now would be cut off with the process. */
+static bool is_begun(void)
+{
+	/* relaxed: sockets of this thread, or of threads that no longer run */
+	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		sdp_table_each_sock(sdp_enter_never);
+	/* relaxed: with the locks of these sockets */
+	return atomic_load_explicit(&sdp_begun, memory_order_relaxed);
+}
 
 /* Closes the socket with all its numbers at exit. Threads inside a call stay
  * there. */
@@ -69,6 +81,8 @@ static void streams_flush(void)
 		nanosleep(&nap, NULL);
 }
 
+/* ---- what is waited for ---- */
+
 static void owed_wait(uint64_t deadline)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
@@ -77,13 +91,59 @@ static void owed_wait(uint64_t deadline)
 		nanosleep(&nap, NULL);
 }
 
+/* Links that are closed. */
+static void closed_wait(uint64_t deadline)
+{
+	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) > 0 &&
+	    sdp_verbs_flush(deadline) > 0)
+		(void)sdp_verbs_drain(deadline);
+}
+
+static void relays_wait(uint64_t deadline)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+
+	while (sdp_relay_is_owing() && sdp_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
+static _Thread_local uint64_t open_deadline;
+
+static void open_wait(struct sdp_sock *sock)
+{
+	struct sdp_link *link = sdp_sock_link(sock);
+
+	if (!link || sock->relay.is_on)
+		return;
+	while (sdp_link_wait(link, SDP_LINK_DRAINED | SDP_LINK_CLOSED,
+			     open_deadline) == -EINTR)
+		;
+}
+
+void sdp_exit_exec(void)
+{
+	/* It nests: no sleep lets a handler run, which might not return. */
+	UTIL_DEFER();
+	uint64_t deadline;
+
+	/* relaxed: this thread sees what it started itself */
+	if (!sdp_is_owner() ||
+	    !atomic_load_explicit(&sdp_begun, memory_order_relaxed))
+		return;
+	/* Nothing ends here: the program goes on if there is no other one. */
+	deadline = sdp_now_ns() + EXIT_NS;
+	owed_wait(deadline);
+	open_deadline = sdp_now_ns() + FULL_NS;
+	relays_wait(open_deadline);
+	sdp_table_each_sock(open_wait);
+	closed_wait(deadline);
+}
+
 void sdp_exit_run(bool has_stdio)
 {
 	uint64_t deadline;
 
-	/* relaxed: sockets of this thread, or of threads that no longer run */
-	if (!atomic_load_explicit(&sdp_begun, memory_order_relaxed) ||
-	    !sdp_is_owner())
+	if (!sdp_is_owner() || !is_begun())
 		return;
 	/* If two threads exit, only one of them does this, and only once. */
 	if (!sdp_ending_begin()) {
@@ -100,7 +160,5 @@ void sdp_exit_run(bool has_stdio)
 	sdp_verbs_end();
 	sdp_table_each_sock(sock_exit);
 	owed_wait(deadline);
-	if (sdp_verbs_drain(sdp_now_ns() + FULL_NS) > 0 &&
-	    sdp_verbs_flush(deadline) > 0)
-		(void)sdp_verbs_drain(deadline);
+	closed_wait(deadline);
 }

@@ -283,13 +283,12 @@ static bool is_inheritable(struct sdp_sock *sock)
 	return is_any;
 }
 
-/* A relay would end with this program. */
+/* A relay would end with this program, and so would SDP if it began now. */
 static void exec_share(struct sdp_sock *sock)
 {
-	if (!is_inheritable(sock))
-		return;
 	sdp_enter_never(sock);
-	sdp_share_use(sock);
+	if (is_inheritable(sock))
+		sdp_share_use(sock);
 }
 
 static void spawn_share(struct sdp_sock *sock)

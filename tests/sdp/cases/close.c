@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include <linux/close_range.h>
+#include <sys/syscall.h>
 
 static void end_of_stream(void)
 {
@@ -50,6 +51,114 @@ static void large_then_end(void)
 	int fd = child_dial(large_then_end_child, &pid);
 
 	say("%zu octets came", recv_pattern_all(fd, 0));
+	child_end(pid);
+}
+
+/* The moments after the last octet at which the processes below end. */
+#define MOMENTS 24
+
+#define MOMENT_SEND_LEN (2 << 20)
+#define MOMENT_PART_LEN (64 << 10)
+
+static char *moment_octets;
+static int moment;
+
+static void ends_soon_child(int fd)
+{
+	NEED(send(fd, moment_octets, MOMENT_SEND_LEN, 0) == MOMENT_SEND_LEN);
+	for (int i = 0; i < moment; i++)
+		nap();
+	if (moment % 2) /* without close() */
+		exit(0);
+}
+
+/* By libc, or by a system call of its own. */
+static void exec_nothing(bool is_raw)
+{
+	static char *words[] = { "true", NULL };
+
+	if (is_raw)
+		syscall(SYS_execve, "/bin/true", words, environ);
+	else
+		execvp(words[0], words);
+	NEED(!"exec");
+}
+
+static void execs_soon_child(int fd)
+{
+	/* So much at a time stays in the library. */
+	for (int i = 0; i < MOMENT_SEND_LEN; i += MOMENT_PART_LEN)
+		NEED(send(fd, moment_octets + i, MOMENT_PART_LEN, 0) ==
+		     MOMENT_PART_LEN);
+	for (int i = 0; i < moment; i++)
+		nap();
+	close(fd);
+	exec_nothing(moment % 2);
+}
+
+/* Whatever the library does with the connection at that moment. Each end sends
+ * in turn, and each goes in both ways. */
+static void goes_soon(void (*run)(int fd))
+{
+	int right = 0;
+
+	moment_octets = malloc(MOMENT_SEND_LEN);
+	NEED(moment_octets);
+	pattern_make(moment_octets, MOMENT_SEND_LEN, 0);
+	for (moment = 0; moment < MOMENTS; moment++) {
+		pid_t pid;
+		int fd =
+			(moment / 2 % 2 ? child_accept : child_dial)(run, &pid);
+
+		right += recv_pattern_all(fd, 0) == MOMENT_SEND_LEN;
+		close(fd);
+		child_end(pid);
+	}
+	free(moment_octets);
+	say("%d of %d times all came, then the end", right, MOMENTS);
+}
+
+static void ends_soon(void)
+{
+	goes_soon(ends_soon_child);
+}
+
+static void execs_soon(void)
+{
+	goes_soon(execs_soon_child);
+}
+
+static int execs_full_pipe[2];
+
+static void execs_full_child(int fd)
+{
+	size_t count;
+	char octet;
+
+	NEED(recv(fd, &octet, 1, 0) == 1);
+	count = fill(fd);
+	NEED(write(execs_full_pipe[1], &count, sizeof(count)) ==
+	     (ssize_t)sizeof(count));
+	close(fd);
+	exec_nothing(false);
+}
+
+/* The peer does not look before the program is another one. */
+static void execs_full(void)
+{
+	siginfo_t info;
+	size_t count;
+	pid_t pid;
+	int fd;
+
+	NEED(pipe(execs_full_pipe) == 0);
+	fd = child_dial(execs_full_child, &pid);
+	send_text(fd, "x");
+	NEED(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	NEED(read(execs_full_pipe[0], &count, sizeof(count)) ==
+	     (ssize_t)sizeof(count));
+	say("all of it came, then the end: %d",
+	    recv_pattern_all(fd, 0) == count);
 	child_end(pid);
 }
 
@@ -461,6 +570,9 @@ const struct sock_case close_cases[] = {
 	{ "close.unused", unused },
 	{ "close.data-then-end", data_then_end },
 	{ "close.large-then-end", large_then_end },
+	{ "close.ends-soon", ends_soon },
+	{ "close.execs-soon", execs_soon },
+	{ "close.execs-full", execs_full },
 	{ "close.unsent", unsent },
 	{ "close.unsent-nonblocking", unsent_nonblocking },
 	{ "close.process-exits", process_exits },

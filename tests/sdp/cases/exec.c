@@ -329,6 +329,82 @@ static void replaced(void)
 	child_end(pid);
 }
 
+#define OPEN_LEN (2 << 20)
+
+/* Nothing but exec closes it. */
+static void open_child(int fd)
+{
+	char *words[] = { "true", NULL };
+
+	NEED(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0);
+	send_pattern(fd, OPEN_LEN, 0);
+	execvp(words[0], words);
+	NEED(!"execvp");
+}
+
+/* How it ends is another matter; see exec.replaced. */
+static size_t octets_before_end(int fd)
+{
+	unsigned char octets[65536];
+	size_t count = 0;
+	ssize_t got;
+
+	while ((got = recv(fd, octets, sizeof(octets), 0)) > 0) {
+		NEED(pattern_is_right(octets, (size_t)got, count));
+		count += (size_t)got;
+	}
+	NEED(got == 0 || errno == ECONNRESET);
+	return count;
+}
+
+/* What was written before exec arrives. */
+static void open_at_exec(int (*start)(void (*run)(int fd), pid_t *ret_pid))
+{
+	pid_t pid;
+	int fd = start(open_child, &pid);
+
+	say("%zu octets came", octets_before_end(fd));
+	child_end(pid);
+}
+
+static void open_connected(void)
+{
+	open_at_exec(child_dial);
+}
+
+static void open_accepted(void)
+{
+	open_at_exec(child_accept);
+}
+
+static char *relay_octets;
+
+/* Passed on by threads of the library, because stdio has the socket. */
+static void stdio_child(int fd)
+{
+	char *words[] = { "true", NULL };
+	FILE *stream = fdopen(fd, "w");
+
+	NEED(stream && fwrite(relay_octets, OPEN_LEN, 1, stream) == 1);
+	NEED(fclose(stream) == 0);
+	execvp(words[0], words);
+	NEED(!"execvp");
+}
+
+static void by_stdio(void)
+{
+	pid_t pid;
+	int fd;
+
+	relay_octets = malloc(OPEN_LEN);
+	NEED(relay_octets);
+	pattern_make(relay_octets, OPEN_LEN, 0);
+	fd = child_dial(stdio_child, &pid);
+	say("%zu octets came, then the end", recv_pattern_all(fd, 0));
+	child_end(pid);
+	free(relay_octets);
+}
+
 static void failed(void)
 {
 	struct pair pair = pair_used();
@@ -346,6 +422,25 @@ static void failed(void)
 	show_recv("recv", pair.server, 20, 0);
 	send_text(pair.client, "parent");
 	show_recv("recv", pair.server, 20, 0);
+}
+
+/* What exec waited for has not ended anything. */
+static void failed_here(void)
+{
+	struct pair pair = pair_used(), closed = pair_used();
+	char *words[] = { "/nonexistent", NULL };
+
+	send_text(closed.client, "closed");
+	close(closed.client);
+	send_text(pair.client, "before");
+	SHOW("execv", execv(words[0], words));
+	send_text(pair.client, ", after");
+	wait_octets(pair.server, 13);
+	show_recv("recv", pair.server, 20, 0);
+	send_text(pair.server, "answer");
+	show_recv("recv", pair.client, 20, 0);
+	show_recv("of who has closed", closed.server, 20, 0);
+	show_recv("the end", closed.server, 20, 0);
 }
 
 const struct sock_case exec_cases[] = {
@@ -369,6 +464,10 @@ const struct sock_case exec_cases[] = {
 	{ "exec.again-used", again_used },
 	{ "exec.again-nonblocking", again_nonblocking },
 	{ "exec.replaced", replaced },
+	{ "exec.open-connected", open_connected },
+	{ "exec.open-accepted", open_accepted },
+	{ "exec.stdio-closed", by_stdio },
 	{ "exec.failed", failed },
+	{ "exec.failed-here", failed_here },
 	{ NULL, NULL },
 };

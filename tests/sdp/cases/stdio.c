@@ -43,6 +43,18 @@ static void used(void)
 	say("fgets: %zu octets", strlen(line));
 }
 
+static void sent(void)
+{
+	struct pair pair = pair_used();
+	FILE *out = stream_of(pair.client, "w");
+
+	NEED(fputs("by stdio\n", out) >= 0 && fflush(out) == 0);
+	wait_octets(pair.server, 9);
+	wait_sent(pair.client);
+	say("nothing is on the way");
+	show_recv("recv", pair.server, 20, 0);
+}
+
 static void dialogue_child(int fd)
 {
 	FILE *in = stream_of(fd, "r"), *out = stream_of(dup(fd), "w");
@@ -289,9 +301,34 @@ static void mixed(void)
 	show_recv("recv of the rest", fileno(in), 20, 0);
 }
 
+static void killed_child(int fd)
+{
+	FILE *stream = fdopen(fd, "w");
+
+	NEED(stream && fputs("last words", stream) >= 0);
+	NEED(fflush(stream) == 0);
+	raise(SIGKILL);
+}
+
+/* It dies before its peer looks: an end must not hide octets that are lost. */
+static void killed(void)
+{
+	int count = 0, status;
+	char octet;
+	ssize_t got;
+	pid_t pid;
+	int fd = child_dial(killed_child, &pid);
+
+	NEED(waitpid(pid, &status, 0) == pid);
+	while ((got = recv(fd, &octet, 1, 0)) > 0)
+		count++;
+	say("all came, or an error: %d", count == 10 || got < 0);
+}
+
 const struct sock_case stdio_cases[] = {
 	{ "stdio.lines", lines },
 	{ "stdio.used", used },
+	{ "stdio.sent", sent },
 	{ "stdio.dialogue", dialogue },
 	{ "stdio.one-stream", one_stream },
 	{ "stdio.unbuffered", unbuffered },
@@ -307,5 +344,6 @@ const struct sock_case stdio_cases[] = {
 	{ "stdio.nonblocking", nonblocking },
 	{ "stdio.in-child", in_child },
 	{ "stdio.mixed", mixed },
+	{ "stdio.killed", killed },
 	{ NULL, NULL },
 };
