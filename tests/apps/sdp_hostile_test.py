@@ -161,7 +161,7 @@ def sdp_port(server, port):
         mine = {row[9] for row in map(str.split, f)
                 if row[3] == "0A" and row[9] in inodes and
                 row[1].endswith(f":{port:04X}")}
-    with open("/proc/net/unix", encoding="ascii") as f:
+    with open("/proc/net/unix", encoding="latin-1") as f:
         for found in re.finditer(r"@usiw-sdp/1/(\d+)/(\d+)/", f.read()):
             if found.group(1) in mine:
                 return int(found.group(2))
@@ -175,7 +175,7 @@ def desk_port(server, sock):
     with open("/proc/net/tcp", encoding="ascii") as f:
         inode = next((row[9] for row in map(str.split, f) if row[2] == own),
                      None)
-    with open("/proc/net/unix", encoding="ascii") as f:
+    with open("/proc/net/unix", encoding="latin-1") as f:
         found = re.search(rf"@usiw-sdp/1/{inode}/(\d+)/", f.read())
     return int(found.group(1)) if found else None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Captures by tcpdump, and what Wireshark's dissectors read in them. A script
 that uses it has tests/apps in its path."""
+import functools
 import os
 import re
 import signal
@@ -63,11 +64,17 @@ def run_in(directory, *words):
     return done.stdout
 
 
+@functools.lru_cache(1)
+def protocols():
+    with tempfile.TemporaryDirectory() as directory:
+        return [line.split("\t")[2] for line in
+                run_in(directory, "-G", "protocols").splitlines()]
+
+
 def turn_off_others(directory, asked):
     """All protocols but those. Not by --disable-protocol: tshark 4.4 refuses
     names that it lists itself. In the file it passes over them."""
-    names = [line.split("\t")[2] for line in
-             run_in(directory, "-G", "protocols").splitlines()]
+    names = protocols()
     missing = [name for name in asked if name not in names]
     check(not missing, f"tshark does not know {missing}")
     with open(os.path.join(directory, "disabled_protos"), "w",

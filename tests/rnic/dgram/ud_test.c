@@ -53,15 +53,12 @@ static void check_grh(const char *name, const uint8_t *grh)
 }
 
 static void take_received(struct rnicpair *p, size_t i, uint64_t wr_id,
-			  const uint8_t *at, uint32_t arrival_no)
+			  const uint8_t *at)
 {
 	struct rnicpair_side *b = &p->side[1];
-	const struct rnic_sched *sched = &b->qp->engine->sched;
 	bool has_imm = sends[i].opcode == USIW_WR_SEND_IMM;
 	struct usiw_cqe cqe = rnicpair_take(b, b->rcq);
 
-	/* Else the completion thread takes the poller to be away. */
-	assert_row(sends[i].name, rnic_sched_arrival_no(sched) != arrival_no);
 	assert_row(sends[i].name, cqe.status == USIW_WC_SUCCESS);
 	assert_row(sends[i].name, cqe.wr_id == wr_id);
 	assert_row(sends[i].name, cqe.opcode == USIW_WC_RECV);
@@ -82,6 +79,7 @@ static void take_received(struct rnicpair *p, size_t i, uint64_t wr_id,
 
 CASE(each_send_arrives_by_each_way)
 {
+	bool is_noted = false;
 	struct rnicpair p;
 
 	ud_open(&p, &defaults);
@@ -90,8 +88,8 @@ CASE(each_send_arrives_by_each_way)
 		struct usiw_ud_sqe to = ud_to(p.side[1].qp);
 		struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
 		struct usiw_sge sge = rnicpair_sge(a, 0, sends[i].len);
-		uint32_t arrival_no =
-			rnic_sched_arrival_no(&b->qp->engine->sched);
+		const struct rnic_sched *sched = &b->qp->engine->sched;
+		uint32_t arrival_no = rnic_sched_arrival_no(sched);
 
 		to.label = ways[w / ARRAY_LEN(sends)].label;
 		rnicpair_fill(a->buf, sends[i].len, (uint32_t)i);
@@ -107,7 +105,14 @@ CASE(each_send_arrives_by_each_way)
 			.inline_len = sends[i].is_inline ? sends[i].len : 0,
 			.imm_be = 0x1234, .to = &to);
 		take_sent(&p, i, w);
-		take_received(&p, i, w, b->buf, arrival_no);
+		take_received(&p, i, w, b->buf);
+		/* Else the completion thread takes the poller to be away. It
+		 * may have been faster, but not always. */
+		is_noted |= rnic_sched_arrival_no(sched) != arrival_no;
+		if (i == ARRAY_LEN(sends) - 1) {
+			assert_row(ways[w / ARRAY_LEN(sends)].name, is_noted);
+			is_noted = false;
+		}
 	}
 	rnicpair_close(&p);
 }
