@@ -399,13 +399,17 @@ static enum ibv_qp_state qp_state_to_verbs(enum rnic_qp_state state)
 	return IBV_QPS_UNKNOWN;
 }
 
+static enum ibv_qp_state qp_moved(const struct usiw_qp *qp)
+{
+	/* relaxed: the application orders its calls of ibv_modify_qp() */
+	return atomic_load_explicit(&qp->moved, memory_order_relaxed);
+}
+
 /* The state to which the application moved the QP, unless that has changed. */
 static enum ibv_qp_state qp_state_told(const struct usiw_qp *qp,
 				       enum rnic_qp_state state)
 {
-	/* relaxed: the application orders its calls of ibv_modify_qp() */
-	enum ibv_qp_state moved =
-		atomic_load_explicit(&qp->moved, memory_order_relaxed);
+	enum ibv_qp_state moved = qp_moved(qp);
 
 	if (qp->is_ca && state == RNIC_QPS_IDLE)
 		return moved;
@@ -561,7 +565,9 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	*ret_move = MOVE_NONE;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
-		*ret_move = is_idle ? MOVE_NONE : MOVE_RESET;
+		/* A QP that is IDLE may have receives. */
+		if (!is_idle || qp_moved(qp) != IBV_QPS_RESET)
+			*ret_move = MOVE_RESET;
 		return 0;
 	case IBV_QPS_INIT:
 		return is_idle ? 0 : -EINVAL;

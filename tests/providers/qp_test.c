@@ -675,22 +675,32 @@ FAKE_CASE(a_ca_has_the_states_of_infiniband)
 }
 
 /* A RESET removes posted work, whatever the state of the QP. */
-FAKE_CASE(a_reset_of_a_ca_empties_the_queues)
+static void demand_reset_empties(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-	struct ibv_context *context;
-	struct ibv_qp *qp;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 
-	context = ca_open(*state, &qp);
-	ca_walk(qp, IBV_QPS_INIT);
+	fake.qp_state = RNIC_QPS_IDLE;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	fake.move_cnt = 0;
+	attr.qp_state = IBV_QPS_RESET;
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	assert_int_equal(fake.move_cnt, 2);
 	assert_int_equal(fake.moves[0], RNIC_QPS_ERROR);
 	assert_int_equal(fake.moves[1], RNIC_QPS_IDLE);
 	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	assert_int_equal(fake.move_cnt, 2); /* in state RESET already */
+}
+
+FAKE_CASE(a_reset_empties_the_queues)
+{
+	struct ibv_context *context;
+	struct fake_world *w = *state;
+	struct ibv_qp *qp;
+
+	context = ca_open(w, &qp);
+	demand_reset_empties(qp);
 	ca_close(context, qp);
+	demand_reset_empties(w->qp);
 }
 
 /*
