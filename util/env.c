@@ -13,6 +13,7 @@
 #include "cancel.h"
 #include "keep-errno.h"
 #include "log-spec.h"
+#include "near.h"
 
 #ifndef UTIL_CONF_PATH
 #define UTIL_CONF_PATH "/etc/usiw.conf"
@@ -21,11 +22,6 @@
 #define CONF_LINE_MAX 1024
 /* Octets that a message shows of what it was given. */
 #define SHOWN_MAX 40
-/* The largest number of edits of a mistyped name.  For a short name it is
- * one. */
-#define EDIT_MAX 2
-#define SHORT_LEN 10
-#define NAME_MAX_LEN 63
 /* A device's name has 63 octets, and ten of them may be the number. */
 #define NAME_PATTERN_MAX 50
 
@@ -166,49 +162,14 @@ static bool settings_are_quiet;
 /* USIW_LOG of the environment, which has precedence; NULL: none, or invalid. */
 static const char *environment_log;
 
-/* The number of letters to add, remove or change to get @b from @a. */
-static size_t edit_distance(const char *a, size_t a_len, const char *b)
+static const char *setting_name(size_t num)
 {
-	size_t b_len = strlen(b);
-	size_t row[NAME_MAX_LEN + 1];
-
-	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
-		return EDIT_MAX + 1;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_len; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[b_len];
+	return util_setting_docs[num].name;
 }
 
 const char *util_setting_near(const char *name, size_t len)
 {
-	size_t least = (len < SHORT_LEN ? 1 : EDIT_MAX) + 1;
-	const char *near = NULL;
-
-	for (size_t i = 0; i < SETTING_CNT; i++) {
-		const char *known = util_setting_docs[i].name;
-		size_t edits = edit_distance(name, len, known);
-
-		if (edits < least) {
-			least = edits;
-			near = known;
-		}
-	}
-	return least > 0 ? near : NULL;
+	return util_near(name, len, setting_name, SETTING_CNT);
 }
 
 /* Position of @value among the words of @words ("a|b|c"), or -1. */
