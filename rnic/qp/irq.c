@@ -76,7 +76,7 @@ static int irq_submit_read(struct rnic_qp *qp,
 			   const struct rnic_irq_entry *entry)
 {
 	struct rnic_irq *irq = &qp->irq;
-	struct iovec *iov = &qp->irq_iov[qp->irq_turn];
+	struct iovec *iov = &irq->iov[irq->iov_turn];
 	struct smpa_msg msg = {
 		.opcode = SMPA_OP_READ_RESPONSE,
 		.cookie = RNIC_COOKIE_RESPONSE,
@@ -94,7 +94,7 @@ static int irq_submit_read(struct rnic_qp *qp,
 	iov->iov_len = entry->len;
 	if (qp->transport->submit(qp, &msg) < 0)
 		return 0;
-	qp->irq_turn ^= 1;
+	irq->iov_turn ^= 1;
 	irq->submitted_cnt++;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_read_served, 1);
 	return 1;

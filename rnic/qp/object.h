@@ -177,6 +177,8 @@ struct rnic_irq {
 	struct rnic_irq_entry *entry;
 	uint32_t max, head, cnt;
 	uint32_t submitted_cnt; /* of these, from the head on */
+	struct iovec iov[2];	/* of two responses in turn */
+	uint8_t iov_turn;
 };
 
 /* What a submitted WR will complete with, by SQ slot. */
@@ -313,13 +315,10 @@ struct rnic_qp {
 	struct rnic_sq sq;
 	struct rnic_rq rq;
 	struct rnic_irq irq;
-	struct iovec irq_iov[2];
 	struct rnic_arrival arrival;
-	uint8_t irq_turn;
 	uint32_t access;
-	bool has_access; /* the application set it */
-	bool has_ord_limit;
-	uint32_t ord_limit;
+	bool has_access;    /* the application set it */
+	uint32_t ord_limit; /* the application's; UINT32_MAX: none */
 	bool is_last_wqe_told;
 	bool is_rtr_only; /* without rdma_cm; RTS not yet asked for */
 	uint8_t timeout;  /* of the connection manager's, as it was given */

@@ -155,6 +155,7 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	qp->srq = opt->srq;
 	qp->handle = opt->handle;
 	qp->transport = transport;
+	qp->ord_limit = UINT32_MAX;
 	qp->bell.serve = rnic_qp_serve;
 	qp->all_bell.serve = serve_all;
 	qp->gone.serve = rnic_qp_serve_gone;
@@ -217,7 +218,7 @@ static void qp_ord_apply(struct rnic_qp *qp)
 
 	if (qp->sq.ack.is_on && limit)
 		limit--;
-	if (qp->has_ord_limit && qp->ord_limit < limit)
+	if (qp->ord_limit < limit)
 		limit = qp->ord_limit;
 	orq->limit = limit;
 }
@@ -294,7 +295,6 @@ void rnic_qp_may_send(struct rnic_qp *qp,
 	qp->retry_ns = opt->retry_ns;
 	qp->gone_ns = opt->gone_ns;
 	qp->is_rtr_only = false;
-	qp->has_ord_limit = true;
 	qp->ord_limit = opt->ord;
 	qp_ord_apply(qp);
 	rnic_engine_unlead(qp->engine);
@@ -331,7 +331,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	qp->gone_ns = 0;
 	qp->has_access = false;
 	rnic_mw_owner_gone(&qp->owner);
-	qp->has_ord_limit = false;
+	qp->ord_limit = UINT32_MAX;
 	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
 	atomic_store_explicit(&qp->tcp_error, 0, memory_order_relaxed);

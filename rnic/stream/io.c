@@ -297,7 +297,7 @@ int rnic_stream_read(struct rnic_stream *stream)
 		rnic_stream_events(stream);
 		return 0;
 	}
-	stream->probe_ns = 0;
+	stream->probe.ns = 0;
 	rnic_engine_note_octets(stream->engine, &stream->source);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
 			(uint64_t)len);

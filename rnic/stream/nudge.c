@@ -47,17 +47,17 @@ static bool qp_sends(const struct rnic_qp *qp)
 
 static void nudge_set(struct rnic_stream *stream)
 {
-	stream->nudge_ns = util_now_ns() + (NUDGE_NS << stream->nudge_cnt++);
+	stream->nudge.ns = util_now_ns() + (NUDGE_NS << stream->nudge.cnt++);
 	rnic_engine_deadline(stream->engine, &stream->source.due,
-			     stream->nudge_ns);
+			     stream->nudge.ns);
 }
 
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len)
 {
 	if (!len || len != nudge_len(stream) || !qp_sends(stream->qp))
 		return;
-	stream->nudge_cnt = 0;
-	if (!stream->nudge_ns)
+	stream->nudge.cnt = 0;
+	if (!stream->nudge.ns)
 		nudge_set(stream);
 }
 
@@ -96,7 +96,7 @@ void rnic_nudge_fire(struct rnic_stream *stream)
 {
 	struct rnic_cq *cq;
 
-	stream->nudge_ns = 0;
+	stream->nudge.ns = 0;
 	if (!stream->qp)
 		return;
 	cq = stream->qp->send_cq;
@@ -104,6 +104,6 @@ void rnic_nudge_fire(struct rnic_stream *stream)
 		return;
 	if (rnic_cq_is_awaited(cq))
 		rnic_cq_nudge(cq);
-	else if (stream->nudge_cnt < NUDGE_LOOKS)
+	else if (stream->nudge.cnt < NUDGE_LOOKS)
 		nudge_set(stream);
 }

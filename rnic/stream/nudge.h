@@ -7,7 +7,7 @@
 
 /* A peer's WRITE of @len octets was placed. */
 void rnic_nudge_written(struct rnic_stream *stream, uint32_t len);
-/* nudge_ns has come. */
+/* nudge.ns has come. */
 void rnic_nudge_fire(struct rnic_stream *stream);
 
 #endif

@@ -42,8 +42,6 @@ struct rnic_stream {
 	bool has_peer_fin;
 	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
-	uint8_t nudge_cnt;	       /* looks at the send CQ, see nudge_ns */
-	uint8_t probe_cnt;	       /* probes sent */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */
@@ -53,8 +51,14 @@ struct rnic_stream {
 	uint64_t rx_octets;	       /* taken from TCP since the start */
 	uint64_t paced_acked;	       /* by the peer's TCP, then */
 	uint64_t paced_octets;	       /* of these, when deadline_ns was set */
-	uint64_t nudge_ns; /* when to wake the thread on the send CQ; 0 */
-	uint64_t probe_ns; /* when to probe a silent peer; 0: not at all */
+	struct {
+		uint64_t ns; /* when to wake the thread on the send CQ; 0 */
+		uint8_t cnt; /* looks at the send CQ */
+	} nudge;	     /* nudge.c */
+	struct {
+		uint64_t ns; /* when to probe a silent peer; 0: not at all */
+		uint8_t cnt; /* probes sent */
+	} probe;
 	struct {
 		uint64_t next_ns; /* 0: between FPDUs, when last looked at */
 		uint64_t fpdu;	  /* how many were whole then */

@@ -97,7 +97,7 @@ void rnic_stream_tx(struct rnic_stream *stream)
 
 static void probe_set(struct rnic_stream *stream, uint64_t probe_ns)
 {
-	stream->probe_ns = probe_ns;
+	stream->probe.ns = probe_ns;
 	rnic_engine_deadline(stream->engine, &stream->source.due, probe_ns);
 }
 
@@ -109,17 +109,17 @@ void rnic_stream_probe_start(struct rnic_stream *stream)
 
 bool rnic_stream_probe_is_due(struct rnic_stream *stream, uint64_t now_ns)
 {
-	if (!stream->probe_ns || now_ns < stream->probe_ns)
+	if (!stream->probe.ns || now_ns < stream->probe.ns)
 		return false;
-	stream->probe_ns = 0;
+	stream->probe.ns = 0;
 	/* The peer can have missed only what was sent. */
 	if (stream->phase != RNIC_STREAM_RUN || stream->has_peer_fin ||
 	    smpa_conn_counters(stream->conn)->tx_fpdu == 0)
 		return false;
-	stream->probe_cnt++;
-	if (stream->probe_cnt < STREAM_PROBE_MAX)
+	stream->probe.cnt++;
+	if (stream->probe.cnt < STREAM_PROBE_MAX)
 		probe_set(stream,
-			  now_ns + (STREAM_PROBE_NS << 2 * stream->probe_cnt));
+			  now_ns + (STREAM_PROBE_NS << 2 * stream->probe.cnt));
 	return true;
 }
 

@@ -37,8 +37,8 @@ static struct stream_times stream_times(const struct rnic_stream *stream)
 		[TIME_RNR] = stream->qp ? stream->qp->rnr_end_ns : 0,
 		[TIME_RETRY] = stream->look.next_ns,
 		[TIME_STALL] = stream->stall.next_ns,
-		[TIME_NUDGE] = stream->nudge_ns,
-		[TIME_PROBE] = stream->probe_ns,
+		[TIME_NUDGE] = stream->nudge.ns,
+		[TIME_PROBE] = stream->probe.ns,
 	} };
 }
 

@@ -6,7 +6,7 @@ import tree
 
 MEMBERS = 40
 # Structs that have more -> how many. The numbers may only fall.
-MORE = {"sdp_conn": 51, "rnic_qp": 50}
+MORE = {"sdp_conn": 51, "rnic_qp": 49}
 HEAD = re.compile(r"\b(?:struct|union)\b[ \t]*(\w*)[^;{}()=,]*\{")
 # In a body without what is inside of inner braces.
 DECLARATION = re.compile(r"([^;]*);")

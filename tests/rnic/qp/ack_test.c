@@ -99,8 +99,8 @@ ACK_CASE(nobody_is_probed)
 		struct rnic_qp *qp = p->side[i].qp;
 
 		assert_true(with_lead(qp->engine,
-				      !rnic_qp_stream(qp)->probe_ns &&
-					      !rnic_qp_stream(qp)->probe_cnt));
+				      !rnic_qp_stream(qp)->probe.ns &&
+					      !rnic_qp_stream(qp)->probe.cnt));
 	}
 }
 

@@ -217,7 +217,7 @@ static void wait_looks(struct stage *st, uint32_t len, uint32_t looks)
 	wait_until(with_lead(
 		st->s->ctx->engine,
 		st->s->buf[len - 1] == 0x5a &&
-			(!stream->nudge_ns || stream->nudge_cnt > looks)));
+			(!stream->nudge.ns || stream->nudge.cnt > looks)));
 }
 
 CASE(only_a_reader_that_would_hang_is_woken)
@@ -288,15 +288,15 @@ CASE(each_credit_begins_anew)
 
 	stream = stage_lead(&st);
 	for (int i = 0; i < 2; i++) {
-		uint64_t due_ns = i ? stream->nudge_ns : 0;
+		uint64_t due_ns = i ? stream->nudge.ns : 0;
 
-		stream->nudge_cnt = 7;
-		stream->nudge_ns = due_ns;
+		stream->nudge.cnt = 7;
+		stream->nudge.ns = due_ns;
 		rnic_nudge_written(stream, CREDIT_LEN);
 		/* A look that is to come stays where it is. */
-		assert_true(due_ns ? stream->nudge_ns == due_ns
-				   : stream->nudge_ns != 0);
-		assert_int_equal(stream->nudge_cnt, due_ns ? 0 : 1);
+		assert_true(due_ns ? stream->nudge.ns == due_ns
+				   : stream->nudge.ns != 0);
+		assert_int_equal(stream->nudge.cnt, due_ns ? 0 : 1);
 	}
 	rnic_engine_unlead(st.s->ctx->engine);
 	stage_close(&st);
@@ -321,13 +321,13 @@ CASE(looks_are_further_and_further_apart)
 		else
 			rnic_nudge_fire(stream);
 		end_ns = util_now_ns();
-		if (!stream->nudge_ns)
+		if (!stream->nudge.ns)
 			break;
-		are_good &= stream->nudge_ns >= begin_ns + gap_ns &&
-			    stream->nudge_ns <= end_ns + gap_ns;
+		are_good &= stream->nudge.ns >= begin_ns + gap_ns &&
+			    stream->nudge.ns <= end_ns + gap_ns;
 		/* A thread serves it then. */
 		are_good &= stream->source.due.ns &&
-			    stream->source.due.ns <= stream->nudge_ns;
+			    stream->source.due.ns <= stream->nudge.ns;
 		looks++;
 	}
 	rnic_engine_unlead(st.s->ctx->engine);

@@ -364,11 +364,11 @@ CASE(only_an_initiator_probes)
 	steps_begin();
 	rnic_stream_probe_start(&stream);
 	assert_string_equal(steps_log, "");
-	assert_true(stream.probe_ns == 0);
+	assert_true(stream.probe.ns == 0);
 	stream.is_initiator = true;
 	rnic_stream_probe_start(&stream);
 	assert_string_equal(steps_log, "n");
-	assert_true(stream.probe_ns == fake.deadline_ns);
+	assert_true(stream.probe.ns == fake.deadline_ns);
 	assert_true(fake.deadline_ns >= before_ns + 200 * NS_PER_MS);
 	assert_true(fake.deadline_ns <= util_now_ns() + 200 * NS_PER_MS);
 }
@@ -400,17 +400,17 @@ CASE(a_probe_has_its_time_and_cause)
 		bool is_due;
 
 		steps_begin();
-		stream.probe_ns = probes[i].probe_ns;
-		stream.probe_cnt = probes[i].cnt;
+		stream.probe.ns = probes[i].probe_ns;
+		stream.probe.cnt = probes[i].cnt;
 		stream.phase = probes[i].phase;
 		stream.has_peer_fin = probes[i].has_peer_fin;
 		fake.tx_fpdu = probes[i].tx_fpdu;
 		is_due = rnic_stream_probe_is_due(&stream, probes[i].now_ns);
 		assert_row(probes[i].name, is_due == probes[i].is_due);
 		assert_row(probes[i].name,
-			   stream.probe_ns == probes[i].next_ns);
+			   stream.probe.ns == probes[i].next_ns);
 		assert_row(probes[i].name,
-			   stream.probe_cnt == probes[i].cnt + is_due);
+			   stream.probe.cnt == probes[i].cnt + is_due);
 	}
 }
 

@@ -57,8 +57,8 @@ static uint64_t *time_of(struct rnic_stream *stream, int which)
 		[RNR] = &stream->qp->rnr_end_ns,
 		[RETRY] = &stream->look.next_ns,
 		[STALL] = &stream->stall.next_ns,
-		[NUDGE] = &stream->nudge_ns,
-		[PROBE] = &stream->probe_ns,
+		[NUDGE] = &stream->nudge.ns,
+		[PROBE] = &stream->probe.ns,
 	};
 
 	return times[which];
@@ -90,7 +90,7 @@ static struct outcome serve_row(struct rnic_stream *stream,
 		set[i] = time_ns(row->at_s[i], now_ns);
 		*time_of(stream, i) = set[i];
 	}
-	stream->nudge_cnt = UINT8_MAX;
+	stream->nudge.cnt = UINT8_MAX;
 	/* The peer takes octets: it gets another limit. */
 	if (row->served == END)
 		rnic_stream_enter(stream, RNIC_STREAM_CLOSING);
