@@ -12,6 +12,7 @@
 #include "tree/node-fd.h"
 #include "base/process.h"
 #include "base/provider.h"
+#include "base/real.h"
 #include "base/rnic-dl.h"
 #include "tree/sysfs.h"
 
@@ -19,6 +20,26 @@ static pthread_once_t touch_once = PTHREAD_ONCE_INIT;
 
 /* The RNIC library's own access to such a path must not start another touch. */
 static _Thread_local bool is_touching;
+
+/* Programs do not say why they do not see it. */
+static void hardware_warn(void)
+{
+	const struct dirent64 *entry;
+	DIR *dir;
+
+	if (util_settings()->devices != UTIL_DEVICES_ONLY ||
+	    !util_log_enabled(UTIL_LOG_WARN, "kabi"))
+		return;
+	dir = kabi_real()->opendir("/sys/class/infiniband");
+	while (dir && (entry = kabi_real()->readdir64(dir)))
+		if (entry->d_name[0] != '.')
+			util_warn("kabi",
+				  "%s, a device of the machine, is hidden: "
+				  "USIW_DEVICES=beside shows it",
+				  entry->d_name);
+	if (dir)
+		kabi_real()->closedir(dir);
+}
 
 static void touch(void)
 {
@@ -38,6 +59,7 @@ static void touch(void)
 		return;
 	}
 	kabi_provider_check();
+	hardware_warn();
 	/* release: publishes all of the above */
 	atomic_store_explicit(&kabi_fds, fds, memory_order_release);
 }

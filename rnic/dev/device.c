@@ -128,21 +128,27 @@ static void names_warn(const struct rnic_netif_table *table,
 	}
 }
 
-/* Which interfaces become no device although they were to, and why. */
+/* Which interfaces become no device although they were to, or because of the
+ * setting. */
 static void skipped_warn(const struct rnic_netif_table *table,
 			 const char *interfaces)
 {
 	for (size_t i = 0; i < table->netif_cnt; i++) {
 		const struct rnic_netif *netif = &table->netifs[i];
+		bool is_named = interfaces &&
+				list_has_name(interfaces, netif->name);
 		const char *why = netif_why_not(table, netif);
 
-		if (!why)
-			continue;
-		if (!interfaces)
-			util_info("rnic", "interface %s is no device: %s",
-				  netif->name, why);
-		else if (list_has_name(interfaces, netif->name))
+		if (!why && interfaces && !is_named)
+			util_warn("rnic",
+				  "interface %s is no device: USIW_INTERFACES "
+				  "does not name it",
+				  netif->name);
+		else if (why && is_named)
 			util_warn("rnic", "interface %s is no device: %s",
+				  netif->name, why);
+		else if (why && !interfaces)
+			util_info("rnic", "interface %s is no device: %s",
 				  netif->name, why);
 	}
 	if (interfaces)

@@ -55,10 +55,16 @@ assert os.stat("mlx5_0/node_type", dir_fd=fd).st_size == 6
 """
 
 
-def inside(command, mode, preload):
+# What USIW_DEVICES=only says at USIW_LOG=warn:kabi; beside says nothing.
+HIDDEN = sorted(f"usiw: kabi: warn: {name}, a device of the machine, is hidden: "
+                "USIW_DEVICES=beside shows it" for name in ("mlx5_0", "usiw_lo"))
+
+
+def inside(command, mode, preload, log="error"):
     env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     script = SCENE + "export LD_PRELOAD=\"$1\"\nexec \"${@:2}\""
     env["USIW_DEVICES"] = mode
+    env["USIW_LOG"] = log
     env.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0")
     return subprocess.run(["unshare", "-Urm", "bash", "-c", script, "bash",
                            preload, *command],
@@ -127,6 +133,12 @@ def main(preload, kernel):
         if got != want:
             print(f"{mode}: {command}: {got!r}, wanted {want!r}; "
                   f"{done.stderr}")
+            bad = 1
+    for mode, want in ("only", HIDDEN), ("beside", []):
+        done = inside(["ls", CLASS], mode, preload, "warn:kabi")
+        got = sorted(done.stderr.splitlines())
+        if done.returncode or got != want:
+            print(f"{mode}: {got}, wanted {want}")
             bad = 1
     done = inside([sys.executable, "-c", SEEK], "beside", preload)
     if done.returncode:

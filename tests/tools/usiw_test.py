@@ -418,8 +418,11 @@ class Devices(unittest.TestCase):
     def test_a_wrong_setting_is_told_once(self):
         done = usiw("devices", env=clean_env(USIW_INTERFACES="lo",
                                              USIW_CRC="maybe"))
-        self.assertEqual(done.stderr, "usiw: environment: USIW_CRC=maybe: "
-                         "invalid value: use on|off|auto; using on\n")
+        # besides, each interface that USIW_INTERFACES hides
+        self.assertEqual([line for line in done.stderr.splitlines()
+                          if "is no device" not in line],
+                         ["usiw: environment: USIW_CRC=maybe: invalid value: "
+                          "use on|off|auto; using on"])
 
     def test_local_path_is_told(self):
         for local in ("auto", "off", "any"):
@@ -435,7 +438,7 @@ class Devices(unittest.TestCase):
                             (["run", "ibv_devinfo"], 255)):
             done = usiw(*words, env=env)
             self.assertEqual(done.returncode, code, (words, done.stderr))
-            self.assertEqual(done.stderr.count("no device: "), 1, words)
+            self.assertEqual(done.stderr.count("error: no device: "), 1, words)
             self.assertIn("error: no device: " + why, done.stderr)
             if words[0] == "devices":
                 self.assertEqual(done.stdout, "no device: the library that "
@@ -488,6 +491,19 @@ class Devices(unittest.TestCase):
         if done.stderr.startswith(("Error:", "RTNETLINK")):
             self.skipTest("no veth interfaces: " + done.stderr)
         self.assertIn("interface down0 is no device: it is down", done.stderr)
+
+    def test_interface_that_the_setting_hides_is_told(self):
+        done = self.inside("ip link set lo up && "
+                           "ip link add other0 type veth peer name other1 && "
+                           "ip address add 192.0.2.1/24 dev other0 && "
+                           "ip link set other0 up && "
+                           "export USIW_INTERFACES=lo")
+        if done.stderr.startswith(("Error:", "RTNETLINK")):
+            self.skipTest("no veth interfaces: " + done.stderr)
+        self.assertEqual([line for line in done.stderr.splitlines()
+                          if "is no device" in line],
+                         ["usiw: rnic: warn: interface other0 is no device: "
+                          "USIW_INTERFACES does not name it"])
 
     def test_output_that_goes_nowhere_is_an_error(self):
         env = clean_env(USIW_INTERFACES="lo")
