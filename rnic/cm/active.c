@@ -132,9 +132,8 @@ bool cm_active_retry(struct cm_conn *conn)
 {
 	bool is_long = conn->param.pd_len + SMPA_PD_ENHANCED > SIW_PD_MAX;
 
-	util_info("cm",
-		  "id %u: no Reply of %s to revision 2, trying revision 1%s",
-		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
+	util_info("cm", "%s: no Reply to revision 2, trying revision 1%s",
+		  CM_ID_NAME(conn->id),
 		  is_long ? "; Linux's siw takes 256 octets of private data, "
 			    "4 of them revision 2's own"
 			  : "");
@@ -204,10 +203,10 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 
 	if (!ev->start.is_enhanced)
 		util_info("cm",
-			  "id %u: the Reply, of revision %u, names no depths; "
+			  "%s: the Reply, of revision %u, names no depths; "
 			  "a Linux siw has IRD and ORD 0 then, unless its "
 			  "application says otherwise",
-			  cm_id_num(id), ev->start.rev);
+			  CM_ID_NAME(id), ev->start.rev);
 	cm_ask_note_own_port(conn);
 	cm_event_set_start(outcome, ev);
 	if (ev->start.is_enhanced) {

@@ -16,6 +16,7 @@
 #include "conn.h"
 #include "os/addr.h"
 #include "port.h"
+#include "reason.h"
 #include "start/dial.h"
 
 #include <errno.h>
@@ -151,8 +152,8 @@ enum cm_ask_answer cm_ask_ready(struct cm_conn *conn)
 		return CM_ASK_NONE;
 	if (ret < 0)
 		return ask_refused(conn);
-	util_debug("cm", "id %u: the listener of port %u is on %u",
-		   cm_id_num(conn->id), ntohs(port_be_of(conn)),
+	util_debug("cm", "%s: the listener of port %u is on %u",
+		   CM_ID_NAME(conn->id), ntohs(port_be_of(conn)),
 		   ntohs(cm_port_beside_be(port_be_of(conn))));
 	cm_conn_begin(conn);
 	conn->is_beside = true;

@@ -104,16 +104,16 @@ int cm_id_open_beside(struct cm_id *id, rnic_addr_arg addr)
 	fd = cm_id_open_bound(id, &beside);
 	if (fd < 0) {
 		util_warn("cm",
-			  "id %u: TCP port %u is the program's own, and port "
-			  "%u beside it cannot be had: %s",
-			  cm_id_num(id), ntohs(port_be),
+			  "%s: TCP port %u is the program's own, and port %u "
+			  "beside it cannot be had: %s",
+			  CM_ID_NAME(id), ntohs(port_be),
 			  ntohs(cm_port_beside_be(port_be)), strerror(-fd));
 		return -EADDRINUSE;
 	}
 	util_info("cm",
-		  "id %u: TCP port %u is the program's own: usiw's peers find "
-		  "us on %u, others do not",
-		  cm_id_num(id), ntohs(port_be),
+		  "%s: TCP port %u is the program's own: usiw's peers find us "
+		  "on %u, others do not",
+		  CM_ID_NAME(id), ntohs(port_be),
 		  ntohs(cm_port_beside_be(port_be)));
 	id->is_moved = true;
 	return fd;

@@ -23,6 +23,7 @@
 #include "os/addr.h"
 #include "os/evfd.h"
 #include "os/fd.h"
+#include "reason.h"
 #include "sidr.h"
 #include "start/accept.h"
 
@@ -222,8 +223,8 @@ static void inherit_id(struct cm_id *id)
 	case RNIC_CM_S_ADDR:
 	case RNIC_CM_S_ROUTE:
 		if (rnic_addr_port_be(&id->local) && cm_id_rebind(id) < 0)
-			util_warn("cm", "id %u: its port is the parent's",
-				  cm_id_num(id));
+			util_warn("cm", "%s: its port is the parent's",
+				  CM_ID_NAME(id));
 		return;
 	default: /* a connection */
 		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);

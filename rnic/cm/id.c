@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "qp/qp-table.h"
 #include "qp/rq.h"
+#include "reason.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -142,8 +143,7 @@ void cm_id_stream_ended(struct cm_id *id, int status)
 {
 	if (id->state != RNIC_CM_S_ESTABLISHED || rnic_timer_runs(&id->unread))
 		return;
-	util_debug("cm", "id %u: stream ended, status %d", cm_id_num(id),
-		   status);
+	util_debug("cm", "%s: stream ended, status %d", CM_ID_NAME(id), status);
 	if (id->has_disconnected || !id_is_unread(id)) {
 		id_end(id);
 		return;

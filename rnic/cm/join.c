@@ -41,7 +41,7 @@ static int join_check(const struct cm_id *id, const struct sockaddr *addr,
 		return cm_refuse(id, JOIN,
 				 "%s is no group, or not of the family of the "
 				 "own address",
-				 RNIC_ADDR_TEXT(&group));
+				 UTIL_ADDR_TEXT(&group));
 	return 0;
 }
 

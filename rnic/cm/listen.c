@@ -131,7 +131,7 @@ void rnic_listen_stop(struct cm_id *id)
 
 static void listen_pause(struct cm_id *id, int err)
 {
-	util_warn("cm", "id %u: accept: %s", cm_id_num(id), strerror(err));
+	util_warn("cm", "%s: accept: %s", CM_ID_NAME(id), strerror(err));
 	listen_watch(id, false);
 	rnic_acceptor_pause(&id->listener.acceptor);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "util/addr-text.h"
 #include "util/cancel.h"
 #include "util/log.h"
 #include "dgram/udp-send.h"
@@ -114,6 +115,16 @@ static int mad_send_host(const struct cm_way *way,
 	return len < 0 ? len : rnic_host_send(cm.mads.sock.fd, name, iov, 2);
 }
 
+static void mad_lost(const struct cm_way *way, int ret)
+{
+	struct sockaddr_storage from, to;
+
+	rnic_udp_addr(&way->path.src, 0, way->ifindex, &from);
+	rnic_udp_addr(&way->path.dst, SIB_UDP_PORT, way->ifindex, &to);
+	util_info("cm", "a management datagram%s is lost: %s",
+		  UTIL_ADDR_PAIR_TEXT(&from, &to), strerror(-ret));
+}
+
 int cm_mad_send(const struct cm_way *way, const struct rnic_host_name *name,
 		uint8_t mad[SIB_MAD_SIZE])
 {
@@ -124,8 +135,7 @@ int cm_mad_send(const struct cm_way *way, const struct rnic_host_name *name,
 	if (ret == 0)
 		rnic_stat_add(RNIC_STAT_mads_sent, 1);
 	else if (ret != -EAGAIN && ret != -ECONNREFUSED)
-		util_info("cm", "a management datagram is lost: %s",
-			  strerror(-ret));
+		mad_lost(way, ret);
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 #include "os/addr.h"
 #include "os/fd.h"
 #include "port.h"
+#include "reason.h"
 
 #include <netinet/in.h>
 
@@ -39,9 +40,9 @@ static bool id_move(struct cm_id *id)
 		return false;
 	}
 	util_info("cm",
-		  "id %u: the program takes TCP port %u for itself: usiw's "
-		  "peers find us on %u, others do not",
-		  cm_id_num(id), ntohs(rnic_addr_port_be(&id->local)),
+		  "%s: the program takes TCP port %u for itself: usiw's peers "
+		  "find us on %u, others do not",
+		  CM_ID_NAME(id), ntohs(rnic_addr_port_be(&id->local)),
 		  ntohs(rnic_addr_port_be(&beside)));
 	id->is_moved = true;
 	return true;

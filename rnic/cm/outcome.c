@@ -5,7 +5,7 @@
 #include "util/log.h"
 #include "conn.h"
 #include "event.h"
-#include "os/addr.h"
+#include "reason.h"
 
 #include <errno.h>
 #include <string.h>
@@ -61,8 +61,7 @@ static bool conn_owes_event(const struct cm_conn *conn)
 
 void cm_conn_abort(struct cm_conn *conn, int status)
 {
-	util_info("cm", "id %u: connecting to %s failed: %s",
-		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
+	util_info("cm", "%s: connecting failed: %s", CM_ID_NAME(conn->id),
 		  strerror(-status));
 	if (conn_owes_event(conn))
 		cm_conn_post_outcome(conn, status);
@@ -77,8 +76,10 @@ void cm_event_set_start(struct cm_event *event, const struct smpa_event *ev)
 
 	if (len > UINT8_MAX) {
 		/* rdma_cm counts it in one octet */
-		util_warn("cm", "id %u: private data of %zu octets cut to 255",
-			  cm_id_num(event->owner), len);
+		util_warn(
+			"cm", "%s: private data of %zu octets cut to 255",
+			CM_ID_NAME(event->child ? event->child : event->owner),
+			len);
 		len = UINT8_MAX;
 	}
 	event->ev.pd_len = (uint8_t)len;

@@ -2,6 +2,7 @@
 /* The passive side: Request, child identity, accept or reject. */
 #include "passive.h"
 
+#include "util/addr-text.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "bare.h"
@@ -74,15 +75,18 @@ void cm_passive_accepted(struct cm_id *listener, int fd)
 	if (ret == 0)
 		ret = rnic_start_watch(&conn->start, EPOLLIN);
 	if (ret < 0) {
-		util_warn("cm", "id %u: connection of %s dropped: %s",
+		util_warn("cm", "id %u: connection%s dropped: %s",
 			  cm_id_num(listener),
-			  RNIC_ADDR_TEXT(&conn->start.peer), strerror(-ret));
+			  UTIL_ADDR_PAIR_TEXT(&conn->start.local,
+					      &conn->start.peer),
+			  strerror(-ret));
 		cm_conn_free(conn);
 	}
 }
 
 /* What the peer wants and can, inside what we can; revision 1 says nothing. */
 static void request_set_depths(struct rnic_cm_event *rev,
+			       const struct cm_id *child,
 			       const struct smpa_event *ev)
 {
 	uint32_t want_ird = SMPA_IRD_NONE, want_ord = SMPA_IRD_NONE;
@@ -92,9 +96,9 @@ static void request_set_depths(struct rnic_cm_event *rev,
 		want_ord = ev->start.ird;
 	} else {
 		util_info("cm",
-			  "the Request, of revision %u, names no depths: "
+			  "%s: the Request, of revision %u, names no depths: "
 			  "IRD and ORD are as we can",
-			  ev->start.rev);
+			  CM_ID_NAME(child), ev->start.rev);
 	}
 	rev->ird = rnic_stream_depth_min(want_ird, util_settings()->ird);
 	rev->ord = rnic_stream_depth_min(want_ord, util_settings()->ord);
@@ -128,7 +132,7 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 	child->conn = conn;
 	event->child = child;
 	cm_event_set_start(event, ev);
-	request_set_depths(&event->ev, ev);
+	request_set_depths(&event->ev, child, ev);
 	if (cm_id_is_ca(child)) {
 		child->has_start = true;
 		child->ird = event->ev.ird;

@@ -6,10 +6,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "os/addr.h"
+#include "util/addr-text.h"
 #include "util/log.h"
 
 #define REASON_MAX 160
+
+const char *cm_id_name(const struct cm_id *id, char buf[CM_ID_NAME_LEN])
+{
+	snprintf(buf, CM_ID_NAME_LEN, "id %u%s", cm_id_num(id),
+		 UTIL_ADDR_PAIR_TEXT(&id->local, &id->peer));
+	return buf;
+}
 
 int cm_refuse(const struct cm_id *id, const char *call, const char *fmt, ...)
 {
@@ -21,9 +28,7 @@ int cm_refuse(const struct cm_id *id, const char *call, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	util_debug("cm", "id %u, from %s to %s: %s: EINVAL: %s", cm_id_num(id),
-		   RNIC_ADDR_TEXT(&id->local), RNIC_ADDR_TEXT(&id->peer), call,
-		   reason);
+	util_debug("cm", "%s: %s: EINVAL: %s", CM_ID_NAME(id), call, reason);
 	return -EINVAL;
 }
 

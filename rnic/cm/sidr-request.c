@@ -32,9 +32,8 @@ static void request_end(struct cm_sidr *sidr, enum rnic_cm_event_type type,
 {
 	struct cm_event *event = sidr->outcome;
 
-	util_info("cm", "id %u: request to %s: event %d, status %d",
-		  cm_id_num(sidr->id), RNIC_ADDR_TEXT(&sidr->id->peer), type,
-		  status);
+	util_info("cm", "%s: request: event %d, status %d",
+		  CM_ID_NAME(sidr->id), type, status);
 	sidr->outcome = NULL;
 	sidr->is_decided = true;
 	if (type != RNIC_CM_ESTABLISHED)

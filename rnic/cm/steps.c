@@ -14,6 +14,7 @@
  */
 #include "steps.h"
 
+#include "util/addr-text.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "active.h"
@@ -22,10 +23,10 @@
 #include "close.h"
 #include "conn.h"
 #include "id.h"
-#include "os/addr.h"
 #include "os/stat.h"
 #include "outcome.h"
 #include "passive.h"
+#include "reason.h"
 
 #include <errno.h>
 
@@ -44,9 +45,8 @@ static bool conn_lost(struct cm_conn *conn, int status)
 
 static void conn_rejected(struct cm_conn *conn, const struct smpa_event *ev)
 {
-	util_info("cm", "id %u: %s rejects, %zu octets say why%s",
-		  cm_id_num(conn->id), RNIC_ADDR_TEXT(&conn->id->peer),
-		  (size_t)ev->start.pd_len,
+	util_info("cm", "%s: the peer rejects, %zu octets say why%s",
+		  CM_ID_NAME(conn->id), (size_t)ev->start.pd_len,
 		  util_settings()->markers
 			  ? "; Linux's siw rejects a Request that asks for "
 			    "markers (USIW_MARKERS=on)"
@@ -62,8 +62,8 @@ static void conn_rejected(struct cm_conn *conn, const struct smpa_event *ev)
  * say about it goes out first. */
 static void conn_fault(struct cm_conn *conn, const struct smpa_event *ev)
 {
-	util_warn("cm", "MPA start with %s: %s",
-		  RNIC_ADDR_TEXT(&conn->start.peer),
+	util_warn("cm", "MPA start%s: %s",
+		  UTIL_ADDR_PAIR_TEXT(&conn->start.local, &conn->start.peer),
 		  smpa_fault_str(ev->fault.fault));
 	if (conn->id)
 		cm_conn_post_outcome(conn, -EPROTO);

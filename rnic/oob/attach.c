@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "util/addr-text.h"
 #include "util/cancel.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -185,7 +186,8 @@ static int attach_check(const struct rnic_attach *a,
 			struct rnic_attach_start *ret_start)
 {
 	if (ev->type == SMPA_EV_FAULT) {
-		util_warn("rnic", "qp 0x%06x: attach: %s", rnic_qp_num(a->qp),
+		util_warn("rnic", "qp 0x%06x%s: attach: %s", rnic_qp_num(a->qp),
+			  UTIL_ADDR_PAIR_TEXT(&a->start.local, &a->start.peer),
 			  smpa_fault_str(ev->fault.fault));
 		return -EPROTO; /* MPA-164 */
 	}

@@ -134,10 +134,10 @@ static bool types_agree(const struct oob_link *link, const struct oob *oob)
 static void mismatch_log(const struct oob_link *link, const struct oob *oob)
 {
 	util_warn("rnic",
-		  "qp 0x%06x, which is %s, cannot be connected with qp 0x%06x "
-		  "of %s, which is %s",
-		  oob->num, type_name(oob->qp->transport->type), oob->dest_num,
-		  RNIC_ADDR_TEXT(&oob->peer), type_name(link->frame.type));
+		  "%s: it is %s, and cannot be connected with qp 0x%06x, which "
+		  "is %s",
+		  OOB_NAME(oob), type_name(oob->qp->transport->type),
+		  oob->dest_num, type_name(link->frame.type));
 }
 
 /* ---- attaching ----------------------------------------------------------- */
@@ -152,13 +152,13 @@ static void link_attach(struct oob_link *link)
 			  link->frame.rnr_retry);
 	rc = rnic_start_attach(&link->start, oob->qp, 0);
 	if (rc < 0) {
-		util_warn("rnic", "qp 0x%06x: connection with %s dropped: %s",
-			  oob->num, RNIC_ADDR_TEXT(&oob->peer), strerror(-rc));
+		util_warn("rnic", "%s: connection dropped: %s", OOB_NAME(oob),
+			  strerror(-rc));
 		link_fail(link);
 		return;
 	}
-	util_info("rnic", "qp 0x%06x: connected with qp 0x%06x of %s", oob->num,
-		  oob->dest_num, RNIC_ADDR_TEXT(&oob->peer));
+	util_info("rnic", "%s: connected with qp 0x%06x", OOB_NAME(oob),
+		  oob->dest_num);
 	rnic_stat_add(oob->is_dialler ? RNIC_STAT_connects : RNIC_STAT_accepts,
 		      1);
 	oob_free(oob);
@@ -186,8 +186,7 @@ void oob_link_dial(struct oob *oob, int fd)
 
 	if (fd < 0) {
 		if (!oob->try_cnt)
-			util_warn("rnic", "qp 0x%06x: connecting to %s: %s",
-				  oob->num, RNIC_ADDR_TEXT(&oob->peer),
+			util_warn("rnic", "%s: connecting: %s", OOB_NAME(oob),
 				  strerror(-fd));
 		oob_try_again(oob);
 		return;
@@ -245,9 +244,8 @@ static void link_established(struct oob_link *link, const struct smpa_event *ev)
 	if (!reply_take(link, ev) || !types_agree(link, oob)) {
 		util_warn(
 			"rnic",
-			"qp 0x%06x: an unexpected peer answers in place of qp "
-			"0x%06x of %s",
-			oob->num, oob->dest_num, RNIC_ADDR_TEXT(&oob->peer));
+			"%s: an unexpected peer answers in place of qp 0x%06x",
+			OOB_NAME(oob), oob->dest_num);
 		link_fail(link);
 		return;
 	}
@@ -291,9 +289,10 @@ static void link_reject(struct oob_link *link, const void *pd, size_t pd_len)
 static void link_refuse(struct oob_link *link)
 {
 	util_warn("rnic",
-		  "qp 0x%06x: an unexpected peer, qp 0x%06x of %s, is refused",
-		  link->frame.dst_num, link->frame.src_num,
-		  RNIC_ADDR_TEXT(&link->start.peer));
+		  "qp 0x%06x%s: an unexpected peer, qp 0x%06x, is refused",
+		  link->frame.dst_num,
+		  UTIL_ADDR_PAIR_TEXT(&link->start.local, &link->start.peer),
+		  link->frame.src_num);
 	link_reject(link, NULL, 0);
 }
 

@@ -192,9 +192,9 @@ static void oob_look_at_clock(struct oob *oob, uint64_t now_ns)
 		return;
 	}
 	util_warn("rnic",
-		  "qp 0x%06x: no connection with qp 0x%06x of %s within %u ms: "
-		  "retries exhausted",
-		  oob->num, oob->dest_num, RNIC_ADDR_TEXT(&oob->peer),
+		  "%s: no connection with qp 0x%06x within %u ms: retries "
+		  "exhausted",
+		  OOB_NAME(oob), oob->dest_num,
 		  (unsigned int)(oob->retry_ns / NS_PER_MS));
 	oob_free(oob);
 }

@@ -2,6 +2,7 @@
 /* QPs that wait for a peer, by number, and when each is to dial again. */
 #include "wait.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,4 +81,11 @@ void oob_remove(struct oob *oob)
 void oob_wait_forget(void)
 {
 	memset(&oobs, 0, sizeof(oobs));
+}
+
+const char *oob_name(const struct oob *oob, char buf[OOB_NAME_LEN])
+{
+	snprintf(buf, OOB_NAME_LEN, "qp 0x%06x%s", oob->num,
+		 UTIL_ADDR_PAIR_TEXT(&oob->local, &oob->peer));
+	return buf;
 }

@@ -111,21 +111,6 @@ const uint8_t *rnic_addr_octets(const struct sockaddr_storage *addr)
 					  : sin6->sin6_addr.s6_addr;
 }
 
-const char *rnic_addr_text(const struct sockaddr_storage *addr,
-			   char buf[RNIC_ADDR_TEXT_LEN])
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (rnic_addr_len(addr) == 0)
-		snprintf(buf, RNIC_ADDR_TEXT_LEN, "an unknown address");
-	else
-		snprintf(buf, RNIC_ADDR_TEXT_LEN, "%s port %u",
-			 inet_ntop(addr->ss_family, rnic_addr_octets(addr),
-				   text, sizeof(text)),
-			 ntohs(rnic_addr_port_be(addr)));
-	return buf;
-}
-
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b)
 {

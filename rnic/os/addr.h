@@ -29,12 +29,6 @@ const uint8_t *rnic_addr_octets(const struct sockaddr_storage *addr);
 void rnic_addr_unmap(struct sockaddr_storage *addr);
 bool rnic_addr_equal(const struct sockaddr_storage *a,
 		     const struct sockaddr_storage *b);
-/* "192.0.2.1 port 4791", for log lines.  Return: @buf. */
-#define RNIC_ADDR_TEXT_LEN 80
-const char *rnic_addr_text(const struct sockaddr_storage *addr,
-			   char buf[RNIC_ADDR_TEXT_LEN]);
-#define RNIC_ADDR_TEXT(addr)                                                   \
-	rnic_addr_text(addr, (char[RNIC_ADDR_TEXT_LEN]){ 0 })
 /* The same address, whatever the ports. */
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b);

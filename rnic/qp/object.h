@@ -337,7 +337,9 @@ struct rnic_qp {
 	void *link;	       /* the transport's (transport.h); NULL: none */
 	struct rnic_due *due;  /* the link's; NULL: none */
 	_Atomic int tcp_error; /* the errno that ended it; 0: none did */
-	struct sockaddr_storage peer; /* for log lines; AF_UNSPEC: not known */
+	struct {
+		struct sockaddr_storage local, peer;
+	} ends; /* for log lines and faults; AF_UNSPEC: not known */
 	struct rnic_chan_node event_node[RNIC_QP_EV_CNT];
 };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "util/addr-text.h"
 #include "util/log.h"
 #include "mem/context.h"
 #include "os/stat.h"
@@ -23,11 +24,8 @@ void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 
 const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN])
 {
-	int len = snprintf(buf, RNIC_QP_NAME_LEN, "qp 0x%06x", qp->num);
-
-	if (qp->peer.ss_family != AF_UNSPEC)
-		snprintf(buf + len, RNIC_QP_NAME_LEN - (size_t)len, " to %s",
-			 RNIC_ADDR_TEXT(&qp->peer));
+	snprintf(buf, RNIC_QP_NAME_LEN, "qp 0x%06x%s", qp->num,
+		 UTIL_ADDR_PAIR_TEXT(&qp->ends.local, &qp->ends.peer));
 	return buf;
 }
 

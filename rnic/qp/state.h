@@ -4,13 +4,14 @@
 #define RNIC_STATE_H
 
 #include "object.h"
-#include "os/addr.h"
+#include "util/addr-text.h"
 
 /* Every change of a QP's state is here. */
 void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state);
 
-/* "qp 0x00012a to 192.0.2.1 port 4791", for log lines.  Return: @buf. */
-#define RNIC_QP_NAME_LEN (RNIC_ADDR_TEXT_LEN + 16)
+/* "qp 0x00012a from 192.0.2.1 port 4791 to 192.0.2.2 port 7", for log lines.
+ * Return: @buf. */
+#define RNIC_QP_NAME_LEN (UTIL_ADDR_PAIR_TEXT_LEN + 16)
 const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN]);
 #define RNIC_QP_NAME(qp) rnic_qp_name(qp, (char[RNIC_QP_NAME_LEN]){ 0 })
 

@@ -39,7 +39,6 @@ static int engine_take(struct rnic_engine *engine, struct rnic_stream *stream)
 int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 			  uint16_t ird, uint16_t ord, uint64_t cm_ref)
 {
-	struct sockaddr_storage local;
 	int rc;
 
 	rnic_engine_lead(qp->engine);
@@ -48,8 +47,7 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 		rc = engine_take(qp->engine, stream);
 	if (rc < 0)
 		goto unlead;
-	if (util_log_enabled(UTIL_LOG_WARN, "rnic"))
-		rnic_addr_of_socket(stream->source.fd, &local, &qp->peer);
+	rnic_addr_of_socket(stream->source.fd, &qp->ends.local, &qp->ends.peer);
 	stream->qp = qp;
 	rnic_stream_enter(stream, RNIC_STREAM_RUN);
 	stream->cm_ref = cm_ref;

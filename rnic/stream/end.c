@@ -30,6 +30,7 @@
 #include "qp/state.h"
 #include "qp/transport.h"
 #include "retry.h"
+#include "tcp.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
  * about the longest FPDU. */
@@ -205,10 +206,10 @@ static void stream_starve(struct rnic_stream *stream)
 	struct rnic_qp *qp = stream->qp;
 
 	util_err("rnic",
-		 "qp 0x%06x: work waits, but the side that accepted may not "
-		 "send first (RFC 5044 7.1.2), and the peer, which offered no "
-		 "RTR, has sent nothing for %u ms",
-		 qp->num, util_settings()->start_ms);
+		 "%s: work waits, but the side that accepted may not send "
+		 "first (RFC 5044 7.1.2), and the peer, which offered no RTR, "
+		 "has sent nothing for %u ms",
+		 RNIC_QP_NAME(qp), util_settings()->start_ms);
 	rnic_stream_detach(stream, -ETIMEDOUT);
 	rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_RESP_TIMEOUT_ERR,
 		     RNIC_QP_EV_REQ_ERR);
@@ -367,7 +368,8 @@ void rnic_stream_expire(struct rnic_stream *stream)
 		stream_limit(stream);
 		return;
 	}
-	util_info("rnic", "stream: peer did not %s within %u ms",
+	util_info("rnic", "%s: the peer did not %s within %u ms",
+		  RNIC_STREAM_NAME(stream),
 		  stream->has_peer_fin ? "read what it is owed" : "close",
 		  util_settings()->drain_ms);
 	rnic_stream_lost(stream, -ETIMEDOUT);

@@ -9,7 +9,6 @@
 #include "util/log.h"
 #include "local/meet.h"
 #include "os/stranger.h"
-#include "qp/state.h"
 #include "ring.h"
 #include "tcp.h"
 
@@ -90,8 +89,7 @@ static void meet_try(struct rnic_stream *stream)
 		util_info("rnic",
 			  "%s: no shared memory with the peer: %s; TCP "
 			  "is used",
-			  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream",
-			  strerror(-rc));
+			  RNIC_STREAM_NAME(stream), strerror(-rc));
 }
 
 void rnic_stream_meet_check(struct rnic_stream *stream)

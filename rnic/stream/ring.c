@@ -23,8 +23,7 @@ static struct rnic_stat_part ring_part(const struct rnic_stream *stream)
 
 static void ring_log(const struct rnic_stream *stream, const char *what)
 {
-	util_info("rnic", "%s: %s",
-		  stream->qp ? RNIC_QP_NAME(stream->qp) : "a stream", what);
+	util_info("rnic", "%s: %s", RNIC_STREAM_NAME(stream), what);
 }
 
 /* ---- from TCP to the rings --------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -111,4 +112,17 @@ bool rnic_stream_tcp_info(const struct rnic_stream *stream,
 	memset(ret_info, 0, sizeof(*ret_info));
 	return rnic_tcp()->getsockopt(stream->source.fd, IPPROTO_TCP, TCP_INFO,
 				      ret_info, &len) == 0;
+}
+
+const char *rnic_stream_name(const struct rnic_stream *stream,
+			     char buf[RNIC_QP_NAME_LEN])
+{
+	struct sockaddr_storage local, peer;
+
+	if (stream->qp)
+		return rnic_qp_name(stream->qp, buf);
+	rnic_tcp_names(stream->source.fd, &local, &peer);
+	snprintf(buf, RNIC_QP_NAME_LEN, "stream%s",
+		 UTIL_ADDR_PAIR_TEXT(&local, &peer));
+	return buf;
 }

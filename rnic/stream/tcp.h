@@ -4,6 +4,7 @@
 #define RNIC_STREAM_TCP_H
 
 #include "carrier.h"
+#include "qp/state.h"
 
 struct tcp_info;
 
@@ -30,5 +31,12 @@ int rnic_stream_tcp_peek(const struct rnic_stream *stream);
 /* Return: false: TCP does not say. */
 bool rnic_stream_tcp_info(const struct rnic_stream *stream,
 			  struct tcp_info *ret_info);
+
+/* "qp 0x00012a from 192.0.2.1 port 4791 to 192.0.2.2 port 7", or "stream from
+ * ..." when no QP has it, for log lines.  Return: @buf. */
+const char *rnic_stream_name(const struct rnic_stream *stream,
+			     char buf[RNIC_QP_NAME_LEN]);
+#define RNIC_STREAM_NAME(stream)                                               \
+	rnic_stream_name(stream, (char[RNIC_QP_NAME_LEN]){ 0 })
 
 #endif

@@ -36,17 +36,6 @@ CASE(mapped_becomes_ipv4)
 	assert_true(rnic_addr_equal(&c, &d));
 }
 
-CASE(addresses_have_a_text)
-{
-	const struct sockaddr_storage none = { 0 };
-	const struct sockaddr_storage v4 = addr(AF_INET, "192.0.2.1", 4791);
-	const struct sockaddr_storage v6 = addr(AF_INET6, "2001:db8::1", 77);
-
-	assert_string_equal(RNIC_ADDR_TEXT(&v4), "192.0.2.1 port 4791");
-	assert_string_equal(RNIC_ADDR_TEXT(&v6), "2001:db8::1 port 77");
-	assert_string_equal(RNIC_ADDR_TEXT(&none), "an unknown address");
-}
-
 CASE(any_is_any_in_each_family)
 {
 	static const struct {
