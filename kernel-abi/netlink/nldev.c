@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* NETLINK_RDMA's device interface: requests decoded, replies encoded. */
+/* NETLINK_RDMA's device interface: requests answered. */
 #include "netlink/nldev.h"
 
 #include <endian.h>
@@ -12,9 +12,6 @@
 #include "rnic/rnic.h"
 #include "tree/sysfs.h"
 
-/* libmnl's MNL_SOCKET_BUFFER_SIZE on machines with small pages. */
-#define DATAGRAM_MAX 4096
-
 /* enum rdma_node_type, ib_port_state and ib_port_phys_state of the kernel. */
 #define NODE_CA 1
 #define NODE_RNIC 4
@@ -23,245 +20,28 @@
 #define PORT_PHYS_DISABLED 3
 #define PORT_PHYS_LINK_UP 5
 
-#define PORT_NUM 1 /* of one */
-
-#define NLDEV_TYPE(op) RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, (op))
-
-/* ---- requests ----------------------------------------------------------- */
-
-/* Copies a string that fits.  Like the kernel, it accepts one without NUL. */
-static bool type_copy(const uint8_t *octets, size_t len,
-		      char ret_type[KABI_NLDEV_TYPE_MAX])
-{
-	len = strnlen((const char *)octets, len);
-	if (len == 0 || len >= KABI_NLDEV_TYPE_MAX)
-		return false;
-	memcpy(ret_type, octets, len);
-	ret_type[len] = '\0';
-	return true;
-}
-
-/* Return: 0; -EINVAL: an attribute that is needed has the wrong form. */
-static int attr_take(struct kabi_nldev_request *req, uint16_t type,
-		     const uint8_t *payload, size_t len)
-{
-	switch (type & NLA_TYPE_MASK) {
-	case RDMA_NLDEV_ATTR_DEV_INDEX:
-		if (len != sizeof(req->dev_index))
-			return -EINVAL;
-		memcpy(&req->dev_index, payload, len);
-		req->has_dev = true;
-		return 0;
-	case RDMA_NLDEV_ATTR_PORT_INDEX:
-		if (len != sizeof(req->port_index))
-			return -EINVAL;
-		memcpy(&req->port_index, payload, len);
-		req->has_port = true;
-		return 0;
-	case RDMA_NLDEV_ATTR_CHARDEV_TYPE:
-		if (!type_copy(payload, len, req->type))
-			return -EINVAL;
-		req->has_type = true;
-		return 0;
-	default:
-		return 0; /* the kernel ignores it, too */
-	}
-}
-
-static int attrs_take(struct kabi_nldev_request *req)
-{
-	const uint8_t *at = req->msg + NLMSG_HDRLEN;
-	size_t left = req->msg_len - NLMSG_HDRLEN;
-	struct nlattr attr;
-	size_t step;
-	int ret = 0;
-
-	while (ret == 0 && left > 0) {
-		if (left < sizeof(attr))
-			return -EINVAL;
-		memcpy(&attr, at, sizeof(attr));
-		if (attr.nla_len < sizeof(attr) || attr.nla_len > left)
-			return -EINVAL;
-		ret = attr_take(req, attr.nla_type, at + sizeof(attr),
-				attr.nla_len - sizeof(attr));
-		step = NLA_ALIGN(attr.nla_len);
-		if (step > left)
-			step = left;
-		at += step;
-		left -= step;
-	}
-	return ret;
-}
-
-static int request_check(struct kabi_nldev_request *req)
-{
-	uint16_t type = req->hdr.nlmsg_type;
-
-	if (RDMA_NL_GET_CLIENT(type) != RDMA_NL_NLDEV)
-		return -EINVAL; /* no such subsystem is loaded */
-	req->op = RDMA_NL_GET_OP(type);
-	if (req->op == RDMA_NLDEV_CMD_UNSPEC || req->op >= RDMA_NLDEV_NUM_OPS)
-		return -EINVAL;
-	return attrs_take(req);
-}
-
-size_t kabi_nldev_decode(const void *buf, size_t len,
-			 struct kabi_nldev_request *ret_req)
-{
-	size_t have = len < NLMSG_HDRLEN ? len : NLMSG_HDRLEN;
-	struct kabi_nldev_request *req = ret_req;
-	size_t step;
-
-	memset(req, 0, sizeof(*req));
-	memcpy(&req->hdr, buf, have);
-	req->msg = buf;
-	req->msg_len = len;
-	/* The kernel drops these two without a reply.  A program that waited
-	 * for a reply would wait for ever, so they are refused here. */
-	if (have < NLMSG_HDRLEN || req->hdr.nlmsg_len < NLMSG_HDRLEN ||
-	    req->hdr.nlmsg_len > len) {
-		req->err = -EINVAL;
-		return len;
-	}
-	req->msg_len = req->hdr.nlmsg_len;
-	if (!(req->hdr.nlmsg_flags & NLM_F_REQUEST) ||
-	    req->hdr.nlmsg_type < NLMSG_MIN_TYPE)
-		req->is_quiet = true;
-	else
-		req->err = request_check(req);
-	step = NLMSG_ALIGN(req->msg_len);
-	return step < len ? step : len;
-}
-
-/* ---- encoding ----------------------------------------------------------- */
-
-void kabi_nldev_reply_free(struct kabi_nldev_reply *reply)
-{
-	free(reply->octets);
-	memset(reply, 0, sizeof(*reply));
-}
-
-/* @len octets more, zeroed; NULL: no memory, now or before. */
-static uint8_t *reply_grow(struct kabi_nldev_reply *reply, size_t len)
-{
-	size_t size = reply->size ? reply->size : 1024;
-	uint8_t *at;
-
-	if (reply->is_cut)
-		return NULL;
-	while (size - reply->len < len)
-		size *= 2;
-	if (size > reply->size) {
-		at = realloc(reply->octets, size);
-		if (!at) {
-			reply->is_cut = true;
-			return NULL;
-		}
-		reply->octets = at;
-		reply->size = size;
-	}
-	at = reply->octets + reply->len;
-	memset(at, 0, len);
-	reply->len += len;
-	return at;
-}
-
-/* A message begins here; it ends with message_end(). */
-static size_t message_begin(struct kabi_nldev_reply *reply, uint32_t portid,
-			    const struct kabi_nldev_request *req, uint16_t type,
-			    uint16_t flags)
-{
-	struct nlmsghdr hdr = { .nlmsg_type = type,
-				.nlmsg_flags = flags,
-				.nlmsg_seq = req->hdr.nlmsg_seq,
-				.nlmsg_pid = portid };
-	size_t start = reply->len;
-	uint8_t *at = reply_grow(reply, NLMSG_HDRLEN);
-
-	if (at)
-		memcpy(at, &hdr, sizeof(hdr));
-	return start;
-}
-
-static void message_end(struct kabi_nldev_reply *reply, size_t start)
-{
-	uint32_t len = (uint32_t)(reply->len - start);
-
-	if (reply->is_cut) {
-		reply->len = start;
-		return;
-	}
-	memcpy(reply->octets + start + offsetof(struct nlmsghdr, nlmsg_len),
-	       &len, sizeof(len));
-	(void)reply_grow(reply, NLMSG_ALIGN(len) - len);
-	if (reply->is_cut)
-		reply->len = start;
-}
-
-static void put(struct kabi_nldev_reply *reply, uint16_t type,
-		const void *payload, size_t len)
-{
-	struct nlattr attr = { .nla_len = (uint16_t)(sizeof(attr) + len),
-			       .nla_type = type };
-	uint8_t *at = reply_grow(reply, NLA_ALIGN(attr.nla_len));
-
-	if (!at)
-		return;
-	memcpy(at, &attr, sizeof(attr));
-	memcpy(at + sizeof(attr), payload, len);
-}
-
-static void put_u8(struct kabi_nldev_reply *reply, uint16_t type, uint8_t value)
-{
-	put(reply, type, &value, sizeof(value));
-}
-
-static void put_u32(struct kabi_nldev_reply *reply, uint16_t type,
-		    uint32_t value)
-{
-	put(reply, type, &value, sizeof(value));
-}
-
-static void put_u64(struct kabi_nldev_reply *reply, uint16_t type,
-		    uint64_t value)
-{
-	put(reply, type, &value, sizeof(value));
-}
-
-static void put_text(struct kabi_nldev_reply *reply, uint16_t type,
-		     const char *text)
-{
-	put(reply, type, text, strlen(text) + 1);
-}
-
 /* ---- contents of messages ------------------------------------------------ */
-
-static void put_handle(struct kabi_nldev_reply *reply,
-		       const struct kabi_nldev_device *dev)
-{
-	put_u32(reply, RDMA_NLDEV_ATTR_DEV_INDEX, dev->index);
-	put_text(reply, RDMA_NLDEV_ATTR_DEV_NAME, dev->attr->name);
-}
 
 static void put_device(const struct kabi_nldev *nldev,
 		       const struct kabi_nldev_request *req,
 		       const struct kabi_nldev_device *dev, uint16_t flags,
 		       struct kabi_nldev_reply *reply)
 {
-	size_t start = message_begin(reply, nldev->portid, req,
-				     NLDEV_TYPE(RDMA_NLDEV_CMD_GET), flags);
+	size_t start = kabi_reply_begin(
+		reply, nldev, req, KABI_NLDEV_TYPE(RDMA_NLDEV_CMD_GET), flags);
 	bool is_ca = dev->attr->persona == RNIC_PERSONA_CA;
 	uint64_t guid = be64toh(dev->attr->guid_be);
 
-	put_handle(reply, dev);
-	put_u32(reply, RDMA_NLDEV_ATTR_PORT_INDEX, PORT_NUM);
-	put_text(reply, RDMA_NLDEV_ATTR_FW_VERSION, nldev->fw_ver);
-	put_u64(reply, RDMA_NLDEV_ATTR_NODE_GUID, guid);
-	put_u64(reply, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, guid);
-	put_u8(reply, RDMA_NLDEV_ATTR_DEV_NODE_TYPE,
-	       is_ca ? NODE_CA : NODE_RNIC);
-	put_text(reply, RDMA_NLDEV_ATTR_DEV_PROTOCOL, is_ca ? "roce" : "iw");
-	message_end(reply, start);
+	kabi_reply_handle(reply, dev);
+	kabi_reply_u32(reply, RDMA_NLDEV_ATTR_PORT_INDEX, KABI_PORT_NUM);
+	kabi_reply_text(reply, RDMA_NLDEV_ATTR_FW_VERSION, nldev->fw_ver);
+	kabi_reply_u64(reply, RDMA_NLDEV_ATTR_NODE_GUID, guid);
+	kabi_reply_u64(reply, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, guid);
+	kabi_reply_u8(reply, RDMA_NLDEV_ATTR_DEV_NODE_TYPE,
+		      is_ca ? NODE_CA : NODE_RNIC);
+	kabi_reply_text(reply, RDMA_NLDEV_ATTR_DEV_PROTOCOL,
+			is_ca ? "roce" : "iw");
+	kabi_reply_end(reply, start);
 }
 
 /* LID, subnet prefix and capability mask exist for InfiniBand's link layer
@@ -273,20 +53,21 @@ static void put_port(const struct kabi_nldev *nldev,
 		     uint16_t flags, struct kabi_nldev_reply *reply)
 {
 	const struct rnic_device_attr *attr = dev->attr;
-	size_t start = message_begin(reply, nldev->portid, req,
-				     (uint16_t)NLDEV_TYPE(op), flags);
+	size_t start =
+		kabi_reply_begin(reply, nldev, req, KABI_NLDEV_TYPE(op), flags);
 
-	put_handle(reply, dev);
-	put_u32(reply, RDMA_NLDEV_ATTR_PORT_INDEX, PORT_NUM);
-	put_u8(reply, RDMA_NLDEV_ATTR_PORT_STATE,
-	       attr->is_up ? PORT_ACTIVE : PORT_DOWN);
-	put_u8(reply, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
-	       attr->is_up ? PORT_PHYS_LINK_UP : PORT_PHYS_DISABLED);
+	kabi_reply_handle(reply, dev);
+	kabi_reply_u32(reply, RDMA_NLDEV_ATTR_PORT_INDEX, KABI_PORT_NUM);
+	kabi_reply_u8(reply, RDMA_NLDEV_ATTR_PORT_STATE,
+		      attr->is_up ? PORT_ACTIVE : PORT_DOWN);
+	kabi_reply_u8(reply, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
+		      attr->is_up ? PORT_PHYS_LINK_UP : PORT_PHYS_DISABLED);
 	if (attr->ifindex) {
-		put_u32(reply, RDMA_NLDEV_ATTR_NDEV_INDEX, attr->ifindex);
-		put_text(reply, RDMA_NLDEV_ATTR_NDEV_NAME, attr->ifname);
+		kabi_reply_u32(reply, RDMA_NLDEV_ATTR_NDEV_INDEX,
+			       attr->ifindex);
+		kabi_reply_text(reply, RDMA_NLDEV_ATTR_NDEV_NAME, attr->ifname);
 	}
-	message_end(reply, start);
+	kabi_reply_end(reply, start);
 }
 
 /* As the kernel's huge_encode_dev(). */
@@ -298,20 +79,20 @@ static uint64_t devt_encode(uint32_t major, uint32_t minor)
 static void put_chardev(struct kabi_nldev_reply *reply, uint64_t devt,
 			uint64_t abi, const char *name)
 {
-	put_u64(reply, RDMA_NLDEV_ATTR_CHARDEV, devt);
-	put_u64(reply, RDMA_NLDEV_ATTR_CHARDEV_ABI, abi);
-	put_text(reply, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+	kabi_reply_u64(reply, RDMA_NLDEV_ATTR_CHARDEV, devt);
+	kabi_reply_u64(reply, RDMA_NLDEV_ATTR_CHARDEV_ABI, abi);
+	kabi_reply_text(reply, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
 }
 
 static void put_done(const struct kabi_nldev *nldev,
 		     const struct kabi_nldev_request *req,
 		     struct kabi_nldev_reply *reply)
 {
-	size_t start = message_begin(reply, nldev->portid, req, NLMSG_DONE,
-				     NLM_F_MULTI);
+	size_t start =
+		kabi_reply_begin(reply, nldev, req, NLMSG_DONE, NLM_F_MULTI);
 
-	(void)reply_grow(reply, sizeof(int));
-	message_end(reply, start);
+	(void)kabi_reply_grow(reply, sizeof(int));
+	kabi_reply_end(reply, start);
 }
 
 /* @err: 0 for an ACK. */
@@ -320,22 +101,22 @@ static void put_error(const struct kabi_nldev *nldev,
 		      struct kabi_nldev_reply *reply)
 {
 	bool is_quoted = err && !nldev->is_capped;
-	size_t start = message_begin(reply, nldev->portid, req, NLMSG_ERROR,
-				     is_quoted ? 0 : NLM_F_CAPPED);
+	size_t start = kabi_reply_begin(reply, nldev, req, NLMSG_ERROR,
+					is_quoted ? 0 : NLM_F_CAPPED);
 	struct nlmsgerr error = { .error = err, .msg = req->hdr };
 	size_t more = 0;
 	uint8_t *at;
 
 	if (is_quoted && req->msg_len > NLMSG_HDRLEN)
 		more = req->msg_len - NLMSG_HDRLEN;
-	at = reply_grow(reply, sizeof(error) + more);
+	at = kabi_reply_grow(reply, sizeof(error) + more);
 	if (at) {
 		memcpy(at, &error, sizeof(error));
 		if (more)
 			memcpy(at + sizeof(error), req->msg + NLMSG_HDRLEN,
 			       more);
 	}
-	message_end(reply, start);
+	kabi_reply_end(reply, start);
 }
 
 /* ---- operations --------------------------------------------------------- */
@@ -366,7 +147,7 @@ static int answer_port(const struct kabi_nldev *nldev,
 		       const struct kabi_nldev_device *dev,
 		       struct kabi_nldev_reply *reply)
 {
-	if (!dev || !req->has_port || req->port_index != PORT_NUM)
+	if (!dev || !req->has_port || req->port_index != KABI_PORT_NUM)
 		return -EINVAL;
 	put_port(nldev, req, dev, RDMA_NLDEV_CMD_GET, 0, reply);
 	return 0;
@@ -383,15 +164,16 @@ static int answer_chardev(const struct kabi_nldev *nldev,
 	size_t start;
 
 	if (!req->has_type || (req->has_dev && !dev) ||
-	    (req->has_port && (!dev || req->port_index != PORT_NUM)))
+	    (req->has_port && (!dev || req->port_index != KABI_PORT_NUM)))
 		return -EINVAL;
 	if (is_uverbs ? !dev : strcmp(req->type, "rdma_cm") != 0)
 		return -EOPNOTSUPP;
-	start = message_begin(reply, nldev->portid, req,
-			      NLDEV_TYPE(RDMA_NLDEV_CMD_GET_CHARDEV), 0);
+	start = kabi_reply_begin(reply, nldev, req,
+				 KABI_NLDEV_TYPE(RDMA_NLDEV_CMD_GET_CHARDEV),
+				 0);
 	if (is_uverbs) {
 		/* No driver of rdma-core must match the device by this ID. */
-		put_u32(reply, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, 0);
+		kabi_reply_u32(reply, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, 0);
 		snprintf(name, sizeof(name), "uverbs%u", dev->attr->uverbs_num);
 		put_chardev(reply,
 			    devt_encode(KABI_UVERBS_MAJOR,
@@ -402,7 +184,7 @@ static int answer_chardev(const struct kabi_nldev *nldev,
 		put_chardev(reply, devt_encode(KABI_MISC_MAJOR, KABI_UCM_MINOR),
 			    KABI_UCM_ABI, "rdma_cm");
 	}
-	message_end(reply, start);
+	kabi_reply_end(reply, start);
 	return 0;
 }
 
@@ -416,13 +198,13 @@ static int answer_sys(const struct kabi_nldev *nldev,
 		      const struct kabi_nldev_device *dev,
 		      struct kabi_nldev_reply *reply)
 {
-	size_t start = message_begin(reply, nldev->portid, req,
-				     NLDEV_TYPE(RDMA_NLDEV_CMD_SYS_GET), 0);
+	size_t start = kabi_reply_begin(
+		reply, nldev, req, KABI_NLDEV_TYPE(RDMA_NLDEV_CMD_SYS_GET), 0);
 
 	(void)dev;
-	put_u8(reply, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
-	put_u8(reply, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
-	message_end(reply, start);
+	kabi_reply_u8(reply, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+	kabi_reply_u8(reply, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+	kabi_reply_end(reply, start);
 	return 0;
 }
 
@@ -547,14 +329,14 @@ static void message_copy(const struct kabi_nldev *nldev, const uint8_t *msg,
 			 size_t len, struct kabi_nldev_reply *reply)
 {
 	size_t start = reply->len;
-	uint8_t *at = reply_grow(reply, len);
+	uint8_t *at = kabi_reply_grow(reply, len);
 
 	if (at) {
 		memcpy(at, msg, len);
 		memcpy(at + offsetof(struct nlmsghdr, nlmsg_pid),
 		       &nldev->portid, sizeof(nldev->portid));
 	}
-	message_end(reply, start);
+	kabi_reply_end(reply, start);
 }
 
 void kabi_nldev_merge(const struct kabi_nldev *nldev,
@@ -616,7 +398,7 @@ size_t kabi_nldev_datagram(const struct kabi_nldev_reply *reply, size_t at)
 	       (msg = message_at(reply->octets + at + taken, left, &hdr))) {
 		msg = NLMSG_ALIGN(msg) < left ? NLMSG_ALIGN(msg) : left;
 		if (taken && (!(hdr.nlmsg_flags & NLM_F_MULTI) ||
-			      taken + msg > DATAGRAM_MAX))
+			      taken + msg > KABI_DATAGRAM_MAX))
 			break;
 		taken += msg;
 		left -= msg;
