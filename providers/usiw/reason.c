@@ -2,39 +2,10 @@
 /* See reason.h. */
 #include "reason.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "util/log.h"
-
-#define REASON_MAX 256
 #define NAMES_MAX 320
-
-void usiw_reason_say(const char *err, const char *call, const char *fmt, ...)
-{
-	char reason[REASON_MAX];
-	va_list args;
-
-	if (!util_log_enabled(UTIL_LOG_DEBUG, "verbs"))
-		return;
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, args);
-	va_end(args);
-	util_debug("verbs", "%s: %s: %s", call, err, reason);
-}
-
-int usiw_check_range(const char *call, const char *arg, uint64_t value,
-		     uint64_t min, uint64_t max)
-{
-	if (value >= min && value <= max)
-		return 0;
-	return usiw_refuse(EINVAL, call,
-			   "%s is %" PRIu64 ", not %" PRIu64 " to %" PRIu64,
-			   arg, value, min, max);
-}
 
 static const char *const mask_names[] = {
 	"STATE",
@@ -79,13 +50,13 @@ int usiw_check_mask(enum ibv_qp_state next, int mask, int must)
 
 void usiw_reason_move(enum ibv_qp_state now, enum ibv_qp_state next)
 {
-	const char *err = next == IBV_QPS_SQD ? "EOPNOTSUPP" : "EINVAL";
+	int err = next == IBV_QPS_SQD ? EOPNOTSUPP : EINVAL;
 	bool is_early = next == IBV_QPS_RTS &&
 			(now == IBV_QPS_RESET || now == IBV_QPS_INIT);
 
-	usiw_reason_say(err, "ibv_modify_qp", "a QP in %s cannot go to %s%s",
-			usiw_state_name(now), usiw_state_name(next),
-			is_early ? "; RTR comes before" : "");
+	(void)usiw_refuse(err, "ibv_modify_qp", "a QP in %s cannot go to %s%s",
+			  usiw_state_name(now), usiw_state_name(next),
+			  is_early ? "; RTR comes before" : "");
 }
 
 const char *usiw_state_name(enum ibv_qp_state state)

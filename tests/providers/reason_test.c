@@ -16,36 +16,6 @@ static int setup(void **state)
 	return util_log_route("verbs", UTIL_LOG_DEBUG, UTIL_LOG_STDERR, NULL);
 }
 
-CASE_WITH(a_refusal_is_one_line, setup, NULL)
-{
-	const char *text;
-	int err;
-
-	said_begin();
-	err = usiw_refuse(EOPNOTSUPP, "ibv_create_cq_ex", "flags is 0x%x", 4u);
-	text = said_end();
-	assert_int_equal(err, -EOPNOTSUPP);
-	assert_non_null(strstr(text, "ibv_create_cq_ex: EOPNOTSUPP: flags is "
-				     "0x4\n"));
-	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-}
-
-CASE_WITH(a_value_in_its_range_says_nothing, setup, NULL)
-{
-	said_begin();
-	assert_int_equal(usiw_check_range("ibv_x", "a", 1, 1, 3), 0);
-	assert_int_equal(usiw_check_range("ibv_x", "a", 3, 1, 3), 0);
-	assert_string_equal(said_end(), "");
-	said_begin();
-	assert_int_equal(usiw_check_range("ibv_x", "a", 0, 1, 3), -EINVAL);
-	assert_non_null(strstr(said_end(), "ibv_x: EINVAL: a is 0, not 1 to "
-					   "3\n"));
-	said_begin();
-	assert_int_equal(usiw_check_range("ibv_x", "a", UINT64_MAX, 0, 0),
-			 -EINVAL);
-	assert_non_null(strstr(said_end(), "a is 18446744073709551615, not 0"));
-}
-
 CASE_WITH(missing_bits_have_names, setup, NULL)
 {
 	const char *text;
