@@ -15,16 +15,20 @@
 #define FLOW_MASK 0xfffffu
 #define NUM_MASK 0xffffffu
 
-int usiw_say_no_datagrams(void)
+#define NO_DATAGRAMS                                                           \
+	"an iWARP device has no datagrams: run the program by \"usiw run "     \
+	"--persona ca\""
+
+/* Programs that end without a word of their own need it. */
+void usiw_say_no_datagrams(const char *call)
 {
 	static _Atomic bool is_said;
 
 	/* relaxed: once is enough, and once more is no harm */
-	if (!atomic_exchange_explicit(&is_said, true, memory_order_relaxed))
-		util_err("verbs",
-			 "the program wants datagrams, which an iWARP device "
-			 "does not have: run it by \"usiw run --persona ca\"");
-	return -EOPNOTSUPP;
+	if (atomic_exchange_explicit(&is_said, true, memory_order_relaxed))
+		(void)usiw_refuse(EOPNOTSUPP, call, NO_DATAGRAMS);
+	else
+		util_err("verbs", "%s: EOPNOTSUPP: " NO_DATAGRAMS, call);
 }
 
 static bool gid_is_zero(const uint8_t gid[16])
@@ -88,7 +92,7 @@ static int ah_fill(struct usiw_ah *ah, const struct usiw_context *ctx,
 			       USIW_PORT);
 	if (err)
 		return err;
-	err = rnic_device_query(ctx->dev, &dev);
+	err = usiw_device_query(ctx, CREATE_AH, &dev);
 	if (err)
 		return err;
 	err = attr->is_global ? ah_from_grh(ah, &dev, &attr->grh)
@@ -101,16 +105,16 @@ static int ah_fill(struct usiw_ah *ah, const struct usiw_context *ctx,
 struct ibv_ah *usiw_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err = usiw_pd_enter(pd);
+	int err = usiw_pd_enter(pd, CREATE_AH);
 	struct usiw_ah *ah;
 
 	if (!err && !usiw_context(ibpd->context)->is_ca)
-		err = usiw_say_no_datagrams();
+		err = usiw_refuse_datagrams(CREATE_AH);
 	if (err)
 		return usiw_result_null(err);
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(CREATE_AH));
 	err = ah_fill(ah, usiw_context(ibpd->context), attr);
 	if (err) {
 		free(ah);
@@ -133,8 +137,8 @@ int usiw_destroy_ah(struct ibv_ah *ibah)
 
 	/* There is none. */
 	if (!usiw_context(ibah->context)->is_ca)
-		return usiw_result_int(-EOPNOTSUPP);
-	err = usiw_handle_check(&ah->handle, "destroy_ah");
+		return usiw_result_int(usiw_refuse_datagrams("ibv_destroy_ah"));
+	err = usiw_handle_check(&ah->handle, "ibv_destroy_ah");
 	if (err)
 		return usiw_result_int(err);
 	if (!usiw_is_forked(ah->fork_gen))

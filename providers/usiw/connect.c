@@ -34,8 +34,8 @@ static int addr_from_lid(const struct usiw_qp *qp, uint16_t dlid,
 			 struct rnic_oob_options *opt)
 {
 	struct rnic_device_attr dev;
-	int err =
-		rnic_device_query(usiw_context(qp->vqp.qp.context)->dev, &dev);
+	int err = usiw_device_query(usiw_context(qp->vqp.qp.context),
+				    "ibv_modify_qp", &dev);
 
 	if (err)
 		return err;
@@ -88,9 +88,10 @@ int usiw_qp_connect_send(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 	const int known = qp->type->rts_mask;
 	/* Without retries: how long messages wait before they are lost. */
 	struct rnic_oob_send_options opt = { .retry_ns = RETRY_MIN_NS };
+	int err = usiw_check_mask(IBV_QPS_RTS, mask, known);
 
-	if (usiw_check_mask(IBV_QPS_RTS, mask, known) < 0)
-		return -EINVAL;
+	if (err)
+		return err;
 	if (known & IBV_QP_RNR_RETRY)
 		opt.rnr_retry = attr->rnr_retry;
 	if (known & IBV_QP_MAX_QP_RD_ATOMIC)

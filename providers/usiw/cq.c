@@ -10,6 +10,10 @@
 #include "result.h"
 #include <infiniband/usiwdv.h>
 
+#define CREATE "ibv_create_cq"
+#define RESIZE "ibv_resize_cq"
+#define ARM "ibv_req_notify_cq"
+
 /* Makes the CQ of rnic/, on the channel of @channel if there is one. */
 static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 		   const struct ibv_comp_channel *channel, struct usiw_cq *cq)
@@ -20,7 +24,7 @@ static int cq_open(struct usiw_context *ctx, uint32_t cqe,
 	if (channel) {
 		chan = rnic_chan_get_fd(channel->fd);
 		if (!chan)
-			return usiw_refuse(EINVAL, "ibv_create_cq",
+			return usiw_refuse(EINVAL, CREATE,
 					   "descriptor %d of the channel is "
 					   "none of usiw's",
 					   channel->fd);
@@ -42,20 +46,18 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 
 	err = usiw_context_enter(ctx);
 	if (!err && pd)
-		err = usiw_pd_enter(pd);
+		err = usiw_pd_enter(pd, CREATE);
 	if (err)
 		return err;
-	err = usiw_check_range("ibv_create_cq", "cqe", cqe, 1,
-			       rnic_limits()->max_cqe);
+	err = usiw_check_range(CREATE, "cqe", cqe, 1, rnic_limits()->max_cqe);
 	if (!err)
-		err = usiw_check_range("ibv_create_cq", "comp_vector",
-				       comp_vector, 0,
+		err = usiw_check_range(CREATE, "comp_vector", comp_vector, 0,
 				       (uint32_t)context->num_comp_vectors - 1);
 	if (err)
 		return err;
 	cq = util_alloc_lines(1, sizeof(*cq));
 	if (!cq)
-		return -ENOMEM;
+		return usiw_refuse_memory(CREATE);
 	err = usiw_pd_slots_alloc(pd, rnic_cq_slots_size(cqe), USIWDV_RES_CQ,
 				  &cq->slots);
 	if (err)
@@ -97,14 +99,14 @@ int usiw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	void *slots;
-	int err = usiw_handle_check(&cq->handle, "resize_cq");
+	int err = usiw_object_enter(&cq->handle, &cq->fork_gen, RESIZE);
 
+	/* Negative ones are too large as unsigned. */
+	if (!err)
+		err = usiw_check_range(RESIZE, "cqe", (uint32_t)cqe, 1,
+				       rnic_limits()->max_cqe);
 	if (err)
 		return usiw_result_int(err);
-	if (usiw_is_forked(cq->fork_gen))
-		return usiw_result_int(-ENODEV);
-	if (cqe < 1 || (uint32_t)cqe > rnic_limits()->max_cqe)
-		return usiw_result_int(-EINVAL);
 	err = usiw_pd_slots_alloc(cq->pd, rnic_cq_slots_size((uint32_t)cqe),
 				  USIWDV_RES_CQ, &slots);
 	if (err)
@@ -133,11 +135,13 @@ int usiw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 	/* Without the table, because programs arm often. */
 	if (ibcq->handle != cq->handle.number)
-		return usiw_result_int(-ENOENT);
+		return usiw_result_int(usiw_refuse(
+			ENOENT, ARM, "the object's handle was altered"));
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_result_int(-ENODEV);
+		return usiw_result_int(usiw_refuse_forked(ARM));
 	if (!ibcq->channel)
-		return usiw_result_int(-EINVAL);
+		return usiw_result_int(usiw_refuse(
+			EINVAL, ARM, "the CQ was made without a channel"));
 	rnic_cq_arm(cq->rnic, solicited_only != 0);
 	return 0;
 }
@@ -157,7 +161,7 @@ int usiw_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	uint32_t comp_events, async_events;
-	int err = usiw_handle_check(&cq->handle, "destroy_cq");
+	int err = usiw_handle_check(&cq->handle, "ibv_destroy_cq");
 
 	if (err)
 		return usiw_result_int(err);

@@ -60,15 +60,19 @@ static int cq_start(struct usiw_cq *cq)
 static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 			   struct ibv_poll_cq_attr *attr)
 {
+	static const char call[] = "ibv_start_poll";
 	struct usiw_cq *cq = cq_of(cq_ex);
 	int ret;
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_result_int(-ENODEV);
+		return usiw_result_int(usiw_refuse_forked(call));
 	if (attr && attr->comp_mask)
-		return usiw_result_int(-EINVAL);
+		return usiw_result_int(usiw_refuse(EINVAL, call,
+						   "comp_mask is 0x%x, not 0",
+						   attr->comp_mask));
 	if (usiw_cq_is_in_batch(cq))
-		return usiw_result_int(-EBUSY);
+		return usiw_result_int(usiw_refuse(
+			EBUSY, call, "ibv_end_poll() comes before"));
 	/* The poller runs the engine, so no thread has to be woken. */
 	if (rnic_cq_wants_progress(cq->rnic))
 		rnic_cq_progress(cq->rnic);

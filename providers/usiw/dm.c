@@ -5,6 +5,9 @@
 #include "objects.h"
 #include "result.h"
 
+#define ALLOC "ibv_alloc_dm"
+#define REG "ibv_reg_dm_mr"
+
 static int dm_write(struct ibv_dm *ibdm, uint64_t off, const void *from,
 		    size_t len)
 {
@@ -27,13 +30,15 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 	int err;
 
 	if (attr->comp_mask)
-		return usiw_result_null(-EINVAL);
+		return usiw_result_null(usiw_refuse(EINVAL, ALLOC,
+						    "comp_mask is 0x%x, not 0",
+						    attr->comp_mask));
 	err = usiw_context_enter(ctx);
 	if (err)
 		return usiw_result_null(err);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(ALLOC));
 	err = rnic_dm_alloc(ctx->rnic, attr->length, attr->log_align_req,
 			    &dm->rnic);
 	if (err) {
@@ -52,7 +57,7 @@ struct ibv_dm *usiw_alloc_dm(struct ibv_context *context,
 int usiw_free_dm(struct ibv_dm *ibdm)
 {
 	struct usiw_dm *dm = usiw_dm(ibdm);
-	int err = usiw_handle_check(&dm->handle, "free_dm");
+	int err = usiw_handle_check(&dm->handle, "ibv_free_dm");
 
 	if (err)
 		return usiw_result_int(err);
@@ -75,23 +80,25 @@ struct ibv_mr *usiw_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
 	uint32_t wanted;
 	int err;
 
-	err = usiw_pd_enter(pd);
+	err = usiw_pd_enter(pd, REG);
 	/* Memory of another provider does not have this structure. */
 	if (!err && ibdm->context != ibpd->context)
-		err = -EINVAL;
+		err = usiw_refuse(EINVAL, REG, "dm is none of this context");
 	if (!err)
-		err = usiw_handle_check(&usiw_dm(ibdm)->handle, "reg_dm_mr");
-	if (!err && usiw_is_forked(usiw_dm(ibdm)->fork_gen))
-		err = -ENODEV;
+		err = usiw_object_enter(&usiw_dm(ibdm)->handle,
+					&usiw_dm(ibdm)->fork_gen, REG);
 	if (!err)
-		err = usiw_mr_access(access, &wanted);
+		err = usiw_mr_access(REG, access, &wanted);
 	if (!err && wanted & IBV_ACCESS_ON_DEMAND)
-		err = -EOPNOTSUPP; /* it is there, always */
+		err = usiw_refuse(EOPNOTSUPP, REG,
+				  "access is 0x%x: IBV_ACCESS_ON_DEMAND is for "
+				  "memory of the program",
+				  access);
 	if (err)
 		return usiw_result_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(REG));
 	err = rnic_dm_reg(pd->rnic, usiw_dm(ibdm)->rnic, off, len, wanted,
 			  &mr->rnic);
 	if (err) {

@@ -2,6 +2,7 @@
 /* Memory regions of dma-bufs that the CPU can access, by a mapping of ours. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -14,14 +15,19 @@
 /* linux/magic.h; older headers do not have it. */
 #define DMABUF_MAGIC 0x444d4142
 
+#define REG "ibv_reg_dmabuf_mr"
+
 /* As dma_buf_get().  Return: 0; -EBADF; -EINVAL: no dma-buf. */
 static int dmabuf_find(int fd)
 {
 	struct statfs fs;
+	int rc = fstatfs(fd, &fs);
 
-	if (fstatfs(fd, &fs) < 0)
-		return errno == EBADF ? -EBADF : -EINVAL;
-	return fs.f_type == DMABUF_MAGIC ? 0 : -EINVAL;
+	if (rc < 0 && errno == EBADF)
+		return usiw_refuse(EBADF, REG, "fd %d is not open", fd);
+	if (rc < 0 || fs.f_type != DMABUF_MAGIC)
+		return usiw_refuse(EINVAL, REG, "fd %d is no dma-buf", fd);
+	return 0;
 }
 
 static int dmabuf_check(int fd, uint64_t off, size_t len)
@@ -31,7 +37,7 @@ static int dmabuf_check(int fd, uint64_t off, size_t len)
 
 	if (size < 0 || len == 0 || __builtin_add_overflow(off, len, &end) ||
 	    end > (uint64_t)size)
-		return usiw_refuse(EINVAL, "ibv_reg_dmabuf_mr",
+		return usiw_refuse(EINVAL, REG,
 				   "fd %d has no %zu octets at %llu", fd, len,
 				   (unsigned long long)off);
 	return 0;
@@ -51,7 +57,12 @@ static int dmabuf_map(struct usiw_mr *mr, int fd, uint64_t off, size_t len,
 		       (off_t)(off - head));
 	if (mr->map != MAP_FAILED)
 		return 0;
-	return errno == ENOMEM || errno == EAGAIN ? -ENOMEM : -EOPNOTSUPP;
+	return errno == ENOMEM || errno == EAGAIN
+		       ? usiw_refuse_memory(REG)
+		       : usiw_refuse(EOPNOTSUPP, REG,
+				     "fd %d cannot be mapped: %s; only a "
+				     "device reaches its memory",
+				     fd, strerror(errno));
 }
 
 void usiw_dmabuf_unmap(const struct usiw_mr *mr)
@@ -68,7 +79,7 @@ static int dmabuf_reg(struct usiw_pd *pd, struct usiw_mr *mr, uint64_t off,
 
 	/* As the kernel: both begin at the same place of a page. */
 	if (off % page != iova % page)
-		return usiw_refuse(EINVAL, "ibv_reg_dmabuf_mr",
+		return usiw_refuse(EINVAL, REG,
 				   "offset and iova begin at different places "
 				   "of a page");
 	err = dmabuf_map(mr, fd, off, len, access);
@@ -96,20 +107,23 @@ struct ibv_mr *usiw_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
 	uint32_t wanted;
 	int err;
 
-	err = usiw_pd_enter(pd);
+	err = usiw_pd_enter(pd, REG);
 	if (!err)
 		err = dmabuf_find(fd);
 	if (!err)
-		err = usiw_mr_access((unsigned int)access, &wanted);
+		err = usiw_mr_access(REG, (unsigned int)access, &wanted);
 	if (!err && wanted & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_ZERO_BASED))
-		err = -EOPNOTSUPP;
+		err = usiw_refuse(EOPNOTSUPP, REG,
+				  "access is 0x%x, with IBV_ACCESS_ON_DEMAND "
+				  "or _ZERO_BASED",
+				  (unsigned int)access);
 	if (!err)
 		err = dmabuf_check(fd, offset, len);
 	if (err)
 		return usiw_result_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(REG));
 	err = dmabuf_reg(pd, mr, offset, len, iova, fd, wanted);
 	if (err) {
 		free(mr);

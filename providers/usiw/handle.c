@@ -82,7 +82,7 @@ void usiw_handle_remove(struct usiw_handle *handle)
 	util_unlock(&table_lock);
 }
 
-int usiw_handle_check(const struct usiw_handle *handle, const char *verb)
+int usiw_handle_check(const struct usiw_handle *handle, const char *call)
 {
 	bool is_there, is_same = false;
 
@@ -93,9 +93,9 @@ int usiw_handle_check(const struct usiw_handle *handle, const char *verb)
 	util_unlock(&table_lock);
 	if (is_same)
 		return 0;
-	util_err("verbs", "%s: %s", verb,
-		 is_there ? "the object's handle was altered: ENOENT"
+	util_err("verbs", "%s: ENOENT: %s", call,
+		 is_there ? "the object's handle was altered"
 			  : "there is no such object, or it was destroyed "
-			    "already: ENOENT");
+			    "already");
 	return -ENOENT;
 }

@@ -32,9 +32,9 @@ void usiw_handle_renumber(struct usiw_handle *handle);
 void usiw_handle_remove(struct usiw_handle *handle);
 
 /*
- * Before a verb that a kernel would do uses the object.  @verb is for the log.
+ * Before a verb that a kernel would do uses the object.  @call is for the log.
  * Return: 0; -ENOENT: no such object, or it shows another number.
  */
-int usiw_handle_check(const struct usiw_handle *handle, const char *verb);
+int usiw_handle_check(const struct usiw_handle *handle, const char *call);
 
 #endif

@@ -37,6 +37,11 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_PD == RNIC_MR_CHANGE_PD, "rereg flags");
 _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
 	       "rereg flags");
 
+#define REG "ibv_reg_mr"
+#define REREG "ibv_rereg_mr"
+#define ADVISE "ibv_advise_mr"
+#define NULL_MR "ibv_alloc_null_mr"
+
 #define MR_ACCESS                                                              \
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE |                  \
 	 RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |                 \
@@ -50,24 +55,24 @@ _Static_assert((int)IBV_REREG_MR_CHANGE_ACCESS == RNIC_MR_CHANGE_ACCESS,
  * A device may ignore optional flags, relaxed ordering among them, and the flag
  * for huge pages.
  */
-int usiw_mr_access(unsigned int access, uint32_t *ret_access)
+int usiw_mr_access(const char *call, unsigned int access, uint32_t *ret_access)
 {
 	unsigned int wanted = access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
 
 	wanted &= ~(unsigned int)IBV_ACCESS_HUGETLB;
 	if (wanted & ~(unsigned int)(MR_ACCESS | MR_ACCESS_FLUSH))
-		return usiw_refuse(EINVAL, "ibv_reg_mr",
+		return usiw_refuse(EINVAL, call,
 				   "access is 0x%x, with unknown bits", access);
 	/* RDMA verbs 1.0, 7.2.5.1 */
 	if ((wanted & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(wanted & IBV_ACCESS_LOCAL_WRITE))
-		return usiw_refuse(EINVAL, "ibv_reg_mr",
+		return usiw_refuse(EINVAL, call,
 				   "access is 0x%x: IBV_ACCESS_REMOTE_WRITE "
 				   "and _REMOTE_ATOMIC need "
 				   "IBV_ACCESS_LOCAL_WRITE",
 				   access);
 	if (wanted & MR_ACCESS_FLUSH)
-		return usiw_refuse(EOPNOTSUPP, "ibv_reg_mr",
+		return usiw_refuse(EOPNOTSUPP, call,
 				   "access is 0x%x: iWARP has no flush",
 				   access);
 	*ret_access = wanted;
@@ -143,19 +148,14 @@ struct ibv_mr *usiw_reg_mr(struct ibv_pd *ibpd, void *addr, size_t len,
 	uint32_t wanted;
 	int err;
 
-	err = usiw_pd_enter(pd);
+	err = usiw_pd_enter(pd, REG);
+	if (!err)
+		err = usiw_mr_access(REG, (unsigned int)access, &wanted);
 	if (err)
 		return usiw_result_null(err);
-	err = usiw_mr_access((unsigned int)access, &wanted);
-	if (err)
-		return usiw_result_null(err);
-	/* On demand the region may be larger: all memory. */
-	if (!(wanted & IBV_ACCESS_ON_DEMAND) &&
-	    len > rnic_limits()->max_mr_size)
-		return usiw_result_null(-EINVAL);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(REG));
 	if (wanted & IBV_ACCESS_ZERO_BASED)
 		hca_va = 0;
 	err = rnic_mr_reg(pd->rnic, addr, len, hca_va, wanted, &mr->rnic);
@@ -174,12 +174,14 @@ int usiw_advise_mr(struct ibv_pd *ibpd, enum ibv_advise_mr_advice advice,
 		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sges)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err = usiw_pd_enter(pd);
+	int err = usiw_pd_enter(pd, ADVISE);
 
-	if (err)
-		return usiw_result_int(err);
-	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
-		return usiw_result_int(-EINVAL);
+	if (!err &&
+	    (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0))
+		err = usiw_refuse(EINVAL, ADVISE,
+				  "flags is 0x%x, with more than "
+				  "IBV_ADVISE_MR_FLAG_FLUSH, or num_sge is 0",
+				  flags);
 	for (uint32_t i = 0; i < num_sges && !err; i++)
 		err = rnic_mr_advise(pd->rnic, advice, sg_list[i].lkey,
 				     sg_list[i].addr, sg_list[i].length);
@@ -192,12 +194,12 @@ struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
 	struct usiw_mr *mr;
 	int err;
 
-	err = usiw_pd_enter(pd);
+	err = usiw_pd_enter(pd, NULL_MR);
 	if (err)
 		return usiw_result_null(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(NULL_MR));
 	err = rnic_mr_alloc_null(pd->rnic, &mr->rnic);
 	if (err) {
 		free(mr);
@@ -206,6 +208,19 @@ struct ibv_mr *usiw_alloc_null_mr(struct ibv_pd *ibpd)
 	usiw_mr_init(mr, ibpd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE);
 	mr->vmr.mr_type = VERBS_MR_TYPE_NULL_MR;
 	return &mr->vmr.ibv_mr;
+}
+
+static int rereg_pd(const struct verbs_mr *vmr, struct ibv_pd *pd,
+		    struct rnic_mr_change *want)
+{
+	int err;
+
+	if (!pd || pd->context != vmr->ibv_mr.context)
+		return usiw_refuse(EINVAL, REREG, "pd is none of this context");
+	err = usiw_pd_enter(usiw_pd(pd), REREG);
+	if (!err)
+		want->pd = usiw_pd(pd)->rnic;
+	return err;
 }
 
 /*
@@ -222,22 +237,15 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		.addr = addr,
 		.len = len,
 	};
-	int err = usiw_handle_check(&mr->handle, "rereg_mr");
+	int err = usiw_object_enter(&mr->handle, &mr->fork_gen, REREG);
 
-	if (err)
-		return usiw_result_rereg(err);
-	if (usiw_is_forked(mr->fork_gen))
-		return usiw_result_rereg(-ENODEV);
-	if (mr->map)
-		return usiw_result_rereg(-EOPNOTSUPP);
-	if (flags & IBV_REREG_MR_CHANGE_PD) {
-		if (!pd || pd->context != vmr->ibv_mr.context)
-			return usiw_result_rereg(-EINVAL);
-		err = usiw_pd_enter(usiw_pd(pd));
-		want.pd = usiw_pd(pd)->rnic;
-	}
+	if (!err && mr->map)
+		err = usiw_refuse(EOPNOTSUPP, REREG,
+				  "the region is of ibv_reg_dmabuf_mr()");
+	if (!err && flags & IBV_REREG_MR_CHANGE_PD)
+		err = rereg_pd(vmr, pd, &want);
 	if (!err && flags & IBV_REREG_MR_CHANGE_ACCESS)
-		err = usiw_mr_access((unsigned int)access, &want.access);
+		err = usiw_mr_access(REREG, (unsigned int)access, &want.access);
 	if (!err)
 		err = rnic_mr_rereg(mr->rnic, &want);
 	if (err)
@@ -259,7 +267,7 @@ int usiw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 int usiw_dereg_mr(struct verbs_mr *vmr)
 {
 	struct usiw_mr *mr = usiw_mr(vmr);
-	int err = usiw_handle_check(&mr->handle, "dereg_mr");
+	int err = usiw_handle_check(&mr->handle, "ibv_dereg_mr");
 
 	if (err)
 		return usiw_result_int(err);

@@ -8,6 +8,9 @@
 _Static_assert((int)IBV_MW_TYPE_1 == RNIC_MW_TYPE_1, "window types");
 _Static_assert((int)IBV_MW_TYPE_2 == RNIC_MW_TYPE_2, "window types");
 
+#define ALLOC "ibv_alloc_mw"
+#define BIND "ibv_bind_mw"
+
 #define BIND_FLAGS_KNOWN (IBV_SEND_FENCE | IBV_SEND_SIGNALED)
 
 struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
@@ -16,14 +19,15 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 	struct usiw_mw *mw;
 	int err;
 
-	err = usiw_pd_enter(pd);
+	err = usiw_pd_enter(pd, ALLOC);
+	if (!err)
+		err = usiw_check_range(ALLOC, "type", type, IBV_MW_TYPE_1,
+				       IBV_MW_TYPE_2);
 	if (err)
 		return usiw_result_null(err);
-	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		return usiw_result_null(-EINVAL);
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(ALLOC));
 	err = rnic_mw_alloc(pd->rnic, (enum rnic_mw_type)type, &mw->rnic);
 	if (err) {
 		free(mw);
@@ -44,7 +48,7 @@ struct ibv_mw *usiw_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 int usiw_dealloc_mw(struct ibv_mw *ibmw)
 {
 	struct usiw_mw *mw = usiw_mw(ibmw);
-	int err = usiw_handle_check(&mw->handle, "dealloc_mw");
+	int err = usiw_handle_check(&mw->handle, "ibv_dealloc_mw");
 
 	if (err)
 		return usiw_result_int(err);
@@ -73,9 +77,13 @@ int usiw_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 
 	if (usiw_is_forked(qp->fork_gen) ||
 	    usiw_is_forked(usiw_mw(mw)->fork_gen))
-		return usiw_result_int(-ENODEV);
+		return usiw_result_int(usiw_refuse_forked(BIND));
 	if (bind->send_flags & ~(unsigned int)BIND_FLAGS_KNOWN)
-		return usiw_result_int(-EINVAL);
+		return usiw_result_int(usiw_refuse(
+			EINVAL, BIND,
+			"send_flags is 0x%x, with more than IBV_SEND_FENCE "
+			"and _SIGNALED",
+			bind->send_flags));
 	err = usiw_post_bind(qp, mw, rkey, bind);
 	if (err)
 		return usiw_result_int(err);

@@ -15,6 +15,7 @@
 #include "util/lock.h"
 #include "handle.h"
 #include "library.h"
+#include "reason.h"
 #include "verbs-abi.h"
 
 /* Vectors for ibv_create_cq(): one completion thread serves a context. */
@@ -320,8 +321,9 @@ static inline struct usiw_qp *usiw_qp(struct ibv_qp *qp)
 /* Removes the completions of a QP that have not been polled. */
 void usiw_cq_clean(struct usiw_cq *cq, uint32_t qp_num);
 
-/* Access flags of a region, without those that have no effect here. */
-int usiw_mr_access(unsigned int access, uint32_t *ret_access);
+/* Access flags of a region, without those that have no effect here.  @call: a
+ * refusal names it, as in util/reason.h; so do the others below. */
+int usiw_mr_access(const char *call, unsigned int access, uint32_t *ret_access);
 
 /* Fills in the region for libibverbs after @mr->rnic was registered. */
 struct ibv_mr *usiw_mr_init(struct usiw_mr *mr, struct ibv_pd *pd, void *addr,
@@ -336,6 +338,22 @@ static inline bool usiw_is_forked(uint32_t fork_gen)
 	return rnic_fork_gen() != fork_gen;
 }
 
+/* Called before an object of the program is used, which may be gone: nothing of
+ * it is read before.  Return: 0; -ENOENT: there is no such object; -ENODEV: it
+ * is the parent's. */
+static inline int usiw_object_enter(const struct usiw_handle *handle,
+				    const uint32_t *fork_gen, const char *call)
+{
+	int err = usiw_handle_check(handle, call);
+
+	return !err && usiw_is_forked(*fork_gen) ? usiw_refuse_forked(call)
+						 : err;
+}
+
+/* rnic_device_query() of the device. */
+int usiw_device_query(const struct usiw_context *ctx, const char *call,
+		      struct rnic_device_attr *ret_attr);
+
 /*
  * Called before a context or domain is used.  A forked child may use the
  * parent's contexts and protection domains, which are then like new ones.  It
@@ -347,7 +365,7 @@ static inline int usiw_context_enter(const struct usiw_context *ctx)
 	return rnic_context_enter(ctx->rnic);
 }
 
-int usiw_pd_enter(struct usiw_pd *pd);
+int usiw_pd_enter(struct usiw_pd *pd, const char *call);
 
 /* Takes a reference for an object made on @pd. */
 void usiw_pd_get(struct usiw_pd *pd);
@@ -392,19 +410,22 @@ void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
  * Return: 0; -EINVAL; -EOPNOTSUPP: SQD. */
 int usiw_ud_attr_check(enum ibv_qp_state now, enum ibv_qp_state next, int mask);
 
-/* Says, once, which persona has datagrams.  Return: -EOPNOTSUPP. */
-int usiw_say_no_datagrams(void);
+/* Says which persona has datagrams, the first time as an error. */
+void usiw_say_no_datagrams(const char *call);
+#define usiw_refuse_datagrams(call) (usiw_say_no_datagrams(call), -EOPNOTSUPP)
 
 /* How long an adapter waits for its peer, from the attributes of
  * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);
 
-/* Says at USIW_LOG=debug that the send queue is full.  Return: -ENOMEM. */
-int usiw_sq_refuse_full(const struct usiw_qp *qp);
+/* The QP does not send yet.  Return: -EINVAL. */
+int usiw_sq_refuse_state(const struct usiw_qp *qp, const char *call);
+/* The send queue is full.  Return: -ENOMEM. */
+int usiw_sq_refuse_full(const struct usiw_qp *qp, const char *call);
 
-/* Encodes @wr into @slot; -EINVAL: more than @max_sge elements. */
-int usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
-		    struct usiw_rqe *slot);
+/* Encodes @wr into @slot; false: more than @max_sge elements. */
+bool usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
+		     struct usiw_rqe *slot);
 
 /* Checks the copy of a CQE and decodes it.  An invalid one becomes an error. */
 void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);

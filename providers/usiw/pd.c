@@ -18,6 +18,8 @@
 #include <infiniband/usiwdv.h>
 
 #define PARENT "ibv_alloc_parent_domain"
+#define PD "ibv_alloc_pd"
+#define TD "ibv_alloc_td"
 
 void usiw_pd_get(struct usiw_pd *pd)
 {
@@ -31,15 +33,15 @@ void usiw_pd_put(struct usiw_pd *pd)
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
 }
 
-int usiw_pd_enter(struct usiw_pd *pd)
+int usiw_pd_enter(struct usiw_pd *pd, const char *call)
 {
-	int err = usiw_handle_check(&pd->handle, "protection domain");
+	int err = usiw_handle_check(&pd->handle, call);
 
 	if (err)
 		return err;
-	if (pd->base)
-		return usiw_is_forked(pd->fork_gen) ? -ENODEV : 0;
-	return rnic_pd_enter(pd->rnic, &pd->user_cnt);
+	if (!pd->base)
+		return rnic_pd_enter(pd->rnic, &pd->user_cnt);
+	return usiw_is_forked(pd->fork_gen) ? usiw_refuse_forked(call) : 0;
 }
 
 static bool pd_is_forked(const struct usiw_pd *pd)
@@ -59,7 +61,7 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 		return usiw_result_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(PD));
 	err = rnic_pd_alloc(ctx->rnic, &pd->rnic);
 	if (err) {
 		free(pd);
@@ -74,8 +76,13 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 static int pd_close(struct usiw_pd *pd)
 {
 	/* acquire: pairs with the release in usiw_pd_put() */
-	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire))
-		return -EBUSY;
+	uint32_t user_cnt =
+		atomic_load_explicit(&pd->user_cnt, memory_order_acquire);
+
+	if (user_cnt)
+		return usiw_refuse(EBUSY, "ibv_dealloc_pd",
+				   "%u objects that were made on it exist",
+				   user_cnt);
 	if (!pd->base)
 		return rnic_pd_free(pd->rnic);
 	usiw_pd_put(pd->base);
@@ -90,7 +97,7 @@ static int pd_close(struct usiw_pd *pd)
 int usiw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
-	int err = usiw_handle_check(&pd->handle, "dealloc_pd");
+	int err = usiw_handle_check(&pd->handle, "ibv_dealloc_pd");
 
 	if (err)
 		return usiw_result_int(err);
@@ -112,12 +119,15 @@ struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 	if (err)
 		return usiw_result_null(err);
 	if (!attr)
-		return usiw_result_null(-EINVAL);
+		return usiw_result_null(
+			usiw_refuse(EINVAL, TD, "attr is NULL"));
 	if (attr->comp_mask)
-		return usiw_result_null(-EOPNOTSUPP);
+		return usiw_result_null(usiw_refuse(EOPNOTSUPP, TD,
+						    "comp_mask is 0x%x, not 0",
+						    attr->comp_mask));
 	td = calloc(1, sizeof(*td));
 	if (!td)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(TD));
 	td->td.context = context;
 	td->fork_gen = rnic_fork_gen();
 	usiw_handle_add(&td->handle, NULL);
@@ -127,14 +137,15 @@ struct ibv_td *usiw_alloc_td(struct ibv_context *context,
 int usiw_dealloc_td(struct ibv_td *ibtd)
 {
 	struct usiw_td *td = usiw_td(ibtd);
-	int err = usiw_handle_check(&td->handle, "dealloc_td");
+	int err = usiw_handle_check(&td->handle, "ibv_dealloc_td");
 
 	if (err)
 		return usiw_result_int(err);
 	/* acquire: pairs with the release in pd_close() */
 	if (!usiw_is_forked(td->fork_gen) &&
 	    atomic_load_explicit(&td->user_cnt, memory_order_acquire))
-		return usiw_result_int(-EBUSY);
+		return usiw_result_int(usiw_refuse(EBUSY, "ibv_dealloc_td",
+						   "a parent domain has it"));
 	usiw_handle_remove(&td->handle);
 	free(td);
 	return 0;
@@ -226,22 +237,21 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 	if (err)
 		return usiw_result_null(err);
 	if (!attr)
-		return usiw_result_null(-EINVAL);
+		return usiw_result_null(
+			usiw_refuse(EINVAL, PARENT, "attr is NULL"));
 	err = parent_attr_check(context, attr);
 	if (err)
 		return usiw_result_null(err);
 	base = usiw_pd(attr->pd);
-	err = usiw_pd_enter(base);
+	err = usiw_pd_enter(base, PARENT);
 	if (!err && attr->td)
-		err = usiw_handle_check(&usiw_td(attr->td)->handle,
-					"alloc_parent_domain");
-	if (!err && attr->td && usiw_is_forked(usiw_td(attr->td)->fork_gen))
-		err = -ENODEV;
+		err = usiw_object_enter(&usiw_td(attr->td)->handle,
+					&usiw_td(attr->td)->fork_gen, PARENT);
 	if (err)
 		return usiw_result_null(err);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
-		return usiw_result_null(-ENOMEM);
+		return usiw_result_null(usiw_refuse_memory(PARENT));
 	pd->pd.context = context;
 	pd->rnic = base->rnic;
 	pd->fork_gen = rnic_fork_gen();

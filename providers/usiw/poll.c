@@ -118,15 +118,18 @@ static int cq_drain(struct usiw_cq *cq, int num, struct ibv_wc *wc)
 	return (int)cnt;
 }
 
+#define POLL "ibv_poll_cq"
+
 int usiw_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
 	int cnt;
 
 	if (usiw_is_forked(cq->fork_gen))
-		return usiw_result_minus(-ENODEV);
+		return usiw_result_minus(usiw_refuse_forked(POLL));
 	if (num < 0)
-		return usiw_result_minus(-EINVAL);
+		return usiw_result_minus(usiw_refuse(
+			EINVAL, POLL, "num_entries is %d, below 0", num));
 	if (num == 0)
 		return 0;
 	/* The poller runs the engine, so no thread has to be woken. */

@@ -38,7 +38,9 @@ static struct verbs_device *device_alloc(struct verbs_sysfs_dev *sysfs_dev)
 	struct verbs_device *vdev = calloc(1, sizeof(*vdev));
 
 	(void)sysfs_dev;
-	return vdev ? vdev : usiw_result_null(-ENOMEM);
+	return vdev ? vdev
+		    : usiw_result_null(
+			      usiw_refuse_memory("ibv_get_device_list"));
 }
 
 static void device_uninit(struct verbs_device *vdev)
@@ -70,7 +72,7 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 					 usiw_library.layout->head),
 		0);
 	if (!ctx)
-		return NULL;
+		return usiw_result_null(usiw_refuse_memory("ibv_open_device"));
 	if (!usiw_library_is_context(&ctx->context)) {
 		/* Its members are elsewhere, so it cannot be freed either. */
 		util_err("verbs",

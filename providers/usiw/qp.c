@@ -81,22 +81,19 @@ static const struct usiw_qp_type qp_types[] = {
 	},
 };
 
-/* NULL: the device has no such type. */
-static const struct usiw_qp_type *qp_type_find(struct ibv_context *context,
-					       enum ibv_qp_type type)
+/* Return: 0; -EOPNOTSUPP: the device has no such type. */
+static int qp_type_find(struct ibv_context *context, enum ibv_qp_type type,
+			const struct usiw_qp_type **ret_type)
 {
 	if ((unsigned int)type >= sizeof(qp_types) / sizeof(qp_types[0]) ||
-	    !qp_types[type].opcodes) {
-		(void)usiw_refuse(EOPNOTSUPP, CREATE,
-				  "qp_type is %d, not IBV_QPT_RC, _UC or _UD",
-				  (int)type);
-		return NULL;
-	}
-	if (qp_types[type].needs_ca && !usiw_context(context)->is_ca) {
-		usiw_say_no_datagrams();
-		return NULL;
-	}
-	return &qp_types[type];
+	    !qp_types[type].opcodes)
+		return usiw_refuse(EOPNOTSUPP, CREATE,
+				   "qp_type is %d, not IBV_QPT_RC, _UC or _UD",
+				   (int)type);
+	if (qp_types[type].needs_ca && !usiw_context(context)->is_ca)
+		return usiw_refuse_datagrams(CREATE);
+	*ret_type = &qp_types[type];
+	return 0;
 }
 
 /* ---- creation ------------------------------------------------------------ */
@@ -126,10 +123,13 @@ static int qp_caps_check(const struct ibv_qp_init_attr *attr)
 }
 
 static int qp_init_attr_check(const struct ibv_pd *pd,
-			      const struct ibv_qp_init_attr *attr)
+			      const struct ibv_qp_init_attr *attr,
+			      const struct usiw_qp_type **ret_type)
 {
-	if (!qp_type_find(pd->context, attr->qp_type))
-		return -EOPNOTSUPP;
+	int err = qp_type_find(pd->context, attr->qp_type, ret_type);
+
+	if (err)
+		return err;
 	if (!attr->send_cq || !attr->recv_cq)
 		return usiw_refuse(EINVAL, CREATE, "%s is NULL",
 				   attr->send_cq ? "recv_cq" : "send_cq");
@@ -258,35 +258,33 @@ static int qp_new(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr,
 		  struct usiw_qp **ret_qp)
 {
 	struct usiw_pd *pd = usiw_pd(ibpd);
+	const struct usiw_qp_type *type;
 	struct usiw_qp *qp;
-	int err;
+	int err = usiw_pd_enter(pd, CREATE);
 
-	err = usiw_pd_enter(pd);
-	if (err)
-		return err;
-	err = qp_init_attr_check(ibpd, attr);
 	if (!err)
-		err = usiw_handle_check(&usiw_cq(attr->send_cq)->handle,
-					"create_qp, send_cq");
+		err = qp_init_attr_check(ibpd, attr, &type);
 	if (!err)
-		err = usiw_handle_check(&usiw_cq(attr->recv_cq)->handle,
-					"create_qp, recv_cq");
+		err = usiw_object_enter(&usiw_cq(attr->send_cq)->handle,
+					&usiw_cq(attr->send_cq)->fork_gen,
+					CREATE ", send_cq");
+	if (!err)
+		err = usiw_object_enter(&usiw_cq(attr->recv_cq)->handle,
+					&usiw_cq(attr->recv_cq)->fork_gen,
+					CREATE ", recv_cq");
 	if (!err && attr->srq)
-		err = usiw_handle_check(&usiw_srq(attr->srq)->handle,
-					"create_qp, srq");
+		err = usiw_object_enter(&usiw_srq(attr->srq)->handle,
+					&usiw_srq(attr->srq)->fork_gen,
+					CREATE ", srq");
 	if (err)
 		return err;
-	if (usiw_is_forked(usiw_cq(attr->send_cq)->fork_gen) ||
-	    usiw_is_forked(usiw_cq(attr->recv_cq)->fork_gen) ||
-	    (attr->srq && usiw_is_forked(usiw_srq(attr->srq)->fork_gen)))
-		return -ENODEV;
 	qp = util_alloc_lines(1, sizeof(*qp));
 	if (!qp)
-		return -ENOMEM;
+		return usiw_refuse_memory(CREATE);
 	/* The application keeps this lock after ibv_wr_start(). */
 	util_lock_init(&qp->sq_lock, UTIL_RANK_APP);
 	util_lock_init(&qp->rq_lock, UTIL_RANK_QP_RQ);
-	qp->type = qp_type_find(ibpd->context, attr->qp_type);
+	qp->type = type;
 	err = qp_open(pd, attr, qp);
 	if (err) {
 		free(qp);
@@ -330,13 +328,13 @@ static int qp_ex_check(struct ibv_context *context,
 		       const struct ibv_qp_init_attr_ex *attr,
 		       uint32_t *ret_opcodes)
 {
-	const struct usiw_qp_type *type = qp_type_find(context, attr->qp_type);
-	int err;
-
+	const struct usiw_qp_type *type;
 	/* Unsupported types and attributes are checked first, because they may
 	 * come without a PD, or with a structure that usiw cannot make. */
-	if (!type)
-		return -EOPNOTSUPP;
+	int err = qp_type_find(context, attr->qp_type, &type);
+
+	if (err)
+		return err;
 	if (attr->comp_mask & ~(uint32_t)QP_EX_OFFERED)
 		return usiw_refuse(EOPNOTSUPP, CREATE,
 				   "comp_mask is 0x%x, more than 0x%x",
@@ -512,9 +510,9 @@ static bool qp_attr_is_of_cm(const struct ibv_qp_attr *attr, int mask)
  * Persona ca: as qp_move_find(), by InfiniBand's states.  SQD, which keeps the
  * connection open in InfiniBand, is not supported.
  */
-static int qp_move_find_ca(const struct usiw_qp *qp,
-			   const struct ibv_qp_attr *attr, int mask,
-			   enum rnic_qp_state state, enum qp_move *ret_move)
+static bool qp_move_find_ca(const struct usiw_qp *qp,
+			    const struct ibv_qp_attr *attr, int mask,
+			    enum rnic_qp_state state, enum qp_move *ret_move)
 {
 	enum ibv_qp_state now = qp_state_told(qp, state);
 	bool is_idle = state == RNIC_QPS_IDLE;
@@ -524,39 +522,37 @@ static int qp_move_find_ca(const struct usiw_qp *qp,
 	case IBV_QPS_RESET:
 		if (now != IBV_QPS_RESET)
 			*ret_move = MOVE_RESET;
-		return 0;
+		return true;
 	case IBV_QPS_INIT:
-		return is_idle && (now == IBV_QPS_RESET || now == IBV_QPS_INIT)
-			       ? 0
-			       : -EINVAL;
+		return is_idle && (now == IBV_QPS_RESET || now == IBV_QPS_INIT);
 	case IBV_QPS_RTR:
 		if (!is_idle || now != IBV_QPS_INIT)
-			return -EINVAL;
+			return false;
 		if (!qp_attr_is_of_cm(attr, mask))
 			*ret_move = MOVE_CONNECT;
-		return 0;
+		return true;
 	case IBV_QPS_RTS:
 		if (now != IBV_QPS_RTR && now != IBV_QPS_RTS)
-			return -EINVAL;
+			return false;
 		if (qp->is_rtr_only)
 			*ret_move = MOVE_CONNECT_SEND;
-		return 0;
+		return true;
 	case IBV_QPS_ERR:
 		*ret_move = MOVE_ERROR;
-		return 0;
+		return true;
 	case IBV_QPS_SQD:
-		return -EOPNOTSUPP;
 	case IBV_QPS_SQE:
 	case IBV_QPS_UNKNOWN:
 		break;
 	}
-	return -EINVAL;
+	return false;
 }
 
-/* *ret_move: how to reach attr->qp_state from @state. */
-static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
-			int mask, enum rnic_qp_state state,
-			enum qp_move *ret_move)
+/* *ret_move: how to reach attr->qp_state from @state.  False: there is no such
+ * transition. */
+static bool qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
+			 int mask, enum rnic_qp_state state,
+			 enum qp_move *ret_move)
 {
 	bool is_idle = state == RNIC_QPS_IDLE;
 
@@ -568,38 +564,38 @@ static int qp_move_find(struct usiw_qp *qp, const struct ibv_qp_attr *attr,
 		/* A QP that is IDLE may have receives. */
 		if (!is_idle || qp_moved(qp) != IBV_QPS_RESET)
 			*ret_move = MOVE_RESET;
-		return 0;
+		return true;
 	case IBV_QPS_INIT:
-		return is_idle ? 0 : -EINVAL;
+		return is_idle;
 	case IBV_QPS_RTR:
 		/* From librdmacm it comes without address. */
 		if (mask & (IBV_QP_AV | IBV_QP_DEST_QPN))
 			*ret_move = MOVE_CONNECT;
-		return is_idle ? 0 : -EINVAL;
+		return is_idle;
 	case IBV_QPS_RTS:
 		if (qp->is_rtr_only &&
 		    (state == RNIC_QPS_CONNECTING || state == RNIC_QPS_RTS)) {
 			*ret_move = MOVE_CONNECT_SEND;
-			return 0;
+			return true;
 		}
 		/* The stream moves the QP, not this call.  librdmacm calls it
 		 * before its ACCEPT. */
 		if (state == RNIC_QPS_RTS)
-			return 0;
-		return is_idle && qp->is_rtr_seen ? 0 : -EINVAL;
+			return true;
+		return is_idle && qp->is_rtr_seen;
 	case IBV_QPS_SQD:
 		/* rdma_disconnect() calls it in any state of the QP, and
 		 * continues only if it succeeds. */
 		*ret_move = state == RNIC_QPS_RTS ? MOVE_CLOSE : MOVE_NONE;
-		return 0;
+		return true;
 	case IBV_QPS_ERR:
 		*ret_move = MOVE_ERROR;
-		return 0;
+		return true;
 	case IBV_QPS_SQE:
 	case IBV_QPS_UNKNOWN:
 		break;
 	}
-	return -EINVAL;
+	return false;
 }
 
 /* *ret_move: how a UD QP in @now reaches what is asked for. */
@@ -675,15 +671,15 @@ static int qp_move(struct usiw_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	case MOVE_ERROR:
 		return rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
 	case MOVE_RESET:
-		/* The stream must end before its QP can be IDLE again. */
-		err = rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
-		if (!err)
-			err = rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
-		if (!err)
-			qp->is_rtr_only = false;
-		return err;
+		break;
 	}
-	return -EINVAL;
+	/* The stream must end before its QP can be IDLE again. */
+	err = rnic_qp_modify(qp->rnic, RNIC_QPS_ERROR);
+	if (!err)
+		err = rnic_qp_modify(qp->rnic, RNIC_QPS_IDLE);
+	if (!err)
+		qp->is_rtr_only = false;
+	return err;
 }
 
 /* Attributes that the RNIC does not use are stored for ibv_query_qp(). */
@@ -730,12 +726,10 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	enum qp_move move = MOVE_NONE;
 	enum rnic_qp_state state;
-	int err = usiw_handle_check(&qp->handle, "modify_qp");
+	int err = usiw_object_enter(&qp->handle, &qp->fork_gen, MODIFY);
 
 	if (err)
 		return usiw_result_int(err);
-	if (usiw_is_forked(qp->fork_gen))
-		return usiw_result_int(-ENODEV);
 	state = rnic_qp_state(qp->rnic);
 	err = qp_attr_check(qp, attr, attr_mask, state);
 	if (err)
@@ -743,10 +737,10 @@ int usiw_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	if (qp->is_ud)
 		err = qp_move_find_ud(attr, attr_mask, qp_state_told(qp, state),
 				      &move);
-	else if (attr_mask & IBV_QP_STATE)
-		err = qp_move_find(qp, attr, attr_mask, state, &move);
-	if (err && !qp->is_ud)
-		usiw_reason_move(qp_state_told(qp, state), attr->qp_state);
+	else if ((attr_mask & IBV_QP_STATE) &&
+		 !qp_move_find(qp, attr, attr_mask, state, &move))
+		err = usiw_refuse_move(qp_state_told(qp, state),
+				       attr->qp_state);
 	if (err)
 		return usiw_result_int(err);
 	if (attr_mask & IBV_QP_ACCESS_FLAGS) {
@@ -828,13 +822,11 @@ int usiw_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	struct ibv_port_attr port;
 	struct rnic_qp_attr rnic;
-	int err = usiw_handle_check(&qp->handle, "query_qp");
+	int err = usiw_object_enter(&qp->handle, &qp->fork_gen, "ibv_query_qp");
 
 	(void)attr_mask; /* a minimum: all attributes are filled in */
 	if (err)
 		return usiw_result_int(err);
-	if (usiw_is_forked(qp->fork_gen))
-		return usiw_result_int(-ENODEV);
 	err = usiw_query_port(ibqp->context, USIW_PORT, &port);
 	if (err)
 		return err;
@@ -872,14 +864,17 @@ int usiw_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct usiw_qp *qp = usiw_qp(ibqp);
 	uint32_t async_events;
-	int err = usiw_handle_check(&qp->handle, "destroy_qp");
+	int err = usiw_handle_check(&qp->handle, "ibv_destroy_qp");
 
 	if (err)
 		return usiw_result_int(err);
 	if (!usiw_is_forked(qp->fork_gen)) {
 		/* As the kernel. */
 		if (qp->is_ud && rnic_qp_is_attached(qp->rnic))
-			return usiw_result_int(-EBUSY);
+			return usiw_result_int(
+				usiw_refuse(EBUSY, "ibv_destroy_qp",
+					    "it is attached to a group: "
+					    "ibv_detach_mcast() comes before"));
 		rnic_qp_retire(qp->rnic);
 		qp_clean_cqs(ibqp);
 		err = rnic_qp_destroy(qp->rnic, &async_events);

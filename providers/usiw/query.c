@@ -10,6 +10,20 @@
 #include "objects.h"
 #include "result.h"
 
+int usiw_device_query(const struct usiw_context *ctx, const char *call,
+		      struct rnic_device_attr *ret_attr)
+{
+	int err = rnic_device_query(ctx->dev, ret_attr);
+
+	return err ? usiw_refuse(-err, call,
+				 "the interfaces cannot be listed by rtnetlink")
+		   : 0;
+}
+
+#define DEVICE "ibv_query_device_ex"
+#define PORT "ibv_query_port"
+#define SPEED "ibv_query_port_speed"
+
 /* enum of IBTA "PortPhysicalState" that verbs.h does not name. */
 enum phys_state { PHYS_DISABLED = 3, PHYS_LINK_UP = 5 };
 
@@ -134,8 +148,13 @@ int usiw_query_device_ex(struct ibv_context *context,
 	int err;
 
 	if ((input && input->comp_mask) || attr_size < sizeof(ex.orig_attr))
-		return usiw_result_int(-EINVAL);
-	err = rnic_device_query(ctx->dev, &dev);
+		return usiw_result_int(usiw_refuse(
+			EINVAL, DEVICE,
+			"input->comp_mask is 0x%x, not 0, or there is room for "
+			"%zu octets, not %zu",
+			input ? input->comp_mask : 0, attr_size,
+			sizeof(ex.orig_attr)));
+	err = usiw_device_query(ctx, DEVICE, &dev);
 	if (err)
 		return usiw_result_int(err);
 	device_attr_fill(ctx, &dev, &ex.orig_attr);
@@ -246,11 +265,11 @@ int usiw_query_port_speed(struct ibv_context *context, uint32_t port_num,
 	struct usiw_context *ctx = usiw_context(context);
 	struct rnic_device_attr dev;
 	long mbps;
-	int err;
+	int err = usiw_check_range(SPEED, "port_num", port_num, USIW_PORT,
+				   USIW_PORT);
 
-	if (port_num != USIW_PORT)
-		return usiw_result_int(-EINVAL);
-	err = rnic_device_query(ctx->dev, &dev);
+	if (!err)
+		err = usiw_device_query(ctx, SPEED, &dev);
 	if (err)
 		return usiw_result_int(err);
 	mbps = port_mbps(dev.ifname);
@@ -266,11 +285,11 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 	struct usiw_context *ctx = usiw_context(context);
 	struct rnic_device_attr dev;
 	uint32_t gid_idx;
-	int err;
+	int err = usiw_check_range(PORT, "port_num", port_num, USIW_PORT,
+				   USIW_PORT);
 
-	if (port_num != USIW_PORT)
-		return usiw_result_int(-EINVAL);
-	err = rnic_device_query(ctx->dev, &dev);
+	if (!err)
+		err = usiw_device_query(ctx, PORT, &dev);
 	if (err)
 		return usiw_result_int(err);
 	*attr = (struct ibv_port_attr){

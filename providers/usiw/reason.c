@@ -48,15 +48,15 @@ int usiw_check_mask(enum ibv_qp_state next, int mask, int must)
 			   usiw_state_name(next), names);
 }
 
-void usiw_reason_move(enum ibv_qp_state now, enum ibv_qp_state next)
+int usiw_refuse_move(enum ibv_qp_state now, enum ibv_qp_state next)
 {
 	int err = next == IBV_QPS_SQD ? EOPNOTSUPP : EINVAL;
 	bool is_early = next == IBV_QPS_RTS &&
 			(now == IBV_QPS_RESET || now == IBV_QPS_INIT);
 
-	(void)usiw_refuse(err, "ibv_modify_qp", "a QP in %s cannot go to %s%s",
-			  usiw_state_name(now), usiw_state_name(next),
-			  is_early ? "; RTR comes before" : "");
+	return usiw_refuse(err, "ibv_modify_qp", "a QP in %s cannot go to %s%s",
+			   usiw_state_name(now), usiw_state_name(next),
+			   is_early ? "; RTR comes before" : "");
 }
 
 const char *usiw_state_name(enum ibv_qp_state state)

@@ -11,12 +11,16 @@
 #define usiw_refuse_memory(call) util_refuse_memory("verbs", call)
 #define usiw_check_range(...) util_check_range("verbs", __VA_ARGS__)
 
+/* The object was made before the last fork. */
+#define usiw_refuse_forked(call)                                               \
+	usiw_refuse(ENODEV, call, "the object belongs to the parent process")
+
 /* Return: 0: @mask has all bits of @must; -EINVAL, and names those of enum
  * ibv_qp_attr_mask that are missing. */
 int usiw_check_mask(enum ibv_qp_state next, int mask, int must);
 
-/* ibv_modify_qp() is refused because there is no such transition. */
-void usiw_reason_move(enum ibv_qp_state now, enum ibv_qp_state next);
+/* There is no such transition.  Return: -EINVAL; -EOPNOTSUPP: SQD. */
+int usiw_refuse_move(enum ibv_qp_state now, enum ibv_qp_state next);
 
 /* As INIT.  Never NULL. */
 const char *usiw_state_name(enum ibv_qp_state state);

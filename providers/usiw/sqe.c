@@ -94,7 +94,8 @@ int usiw_sqe_set_sges(const struct usiw_sq_limits *limits, unsigned int traits,
 	size_t len = 0, i; /* cannot wrap: few elements of 32 bits each */
 
 	if (sge_cnt > max_sge)
-		return usiw_check_range(POST, "num_sge", sge_cnt, 0, max_sge);
+		return usiw_refuse(EINVAL, POST, "num_sge is %d, not 0 to %zu",
+				   (int)sge_cnt, max_sge);
 	for (i = 0; i < sge_cnt; i++) {
 		to[i] = (struct usiw_sge){
 			.addr = sge[i].addr,

@@ -32,16 +32,25 @@ enum usiw_wr_trait {
 /* By enum ibv_wr_opcode.  A row without opcode is not supported. */
 extern const struct usiw_wr_kind usiw_wr_kinds[USIW_WR_KIND_CNT];
 
-/* *ret_kind: the row for @opcode; -EOPNOTSUPP, -EINVAL: no such opcode. */
-static inline int usiw_wr_kind_find(enum ibv_wr_opcode opcode,
-				    const struct usiw_wr_kind **ret_kind)
+/* The row for @opcode; NULL: usiw does not have it. */
+static inline const struct usiw_wr_kind *
+usiw_wr_kind_find(enum ibv_wr_opcode opcode)
 {
-	if ((unsigned int)opcode >= USIW_WR_KIND_CNT)
-		return -EINVAL;
-	if (!usiw_wr_kinds[opcode].opcode)
-		return -EOPNOTSUPP;
-	*ret_kind = &usiw_wr_kinds[opcode];
-	return 0;
+	if ((unsigned int)opcode >= USIW_WR_KIND_CNT ||
+	    !usiw_wr_kinds[opcode].opcode)
+		return NULL;
+	return &usiw_wr_kinds[opcode];
+}
+
+/* The row of an entry: enum ibv_wr_opcode. */
+static inline unsigned int usiw_sqe_opcode(const struct usiw_sqe *sqe)
+{
+	unsigned int opcode = 0;
+
+	while (opcode < USIW_WR_KIND_CNT - 1 &&
+	       usiw_wr_kinds[opcode].opcode != sqe->opcode)
+		opcode++;
+	return opcode;
 }
 
 _Static_assert((int)IBV_SEND_SIGNALED == USIW_SQE_SIGNALED << 1, "send flags");

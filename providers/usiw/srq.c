@@ -8,16 +8,19 @@
 #include "result.h"
 #include <infiniband/usiwdv.h>
 
+#define CREATE "ibv_create_srq"
+#define MODIFY "ibv_modify_srq"
+
 static int srq_attr_check(const struct ibv_srq_attr *attr)
 {
 	const struct rnic_limits *limits = rnic_limits();
-	int err = usiw_check_range("ibv_create_srq", "max_wr", attr->max_wr, 1,
+	int err = usiw_check_range(CREATE, "max_wr", attr->max_wr, 1,
 				   limits->max_srq_wr);
 
 	/* ibv_create_srq(3): srq_limit is ignored at creation. */
 	return err ? err
-		   : usiw_check_range("ibv_create_srq", "max_sge",
-				      attr->max_sge, 0, limits->max_srq_sge);
+		   : usiw_check_range(CREATE, "max_sge", attr->max_sge, 0,
+				      limits->max_srq_sge);
 }
 
 static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
@@ -31,15 +34,14 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	struct usiw_srq *srq;
 	int err;
 
-	err = usiw_pd_enter(pd);
-	if (err)
-		return err;
-	err = srq_attr_check(attr);
+	err = usiw_pd_enter(pd, CREATE);
+	if (!err)
+		err = srq_attr_check(attr);
 	if (err)
 		return err;
 	srq = util_alloc_lines(1, sizeof(*srq));
 	if (!srq)
-		return -ENOMEM;
+		return usiw_refuse_memory(CREATE);
 	opt.handle = (uintptr_t)&srq->srq;
 	err = usiw_pd_slots_alloc(pd,
 				  rnic_srq_slots_size(opt.max_wr, opt.max_sge),
@@ -100,13 +102,21 @@ struct ibv_srq *usiw_create_srq_ex(struct ibv_context *context,
 
 	if (attr->comp_mask &
 	    ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD))
-		return usiw_result_null(-EOPNOTSUPP);
+		return usiw_result_null(
+			usiw_refuse(EOPNOTSUPP, CREATE,
+				    "comp_mask is 0x%x, with more than "
+				    "IBV_SRQ_INIT_ATTR_TYPE and _PD",
+				    attr->comp_mask));
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	    attr->srq_type != IBV_SRQT_BASIC)
-		return usiw_result_null(-EOPNOTSUPP);
+		return usiw_result_null(
+			usiw_refuse(EOPNOTSUPP, CREATE,
+				    "srq_type is %d, not IBV_SRQT_BASIC",
+				    (int)attr->srq_type));
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd ||
 	    attr->pd->context != context)
-		return usiw_result_null(-EINVAL);
+		return usiw_result_null(usiw_refuse(
+			EINVAL, CREATE, "there is no PD of this context"));
 	err = srq_new(attr->pd, &attr->attr, &srq);
 	if (err)
 		return usiw_result_null(err);
@@ -123,15 +133,15 @@ static int srq_change_check(const struct usiw_srq *srq,
 
 	rnic_srq_query(srq->rnic, &now);
 	if (mask & IBV_SRQ_MAX_WR) {
-		err = usiw_check_range("ibv_modify_srq", "max_wr", attr->max_wr,
-				       1, rnic_limits()->max_srq_wr);
+		err = usiw_check_range(MODIFY, "max_wr", attr->max_wr, 1,
+				       rnic_limits()->max_srq_wr);
 		now.max_wr = attr->max_wr;
 	}
 	if (mask & IBV_SRQ_LIMIT)
 		now.limit = attr->srq_limit;
 	return err ? err
-		   : usiw_check_range("ibv_modify_srq", "srq_limit", now.limit,
-				      0, now.max_wr);
+		   : usiw_check_range(MODIFY, "srq_limit", now.limit, 0,
+				      now.max_wr);
 }
 
 static int srq_resize(struct usiw_srq *srq, uint32_t max_wr)
@@ -164,15 +174,15 @@ int usiw_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		    int attr_mask)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
-	int err = usiw_handle_check(&srq->handle, "modify_srq");
+	int err = usiw_object_enter(&srq->handle, &srq->fork_gen, MODIFY);
 
-	if (err)
-		return usiw_result_int(err);
-	if (usiw_is_forked(srq->fork_gen))
-		return usiw_result_int(-ENODEV);
-	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return usiw_result_int(-EINVAL);
-	err = srq_change_check(srq, attr, attr_mask);
+	if (!err && attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+		err = usiw_refuse(EINVAL, MODIFY,
+				  "srq_attr_mask is 0x%x, with more than "
+				  "IBV_SRQ_MAX_WR and _LIMIT",
+				  (unsigned int)attr_mask);
+	if (!err)
+		err = srq_change_check(srq, attr, attr_mask);
 	if (!err && (attr_mask & IBV_SRQ_MAX_WR))
 		err = srq_resize(srq, attr->max_wr);
 	if (!err && (attr_mask & IBV_SRQ_LIMIT))
@@ -184,12 +194,11 @@ int usiw_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	struct rnic_srq_options opt;
-	int err = usiw_handle_check(&srq->handle, "query_srq");
+	int err = usiw_object_enter(&srq->handle, &srq->fork_gen,
+				    "ibv_query_srq");
 
 	if (err)
 		return usiw_result_int(err);
-	if (usiw_is_forked(srq->fork_gen))
-		return usiw_result_int(-ENODEV);
 	rnic_srq_query(srq->rnic, &opt);
 	attr->max_wr = opt.max_wr;
 	attr->max_sge = opt.max_sge;
@@ -202,7 +211,7 @@ int usiw_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct usiw_srq *srq = usiw_srq(ibsrq);
 	uint32_t async_events;
-	int err = usiw_handle_check(&srq->handle, "destroy_srq");
+	int err = usiw_handle_check(&srq->handle, "ibv_destroy_srq");
 
 	if (err)
 		return usiw_result_int(err);

@@ -53,6 +53,5 @@ int usiw_ud_attr_check(enum ibv_qp_state now, enum ibv_qp_state next, int mask)
 			continue;
 		return ud_mask_check(&transitions[i], mask);
 	}
-	usiw_reason_move(now, next);
-	return -EINVAL;
+	return usiw_refuse_move(now, next);
 }

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "objects.h"
+#include "reason.h"
 #include "result.h"
 
 /* The version script exports it. */
 #define EXPORT __attribute__((visibility("default")))
+
+#define ATTACH "usiwdv_qp_attach_fd"
 
 /* Return: 0; -EINVAL: too short; -E2BIG: an unknown part is not zero. */
 static int attr_copy(const struct usiwdv_attach_attr *from,
@@ -20,10 +23,14 @@ static int attr_copy(const struct usiwdv_attach_attr *from,
 	const uint8_t *octet = (const uint8_t *)from;
 
 	if (from->size < sizeof(*to))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, ATTACH, "attr->size is %zu, not %zu",
+				   (size_t)from->size, sizeof(*to));
 	for (size_t i = sizeof(*to); i < from->size; i++)
 		if (octet[i])
-			return -E2BIG;
+			return usiw_refuse(E2BIG, ATTACH,
+					   "octet %zu of attr, which this usiw "
+					   "does not know, is not 0",
+					   i);
 	*to = *from;
 	return 0;
 }
@@ -31,16 +38,28 @@ static int attr_copy(const struct usiwdv_attach_attr *from,
 static int attr_check(const struct usiwdv_attach_attr *attr)
 {
 	if (attr->role != USIWDV_INITIATOR && attr->role != USIWDV_RESPONDER)
-		return -EINVAL;
+		return usiw_refuse(EINVAL, ATTACH,
+				   "role is %d, not USIWDV_INITIATOR or "
+				   "_RESPONDER",
+				   (int)attr->role);
 	if (attr->mpa_rev > 2 || (attr->pd_len && !attr->pd) ||
 	    (attr->last_msg_len && !attr->last_msg) ||
 	    (attr->peer_pd_size && !attr->peer_pd))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, ATTACH,
+				   "mpa_rev is %u, above 2, or a length has no "
+				   "buffer",
+				   attr->mpa_rev);
 	if (attr->role == USIWDV_INITIATOR &&
 	    (attr->check_request || attr->last_msg_len))
-		return -EINVAL;
+		return usiw_refuse(EINVAL, ATTACH,
+				   "check_request and last_msg are the "
+				   "Responder's");
 	/* The Responder learns later whether only four octets fewer fit. */
-	return attr->pd_len > USIWDV_PRIVATE_MAX ? -EMSGSIZE : 0;
+	if (attr->pd_len > USIWDV_PRIVATE_MAX)
+		return usiw_refuse(EMSGSIZE, ATTACH, "pd_len is %zu, above %u",
+				   (size_t)attr->pd_len,
+				   (unsigned int)USIWDV_PRIVATE_MAX);
+	return 0;
 }
 
 /* MPA-141 to MPA-143: private data longer than its buffer is an error. */
@@ -57,7 +76,11 @@ static int attach_tell(const struct usiwdv_attach_attr *attr,
 	if (!attr->peer_pd)
 		return 0;
 	if (start->pd_len > attr->peer_pd_size)
-		return -EMSGSIZE;
+		return usiw_refuse(EMSGSIZE, ATTACH,
+				   "peer_pd_size is %zu, and the peer has sent "
+				   "%zu octets",
+				   (size_t)attr->peer_pd_size,
+				   (size_t)start->pd_len);
 	if (start->pd_len)
 		memcpy(attr->peer_pd, start->pd, start->pd_len);
 	return 0;
@@ -135,8 +158,9 @@ static int attach(struct usiw_qp *qp, int fd,
 EXPORT int usiwdv_cq_sleep_begin(struct ibv_cq *ibcq)
 {
 	struct usiw_cq *cq = usiw_cq(ibcq);
-	int fd = usiw_is_forked(cq->fork_gen) ? -ENODEV
-					      : rnic_cq_sleep_begin(cq->rnic);
+	int fd = usiw_is_forked(cq->fork_gen)
+			 ? usiw_refuse_forked("usiwdv_cq_sleep_begin")
+			 : rnic_cq_sleep_begin(cq->rnic);
 
 	if (fd < 0)
 		errno = -fd;
@@ -164,9 +188,10 @@ EXPORT int usiwdv_qp_attach_fd(struct ibv_qp *ibqp, int fd,
 	int rc;
 
 	if (!attr)
-		return usiw_result_int(-EINVAL);
+		return usiw_result_int(
+			usiw_refuse(EINVAL, ATTACH, "attr is NULL"));
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_result_int(-ENODEV);
+		return usiw_result_int(usiw_refuse_forked(ATTACH));
 	rc = attr_copy(attr, &own);
 	if (rc)
 		return usiw_result_int(rc);

@@ -20,6 +20,9 @@
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
 	 IBV_SEND_INLINE)
 
+/* The call that returns the error of those before it. */
+#define COMPLETE "ibv_wr_complete"
+
 static struct usiw_qp *qp_of(struct ibv_qp_ex *qpx)
 {
 	return usiw_qp(&qpx->qp_base);
@@ -115,7 +118,7 @@ static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
 		return NULL;
 	if (!(qp->wr.opcodes & 1u << opcode) ||
 	    (qpx->wr_flags & ~(unsigned int)WR_FLAGS_KNOWN)) {
-		wr_fail(qp, usiw_refuse(EINVAL, "ibv_wr_complete",
+		wr_fail(qp, usiw_refuse(EINVAL, COMPLETE,
 					"send_ops_flags of the QP did not ask "
 					"for opcode %d, or wr_flags is 0x%x",
 					(int)opcode, qpx->wr_flags));
@@ -123,7 +126,7 @@ static struct usiw_sqe *wr_begin(struct ibv_qp_ex *qpx,
 	}
 	slot = usiw_ring_reserve(qp->sq, qp->wr.cnt);
 	if (!slot) {
-		wr_fail(qp, usiw_sq_refuse_full(qp));
+		wr_fail(qp, usiw_sq_refuse_full(qp, COMPLETE));
 		return NULL;
 	}
 	*slot = (struct usiw_sqe){
@@ -235,7 +238,8 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 	if (!sqe)
 		return;
 	err = mw && mw->type != IBV_MW_TYPE_2
-		      ? -EINVAL
+		      ? usiw_refuse(EINVAL, COMPLETE,
+				    "ibv_wr_bind_mw: mw is not of type 2")
 		      : usiw_sqe_set_bind(&qpx->qp_base, mw, rkey, bind_info,
 					  sqe);
 	if (err)
@@ -245,19 +249,28 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 /* No queue pair can be made with these.  A program that calls them gets an
  * error, instead of a jump to NULL. */
 
+static void wr_fail_opnotsupp(struct ibv_qp_ex *qpx, const char *call)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+
+	if (!qp->wr.err)
+		wr_fail(qp, usiw_refuse(EOPNOTSUPP, COMPLETE,
+					"%s: usiw does not have it", call));
+}
+
 static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz,
 			uint16_t mss)
 {
 	(void)hdr;
 	(void)hdr_sz;
 	(void)mss;
-	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+	wr_fail_opnotsupp(qpx, "ibv_wr_send_tso");
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
 {
 	(void)remote_srqn;
-	wr_fail(qp_of(qpx), -EOPNOTSUPP);
+	wr_fail_opnotsupp(qpx, "ibv_wr_set_xrc_srqn");
 }
 
 /* ---- setters ------------------------------------------------------------ */
@@ -270,12 +283,16 @@ static struct usiw_sqe *wr_take(struct usiw_qp *qp, unsigned int forbidden)
 {
 	struct usiw_sqe *sqe = qp->wr.sqe;
 
-	if (!sqe || (qp->wr.traits & forbidden)) {
-		wr_fail(qp, -EINVAL);
-		return NULL;
+	if (sqe && !(qp->wr.traits & forbidden)) {
+		qp->wr.sqe = NULL;
+		return sqe;
 	}
-	qp->wr.sqe = NULL;
-	return sqe;
+	if (!qp->wr.err)
+		wr_fail(qp, usiw_refuse(EINVAL, COMPLETE,
+					"data was set where there is no work "
+					"request, twice, or for one that "
+					"takes none of that kind"));
+	return NULL;
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
@@ -314,7 +331,10 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 	to = (uint8_t *)(sqe + 1);
 	for (i = 0; i < num_buf; i++) {
 		if (buf_list[i].length > room) {
-			wr_fail(qp, -EINVAL);
+			wr_fail(qp, usiw_refuse(EINVAL, COMPLETE,
+						"a message of more than %u "
+						"octets inline",
+						qp->sq_limits.max_inline));
 			return;
 		}
 		if (buf_list[i].length == 0)
@@ -344,9 +364,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 	if (qp->wr.err)
 		return;
 	if (!qp->is_ud)
-		err = -EOPNOTSUPP;
+		err = usiw_refuse(EOPNOTSUPP, COMPLETE,
+				  "ibv_wr_set_ud_addr: QP 0x%06x is not of "
+				  "type UD",
+				  qpx->qp_base.qp_num);
 	else if (!qp->wr.cnt)
-		err = -EINVAL;
+		err = usiw_refuse(EINVAL, COMPLETE,
+				  "ibv_wr_set_ud_addr: there is no work "
+				  "request yet");
 	else
 		err = usiw_sqe_set_ud(
 			&qp->vqp.qp, ah, remote_qpn, remote_qkey,
@@ -363,7 +388,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 
 	/* In a forked child the holder of the lock may not exist. */
 	if (usiw_is_forked(qp->fork_gen)) {
-		qp->wr.err = -ENODEV;
+		qp->wr.err = -ENODEV; /* wr_complete() says why */
 		return;
 	}
 	usiw_sq_lock(qp);
@@ -371,7 +396,9 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	qp->wr.sqe = NULL;
 	/* As with ibv_post_send(), WRs are accepted and flushed after the
 	 * end. */
-	qp->wr.err = usiw_qp_is_unsendable(qp) ? -EINVAL : 0;
+	qp->wr.err = usiw_qp_is_unsendable(qp)
+			     ? usiw_sq_refuse_state(qp, COMPLETE)
+			     : 0;
 }
 
 static void wr_abort(struct ibv_qp_ex *qpx)
@@ -389,7 +416,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	int err;
 
 	if (usiw_is_forked(qp->fork_gen))
-		return usiw_result_int(-ENODEV);
+		return usiw_result_int(usiw_refuse_forked(COMPLETE));
 	cnt = qp->wr.cnt;
 	err = qp->wr.err;
 	if (!err && cnt)
@@ -422,14 +449,13 @@ int usiw_wr_opcodes_find(uint64_t send_ops, uint32_t *ret_opcodes)
 		{ IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW },
 		{ IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV },
 	};
-	const struct usiw_wr_kind *kind;
 	uint32_t opcodes = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!(send_ops & rows[i].send_op))
 			continue;
-		if (usiw_wr_kind_find(rows[i].opcode, &kind))
+		if (!usiw_wr_kind_find(rows[i].opcode))
 			return usiw_refuse(EOPNOTSUPP, "ibv_create_qp_ex",
 					   "send_ops_flags has 0x%llx, which "
 					   "usiw does not have",
@@ -452,7 +478,7 @@ int usiw_wr_init(struct usiw_qp *qp, uint32_t opcodes)
 	int err = list_add(qp);
 
 	if (err)
-		return err;
+		return usiw_refuse_memory("ibv_create_qp_ex");
 	qp->wr.opcodes = opcodes;
 	usiw_library_set_qp_ex(&qp->vqp);
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;

@@ -152,6 +152,8 @@ FAKE_CASE(what_was_destroyed_is_not_touched)
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 3 } };
 	struct ibv_td_init_attr td_attr = { 0 };
 	struct ibv_qp_init_attr attr = fake_qp_attr(w);
+	struct ibv_qp_attr qp_attr = { 0 };
+	union ibv_gid gid = { { 0 } };
 	struct ibv_pd *pd = ibv_alloc_pd(w->context);
 	struct ibv_cq *cq = ibv_create_cq(w->context, 4, NULL, NULL, 0);
 	struct ibv_srq *srq = ibv_create_srq(w->pd, &srq_attr);
@@ -171,5 +173,16 @@ FAKE_CASE(what_was_destroyed_is_not_touched)
 		assert_int_equal(usiw_dealloc_td(td), want);
 	}
 	assert_null(usiw_reg_mr(pd, buf, sizeof(buf), 0, 0));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(usiw_resize_cq(cq, 4), ENOENT);
+	assert_int_equal(usiw_query_srq(srq, &srq_attr.attr), ENOENT);
+	assert_int_equal(usiw_modify_srq(srq, &srq_attr.attr, 0), ENOENT);
+	assert_int_equal(usiw_query_qp(qp, &qp_attr, 0, &attr), ENOENT);
+	assert_int_equal(usiw_modify_qp(qp, &qp_attr, 0), ENOENT);
+	assert_int_equal(usiw_attach_mcast(qp, &gid, 0), ENOENT);
+	assert_int_equal(usiw_rereg_mr((struct verbs_mr *)mr,
+				       IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL,
+				       0, 0),
+			 IBV_REREG_MR_ERR_INPUT);
 	assert_int_equal(errno, ENOENT);
 }
