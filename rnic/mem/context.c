@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/reason.h"
+
 void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
 			enum usiw_async_type type, uint64_t element)
 {
@@ -40,18 +42,28 @@ int rnic_context_async_fd(const struct rnic_context *ctx)
 
 /* ---- protection domains -------------------------------------------------- */
 
+#define ALLOC "ibv_alloc_pd"
+
 int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 {
 	struct rnic_mr_table *table = &ctx->mrs;
 	struct rnic_pd *pd;
+	int ret;
 
 	if (atomic_fetch_add_explicit(&table->pd_cnt, 1,
 				      memory_order_relaxed) >=
-	    rnic_limits()->max_pd)
+	    rnic_limits()->max_pd) {
+		ret = util_refuse("verbs", ENOMEM, ALLOC,
+				  "%u protection domains exist, and there may "
+				  "be no more",
+				  rnic_limits()->max_pd);
 		goto give_back;
+	}
 	pd = calloc(1, sizeof(*pd));
-	if (!pd)
+	if (!pd) {
+		ret = util_refuse_memory("verbs", ALLOC);
 		goto give_back;
+	}
 	pd->ctx = ctx;
 	atomic_init(&pd->fork_gen, rnic_fork_gen());
 	*ret_pd = pd;
@@ -59,7 +71,7 @@ int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 
 give_back:
 	atomic_fetch_sub_explicit(&table->pd_cnt, 1, memory_order_relaxed);
-	return -ENOMEM;
+	return ret;
 }
 
 bool rnic_pd_is_forked(const struct rnic_pd *pd)
@@ -75,7 +87,8 @@ int rnic_pd_free(struct rnic_pd *pd)
 		return -ENODEV;
 	/* acquire: pairs with the release of the last user's decrement */
 	if (atomic_load_explicit(&pd->user_cnt, memory_order_acquire) != 0)
-		return -EBUSY;
+		return util_refuse("verbs", EBUSY, "ibv_dealloc_pd",
+				   "objects that were made on it exist");
 	atomic_fetch_sub_explicit(&pd->ctx->mrs.pd_cnt, 1,
 				  memory_order_relaxed);
 	free(pd);

@@ -2,6 +2,7 @@
 /* Device memory: allocated, copied to and from, registered. */
 #include "dm.h"
 
+#include "util/reason.h"
 #include "mr.h"
 
 #include <errno.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define ALLOC "ibv_alloc_dm"
+#define REG "ibv_reg_dm_mr"
 
 struct rnic_dm {
 	struct rnic_context *ctx;
@@ -49,7 +53,11 @@ static int dm_charge(struct rnic_mr_table *table, struct rnic_dm *dm)
 	UTIL_LOCKED(&table->lock);
 
 	if (dm->len > rnic_limits()->max_dm_size - table->dm_used)
-		return -ENOMEM;
+		return util_refuse(
+			"verbs", ENOMEM, ALLOC,
+			"length is %zu, and %llu octets are left", dm->len,
+			(unsigned long long)(rnic_limits()->max_dm_size -
+					     table->dm_used));
 	table->dm_used += dm->len;
 	dm->next = table->dms;
 	table->dms = dm;
@@ -76,18 +84,24 @@ int rnic_dm_alloc(struct rnic_context *ctx, size_t len, uint32_t log_align,
 	int ret;
 
 	if (len == 0 || log_align >= 64 || 1ull << log_align > max)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, ALLOC,
+				   "length is 0, or log_align_req is %u: above "
+				   "%llu octets",
+				   log_align, (unsigned long long)max);
 	if (len > max)
-		return -ENOMEM;
+		return util_refuse("verbs", ENOMEM, ALLOC,
+				   "length is %zu, above %llu", len,
+				   (unsigned long long)max);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", ALLOC);
 	dm->ctx = ctx;
 	dm->len = len;
 	dm->map_len = round_up(len, (size_t)sysconf(_SC_PAGESIZE));
 	dm->fork_gen = rnic_fork_gen();
 	dm->mem = dm_map(dm->map_len, (size_t)1 << log_align);
-	ret = dm->mem ? dm_charge(&ctx->mrs, dm) : -ENOMEM;
+	ret = dm->mem ? dm_charge(&ctx->mrs, dm)
+		      : util_refuse_memory("verbs", ALLOC);
 	if (ret < 0)
 		goto free_dm;
 	*ret_dm = dm;
@@ -106,29 +120,43 @@ int rnic_dm_free(struct rnic_dm *dm)
 		return -ENODEV;
 	/* acquire: pairs with rnic_mr_dereg() */
 	if (atomic_load_explicit(&dm->mr_cnt, memory_order_acquire) != 0)
-		return -EBUSY;
+		return util_refuse("verbs", EBUSY, "ibv_free_dm",
+				   "regions of it exist");
 	dm_discharge(&dm->ctx->mrs, dm);
 	munmap(dm->mem, dm->map_len);
 	free(dm);
 	return 0;
 }
 
-static int dm_check(const struct rnic_dm *dm, uint64_t off, size_t len)
+static int refuse_range(const char *call, int err, const struct rnic_dm *dm,
+			uint64_t off, size_t len)
+{
+	return util_refuse("verbs", err, call,
+			   "offset is %llu, length %zu: the memory has %zu "
+			   "octets",
+			   (unsigned long long)off, len, dm->len);
+}
+
+static int dm_check(const char *call, const struct rnic_dm *dm, uint64_t off,
+		    size_t len)
 {
 	if (dm->fork_gen != rnic_fork_gen())
 		return -ENODEV;
 	if (off > dm->len || len > dm->len - off)
-		return -EFAULT;
+		return refuse_range(call, EFAULT, dm, off, len);
 	/* The words in which device memory is reached, as elsewhere. */
 	if (off % RNIC_DM_WORD || len % RNIC_DM_WORD)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, call,
+				   "offset %llu or length %zu is no multiple "
+				   "of %d",
+				   (unsigned long long)off, len, RNIC_DM_WORD);
 	return 0;
 }
 
 int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 		  size_t len)
 {
-	int ret = dm_check(dm, off, len);
+	int ret = dm_check("ibv_memcpy_to_dm", dm, off, len);
 
 	if (ret == 0 && len)
 		memcpy(dm->mem + off, from, len);
@@ -137,7 +165,7 @@ int rnic_dm_write(struct rnic_dm *dm, uint64_t off, const void *from,
 
 int rnic_dm_read(const struct rnic_dm *dm, uint64_t off, void *to, size_t len)
 {
-	int ret = dm_check(dm, off, len);
+	int ret = dm_check("ibv_memcpy_from_dm", dm, off, len);
 
 	if (ret == 0 && len)
 		memcpy(to, dm->mem + off, len);
@@ -157,18 +185,22 @@ int rnic_dm_reg(struct rnic_pd *pd, struct rnic_dm *dm, uint64_t off,
 
 	if (dm->fork_gen != rnic_fork_gen())
 		return -ENODEV;
-	if (dm->ctx != pd->ctx || !(access & RNIC_ACCESS_ZERO_BASED))
-		return -EINVAL;
+	if (dm->ctx != pd->ctx || !(access & RNIC_ACCESS_ZERO_BASED) ||
+	    access & RNIC_ACCESS_ON_DEMAND)
+		return util_refuse(
+			"verbs", EINVAL, REG,
+			"dm is of another context, or access is "
+			"0x%x, without IBV_ACCESS_ZERO_BASED or with "
+			"_ON_DEMAND",
+			access);
 	if (off > dm->len || len > dm->len - off)
-		return -EINVAL;
+		return refuse_range(REG, EINVAL, dm, off, len);
 	shape.addr = dm->mem + off;
-	if (access & RNIC_ACCESS_ON_DEMAND)
-		return -EINVAL;
-	ret = rnic_mr_check_access(access);
+	ret = rnic_mr_check_access(REG, access);
 	if (ret < 0)
 		return ret;
 	atomic_fetch_add_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
-	ret = rnic_mr_add(pd, &shape, ret_mr);
+	ret = rnic_mr_add(pd, REG, &shape, ret_mr);
 	if (ret < 0)
 		atomic_fetch_sub_explicit(&dm->mr_cnt, 1, memory_order_relaxed);
 	return ret;

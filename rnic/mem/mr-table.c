@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/cancel.h"
+#include "util/reason.h"
 
 #define MR_INDEX_MASK ((1u << RNIC_MR_INDEX_BITS) - 1)
 
@@ -88,13 +89,13 @@ static void map_erase(struct rnic_mr_map *map, uint32_t index)
 }
 
 /* Under the lock.  The map that is replaced stays for its readers. */
-static int map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
+static bool map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
 {
 	struct rnic_mr_map *old = table_map(table);
 	struct rnic_mr_map *map = map_new(slot_cnt);
 
 	if (!map)
-		return -ENOMEM;
+		return false;
 	for (uint32_t i = 0; i <= old->mask; i++)
 		if (slot_index(&old->slot[i]))
 			map_insert(map, slot_index(&old->slot[i]),
@@ -102,7 +103,7 @@ static int map_resize(struct rnic_mr_table *table, uint32_t slot_cnt)
 	map->older = old;
 	/* release: the slots first; pairs with rnic_mr_table_entry() */
 	atomic_store_explicit(&table->map, map, memory_order_release);
-	return 0;
+	return true;
 }
 
 static void map_free_older(struct rnic_mr_map *map)
@@ -144,7 +145,7 @@ void rnic_mr_table_fini(struct rnic_mr_table *table)
 }
 
 /* Three octets of index and one of key, unpredictable. */
-static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
+static bool table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
 {
 	ssize_t got;
 
@@ -152,36 +153,35 @@ static int table_draw(struct rnic_mr_table *table, uint32_t *ret_random)
 		/* Up to 256 octets come whole and are not interrupted. */
 		got = util_sys_getrandom(table->random, sizeof(table->random));
 		if (got != (ssize_t)sizeof(table->random))
-			return -EAGAIN;
+			return false;
 		table->random_used = 0;
 	}
 	memcpy(ret_random, table->random + table->random_used,
 	       sizeof(*ret_random));
 	memset(table->random + table->random_used, 0, sizeof(*ret_random));
 	table->random_used += sizeof(*ret_random);
-	return 0;
+	return true;
 }
 
 /*
  * Under the lock.  At most one index in ten is taken or rests, so the loop
  * ends soon.  Index 0 stays unused: programs take STag 0 for "none".
  */
-static int table_add_locked(struct rnic_mr_table *table, struct rnic_mr *mr)
+static int table_add_locked(struct rnic_mr_table *table, const char *call,
+			    struct rnic_mr *mr)
 {
 	struct rnic_mr_map *map = table_map(table);
 	uint32_t random, index;
-	int ret;
 
 	if (2 * map->used_cnt > map->mask) {
-		ret = map_resize(table, 2 * (map->mask + 1));
-		if (ret < 0)
-			return ret;
+		if (!map_resize(table, 2 * (map->mask + 1)))
+			return util_refuse_memory("verbs", call);
 		map = table_map(table);
 	}
 	do {
-		ret = table_draw(table, &random);
-		if (ret < 0)
-			return ret;
+		if (!table_draw(table, &random))
+			return util_refuse("verbs", EAGAIN, call,
+					   "getrandom() gives no octets");
 		index = random & MR_INDEX_MASK;
 	} while (index == 0 || slot_index(map_find(map, index)));
 	mr->stag = index << 8 | random >> RNIC_MR_INDEX_BITS;
@@ -195,14 +195,21 @@ static uint32_t *table_cnt(struct rnic_mr_table *table,
 	return mr->kind == RNIC_MR_WINDOW ? &table->mw_cnt : &table->mr_cnt;
 }
 
-int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
+int rnic_mr_table_add(struct rnic_mr_table *table, const char *call,
+		      struct rnic_mr *mr)
 {
 	uint32_t *cnt = table_cnt(table, mr);
 	uint32_t max = mr->kind == RNIC_MR_WINDOW ? rnic_limits()->max_mw
 						  : rnic_limits()->max_mr;
 	UTIL_LOCKED(&table->lock);
-	int ret = *cnt < max ? table_add_locked(table, mr) : -ENOMEM;
+	int ret;
 
+	if (*cnt >= max)
+		return util_refuse(
+			"verbs", ENOMEM, call,
+			"%u memory %s exist, and there may be no more", *cnt,
+			mr->kind == RNIC_MR_WINDOW ? "windows" : "regions");
+	ret = table_add_locked(table, call, mr);
 	if (ret == 0)
 		++*cnt;
 	return ret;

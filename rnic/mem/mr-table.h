@@ -23,11 +23,12 @@ void rnic_mr_table_fini(struct rnic_mr_table *table);
 
 /*
  * Gives @mr an STag and makes rnic_mr_table_lookup() find it.
+ * @call: a refusal names it (util/reason.h).
  * Return: 0; -ENOMEM: out of memory, or the limit of entries is reached;
  *   -EAGAIN: no random octets.
  */
-int rnic_mr_table_add(struct rnic_mr_table *table, struct rnic_mr *mr)
-	__attribute__((warn_unused_result));
+int rnic_mr_table_add(struct rnic_mr_table *table, const char *call,
+		      struct rnic_mr *mr) __attribute__((warn_unused_result));
 
 /* It is not found any more. Context: under all leads, or without readers. */
 void rnic_mr_table_remove(struct rnic_mr_table *table,

@@ -2,6 +2,7 @@
 /* Memory regions: registered, changed, advised on, deregistered. */
 #include "mr.h"
 
+#include "util/reason.h"
 #include "engine/engines.h"
 #include "os/guard.h"
 #include "os/stat.h"
@@ -20,10 +21,14 @@
 	(RNIC_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |                     \
 	 RNIC_ACCESS_MW_BIND | RNIC_ACCESS_ZERO_BASED | RNIC_ACCESS_ON_DEMAND)
 
+#define REG "ibv_reg_mr"
+#define REREG "ibv_rereg_mr"
+#define ADVISE "ibv_advise_mr"
+
 /* ---- registration ----------------------------------------------------- */
 
 /* Is every page of the range mapped, however protected? */
-static int range_is_mapped(uint8_t *start, size_t len, size_t page_size)
+static bool range_is_mapped(uint8_t *start, size_t len, size_t page_size)
 {
 	unsigned char vec[256];
 
@@ -33,19 +38,19 @@ static int range_is_mapped(uint8_t *start, size_t len, size_t page_size)
 		if (chunk > len)
 			chunk = len;
 		if (mincore(start, chunk, vec) < 0)
-			return errno == EAGAIN ? -ENOMEM : -EFAULT;
+			return false;
 		start += chunk;
 		len -= chunk;
 	}
-	return 0;
+	return true;
 }
 
 /*
  * Brings the pages in as pinning would, which also proves that they may be read
  * or written. Kernels before 5.14 can only tell that they are mapped.
- * Return: 0; -EFAULT; -ENOMEM.
+ * Return: 0; EFAULT; ENOMEM.
  */
-static int mr_populate(void *addr, size_t len, bool is_written)
+static int range_populate(void *addr, size_t len, bool is_written)
 {
 	int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -54,66 +59,99 @@ static int mr_populate(void *addr, size_t len, bool is_written)
 	int err;
 
 	if (__builtin_add_overflow(len, head, &len))
-		return -EFAULT;
+		return EFAULT;
 	if (madvise(start, len, advice) == 0)
 		return 0;
 	err = errno;
 	/* An empty range is refused only when the advice is unknown. */
 	if (err == EINVAL && madvise(start, 0, advice) == 0)
-		return -EFAULT;
+		return EFAULT;
 	if (err != EINVAL && err != ENOMEM)
-		return err == EAGAIN ? -ENOMEM : -EFAULT;
-	if (range_is_mapped(start, len, page_size) < 0)
-		return -EFAULT;
-	return err == ENOMEM ? -ENOMEM : 0;
+		return err == EAGAIN ? ENOMEM : EFAULT;
+	if (!range_is_mapped(start, len, page_size))
+		return EFAULT;
+	return err == ENOMEM ? ENOMEM : 0;
 }
 
-int rnic_mr_check_access(uint32_t access)
+static int mr_populate(const char *call, void *addr, size_t len,
+		       bool is_written)
+{
+	int err = range_populate(addr, len, is_written);
+
+	if (!err)
+		return 0;
+	if (err == ENOMEM)
+		return util_refuse("verbs", ENOMEM, call,
+				   "addr is %p, length %zu: there is no memory "
+				   "for its pages",
+				   addr, len);
+	return util_refuse(
+		"verbs", EFAULT, call,
+		"addr is %p, length %zu: not all of it can be %s", addr, len,
+		is_written ? "written (IBV_ACCESS_LOCAL_WRITE)" : "read");
+}
+
+int rnic_mr_check_access(const char *call, uint32_t access)
 {
 	if ((access & ~(uint32_t)MR_ACCESS_KNOWN) != 0)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, call,
+				   "access is 0x%x, with unknown bits", access);
 	if ((access & (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & RNIC_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, call,
+				   "access is 0x%x: to write from remote needs "
+				   "IBV_ACCESS_LOCAL_WRITE",
+				   access);
 	return 0;
 }
 
-static int reg_check(const void *addr, size_t len, uint64_t iova,
-		     uint32_t access)
+static int reg_check(const char *call, const struct rnic_mr *mr)
 {
 	uint64_t end;
+	int ret = 0;
 
-	if (rnic_mr_is_implicit(addr, len, access))
-		return iova == 0 ? rnic_mr_check_access(access) : -EINVAL;
-	if (len == 0 || len > rnic_limits()->max_mr_size)
-		return -EINVAL;
-	if (__builtin_add_overflow((uint64_t)(uintptr_t)addr, len, &end) ||
-	    __builtin_add_overflow(iova, len, &end))
-		return -EINVAL;
-	return rnic_mr_check_access(access);
+	if (rnic_mr_is_implicit(mr->addr, mr->len, mr->access)) {
+		ret = util_check_range("verbs", call, "iova", mr->iova, 0, 0);
+	} else {
+		ret = util_check_range("verbs", call, "length", mr->len, 1,
+				       rnic_limits()->max_mr_size);
+		if (ret == 0 &&
+		    (__builtin_add_overflow((uint64_t)(uintptr_t)mr->addr,
+					    mr->len, &end) ||
+		     __builtin_add_overflow(mr->iova, mr->len, &end)))
+			ret = util_refuse("verbs", EINVAL, call,
+					  "addr is %p, iova 0x%llx, length "
+					  "%zu: the end of the address space "
+					  "comes before",
+					  mr->addr,
+					  (unsigned long long)mr->iova,
+					  mr->len);
+	}
+	return ret ? ret : rnic_mr_check_access(call, mr->access);
 }
 
 /* Only what is pinned elsewhere must be there before it is accessed. */
-static int reg_populate(void *addr, size_t len, uint32_t access)
+static int reg_populate(const char *call, const struct rnic_mr *mr)
 {
-	if (access & RNIC_ACCESS_ON_DEMAND)
+	if (mr->access & RNIC_ACCESS_ON_DEMAND)
 		return 0;
-	return mr_populate(addr, len, access & RNIC_ACCESS_LOCAL_WRITE);
+	return mr_populate(call, mr->addr, mr->len,
+			   mr->access & RNIC_ACCESS_LOCAL_WRITE);
 }
 
-int rnic_mr_add(struct rnic_pd *pd, const struct rnic_mr *shape,
-		struct rnic_mr **ret_mr)
+int rnic_mr_add(struct rnic_pd *pd, const char *call,
+		const struct rnic_mr *shape, struct rnic_mr **ret_mr)
 {
 	struct rnic_mr *mr = calloc(1, sizeof(*mr));
 	int ret;
 
 	if (!mr)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", call);
 	*mr = *shape;
 	mr->pd = shape->kind == RNIC_MR_REGION ? pd : NULL;
 	mr->home = pd;
 	mr->fork_gen = rnic_fork_gen();
-	ret = rnic_mr_table_add(&pd->ctx->mrs, mr);
+	ret = rnic_mr_table_add(&pd->ctx->mrs, call, mr);
 	if (ret < 0) {
 		free(mr);
 		return ret;
@@ -138,21 +176,30 @@ int rnic_mr_reg(struct rnic_pd *pd, void *addr, size_t len, uint64_t iova,
 
 	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
-	ret = reg_check(addr, len, shape.iova, access);
+	ret = reg_check(REG, &shape);
 	if (ret < 0)
 		return ret;
 	ret = rnic_guard_install();
 	if (ret < 0)
-		return ret;
-	ret = reg_populate(addr, len, access);
+		return util_refuse("verbs", -ret, REG,
+				   "usiw cannot catch faults: libc's "
+				   "sigaction() is not found");
+	ret = reg_populate(REG, &shape);
 	if (ret < 0)
 		return ret;
-	return rnic_mr_add(pd, &shape, ret_mr);
+	return rnic_mr_add(pd, REG, &shape, ret_mr);
 }
 
 uint32_t rnic_mr_stag(const struct rnic_mr *mr)
 {
 	return mr->stag;
+}
+
+static int refuse_bound(const char *call, const struct rnic_mr *mr)
+{
+	return util_refuse("verbs", EBUSY, call,
+			   "a memory window is bound to the region 0x%08x",
+			   mr->stag);
 }
 
 /*
@@ -170,7 +217,7 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 	rnic_engines_lead(&ctx->engines);
 	if (rnic_mr_has_windows(mr)) {
 		rnic_engines_unlead(&ctx->engines);
-		return -EBUSY;
+		return refuse_bound("ibv_dereg_mr", mr);
 	}
 	rnic_mr_table_remove(&ctx->mrs, mr);
 	/* The null region's memory stays: it is the context's. */
@@ -199,10 +246,14 @@ static int rereg_plan(const struct rnic_mr *mr,
 
 	if (mr->kind != RNIC_MR_REGION || want->what == 0 ||
 	    (want->what & ~(uint32_t)RNIC_MR_CHANGE_ALL))
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, REREG,
+				   "flags is 0x%x, 0 or with unknown bits, or "
+				   "the region is of ibv_alloc_null_mr()",
+				   want->what);
 	if (want->what & RNIC_MR_CHANGE_PD) {
 		if (want->pd->ctx != mr->pd->ctx)
-			return -EINVAL;
+			return util_refuse("verbs", EINVAL, REREG,
+					   "pd is of another context");
 		next->pd = want->pd;
 	}
 	if (want->what & RNIC_MR_CHANGE_ACCESS)
@@ -218,11 +269,12 @@ static int rereg_plan(const struct rnic_mr *mr,
 	/* Device memory lies where it lies, and has no address. */
 	if (mr->dm_mr_cnt && (want->what & RNIC_MR_CHANGE_TRANSLATION ||
 			      !(next->access & RNIC_ACCESS_ZERO_BASED)))
-		return -EINVAL;
-	ret = reg_check(next->addr, next->len, next->iova, next->access);
-	if (ret < 0)
-		return ret;
-	return reg_populate(next->addr, next->len, next->access);
+		return util_refuse("verbs", EINVAL, REREG,
+				   "device memory has another place neither, "
+				   "nor addresses without "
+				   "IBV_ACCESS_ZERO_BASED");
+	ret = reg_check(REREG, next);
+	return ret < 0 ? ret : reg_populate(REREG, next);
 }
 
 /*
@@ -250,7 +302,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 	rnic_engines_lead(&ctx->engines);
 	if (rnic_mr_has_windows(mr)) {
 		rnic_engines_unlead(&ctx->engines);
-		return -EBUSY;
+		return refuse_bound(REREG, mr);
 	}
 	rnic_engines_mr_gone(&ctx->engines, mr->stag, mr->addr, mr->len);
 	mr->pd = next.pd;
@@ -273,6 +325,9 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 
 /* ---- advice on on-demand regions ----------------------------------------- */
 
+#define advice_refuse(err, lkey, what)                                         \
+	util_refuse("verbs", err, ADVISE, "lkey 0x%08x " what, lkey)
+
 /* Is it advice that the region can follow?  Under the lead. */
 static int advice_check(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 			uint64_t addr, size_t len, void **ret_ptr)
@@ -280,17 +335,25 @@ static int advice_check(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	const struct rnic_mr *mr = rnic_mr_table_lookup(&pd->ctx->mrs, stag);
 
 	if (!mr)
-		return -EFAULT;
+		return advice_refuse(EFAULT, stag, "is of no region");
 	if (mr->kind != RNIC_MR_REGION)
-		return -EINVAL;
+		return advice_refuse(EINVAL, stag,
+				     "is of a window or a null region");
 	if (mr->pd != pd)
-		return -EPERM;
+		return advice_refuse(EPERM, stag, "is of another PD");
 	if (!(mr->access & RNIC_ACCESS_ON_DEMAND))
-		return -ENOENT;
+		return advice_refuse(ENOENT, stag,
+				     "lacks IBV_ACCESS_ON_DEMAND");
 	if (advice == RNIC_ADVICE_PREFETCH_WRITE &&
 	    !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
-		return -EPERM;
-	return rnic_mr_check(mr, addr, len, 0, ret_ptr) ? -EFAULT : 0;
+		return advice_refuse(EPERM, stag,
+				     "lacks IBV_ACCESS_LOCAL_WRITE");
+	if (rnic_mr_check(mr, addr, len, 0, ret_ptr))
+		return util_refuse("verbs", EFAULT, ADVISE,
+				   "address is 0x%llx, length %zu: not inside "
+				   "the region 0x%08x",
+				   (unsigned long long)addr, len, stag);
+	return 0;
 }
 
 /*
@@ -307,12 +370,16 @@ int rnic_mr_advise(struct rnic_pd *pd, uint32_t advice, uint32_t stag,
 	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
 	if (advice > RNIC_ADVICE_PREFETCH_NO_FAULT)
-		return -EOPNOTSUPP;
+		return util_refuse("verbs", EOPNOTSUPP, ADVISE,
+				   "advice is %u, none of enum "
+				   "ibv_advise_mr_advice",
+				   advice);
 	rnic_engines_lead(&ctx->engines);
 	ret = advice_check(pd, advice, stag, addr, len, &ptr);
 	rnic_engines_unlead(&ctx->engines);
 	if (ret < 0 || len == 0 || advice == RNIC_ADVICE_PREFETCH_NO_FAULT)
 		return ret;
 	/* May wait for a disk, so not under the lead. */
-	return mr_populate(ptr, len, advice == RNIC_ADVICE_PREFETCH_WRITE);
+	return mr_populate(ADVISE, ptr, len,
+			   advice == RNIC_ADVICE_PREFETCH_WRITE);
 }

@@ -2,6 +2,7 @@
 /* Memory windows: made, bound, checked, invalidated. */
 #include "mw.h"
 
+#include "util/reason.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 
@@ -24,6 +25,8 @@ static void mr_set_invalid(struct rnic_mr *mr, bool is_invalid)
 			      memory_order_relaxed);
 }
 
+#define ALLOC "ibv_alloc_mw"
+
 int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 		  struct rnic_mw **ret_mw)
 {
@@ -34,13 +37,13 @@ int rnic_mw_alloc(struct rnic_pd *pd, enum rnic_mw_type type,
 		return -ENODEV;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", ALLOC);
 	mw->type = type;
 	mw->win.kind = RNIC_MR_WINDOW;
 	mw->win.home = pd;
 	mw->win.fork_gen = rnic_fork_gen();
 	mr_set_invalid(&mw->win, true);
-	ret = rnic_mr_table_add(&pd->ctx->mrs, &mw->win);
+	ret = rnic_mr_table_add(&pd->ctx->mrs, ALLOC, &mw->win);
 	if (ret < 0) {
 		free(mw);
 		return ret;
@@ -148,7 +151,7 @@ static void mw_set(struct rnic_mw *mw, struct rnic_mw_owner *owner,
 	mr_set_invalid(&mw->win, false);
 }
 
-int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
+bool rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 {
 	struct rnic_mr_table *table = &owner->pd->ctx->mrs;
 	struct rnic_mr *win = rnic_mr_table_entry(table, bind->stag >> 8);
@@ -157,21 +160,21 @@ int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	void *ptr = NULL;
 
 	if (!win || win->kind != RNIC_MR_WINDOW || win->home != owner->pd)
-		return -EINVAL;
+		return false;
 	mw = mw_of(win);
 	/* InfiniBand verbs: type 2 has to be free, and is freed otherwise. */
 	if (mw->type == RNIC_MW_TYPE_2 && (mw->mr || !bind->len))
-		return -EINVAL;
+		return false;
 	if (bind->len) {
 		mr = bind_region(owner, bind, &ptr);
 		if (!mr)
-			return -EINVAL;
+			return false;
 	}
 	mw_unbind(mw);
 	rnic_mr_rekey(win, (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
 	if (mr)
 		mw_set(mw, owner, mr, bind, ptr);
-	return 0;
+	return true;
 }
 
 /* ---- invalidation ------------------------------------------------------- */

@@ -25,13 +25,13 @@ struct rnic_mw_bind {
 };
 
 /*
- * BIND_MW. Return: 0; -EINVAL: no such window or region, not of the QP's
- * domain, rights or octets that the region does not have, or a window of type 2
- * that is bound; nothing changed. Afterwards the QP's own stream may have
+ * BIND_MW. Return: false: no such window or region, not of the QP's domain,
+ * rights or octets that the region does not have, or a window of type 2 that is
+ * bound; nothing changed. Afterwards the QP's own stream may have
  * ended, if its peer was using the previous binding of a window of type 1.
  * Under all leads.
  */
-int rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
+bool rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	__attribute__((warn_unused_result));
 
 /*

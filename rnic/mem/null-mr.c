@@ -2,6 +2,7 @@
 /* The null region: zeroes to read from, and a sink. */
 #include "null-mr.h"
 
+#include "util/reason.h"
 #include "mr.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static void *null_map(int prot)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-static int null_make(struct rnic_mr_table *table)
+static bool null_make(struct rnic_mr_table *table)
 {
 	UTIL_LOCKED(&table->lock);
 
@@ -28,8 +29,10 @@ static int null_make(struct rnic_mr_table *table)
 		table->null_zero = null_map(PROT_READ);
 	if (!table->null_sink)
 		table->null_sink = null_map(PROT_READ | PROT_WRITE);
-	return table->null_zero && table->null_sink ? 0 : -ENOMEM;
+	return table->null_zero && table->null_sink;
 }
+
+#define ALLOC "ibv_alloc_null_mr"
 
 int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 {
@@ -37,14 +40,12 @@ int rnic_mr_alloc_null(struct rnic_pd *pd, struct rnic_mr **ret_mr)
 		.access = RNIC_ACCESS_LOCAL_WRITE,
 		.kind = RNIC_MR_NULL,
 	};
-	int ret;
 
 	if (rnic_pd_is_forked(pd))
 		return -ENODEV;
-	ret = null_make(&pd->ctx->mrs);
-	if (ret < 0)
-		return ret;
-	return rnic_mr_add(pd, &shape, ret_mr);
+	if (!null_make(&pd->ctx->mrs))
+		return util_refuse_memory("verbs", ALLOC);
+	return rnic_mr_add(pd, ALLOC, &shape, ret_mr);
 }
 
 void rnic_null_mr_fini(struct rnic_mr_table *table)

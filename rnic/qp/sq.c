@@ -309,13 +309,13 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 		.access = sqe->swap,
 	};
 	bool is_bind = sqe->opcode == USIW_WR_BIND_MW;
-	int rc =
-		is_bind ? rnic_mw_bind(&qp->owner, &bind)
-			: (int)rnic_mw_invalidate(&qp->owner, sqe->rkey, false);
+	bool is_done = is_bind ? rnic_mw_bind(&qp->owner, &bind)
+			       : rnic_mw_invalidate(&qp->owner, sqe->rkey,
+						    false) == RNIC_MR_OK;
 
 	if (rnic_qp_has_ended(qp))
 		return 0; /* its peer was accessing that memory */
-	if (rc) {
+	if (!is_done) {
 		sq_refuse(qp, is_bind ? USIW_WC_MW_BIND_ERR
 				      : USIW_WC_LOC_QP_OP_ERR);
 		return 0;

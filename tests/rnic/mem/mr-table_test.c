@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* mr-table.c: unpredictable STags, limits, keys. */
 #include "mem/mr-table.h"
+#include "said.h"
 #include "test.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,11 +32,16 @@ static int teardown(void **state)
 
 #define FILE_CASE(name) CASE_WITH(name, setup, teardown)
 
+static int mr_add(struct rnic_mr *mr)
+{
+	return rnic_mr_table_add(&table, "ibv_reg_mr", mr);
+}
+
 static uint32_t fresh_stag(void)
 {
 	struct rnic_mr mr = { .kind = RNIC_MR_REGION };
 
-	assert_int_equal(rnic_mr_table_add(&table, &mr), 0);
+	assert_int_equal(mr_add(&mr), 0);
 	rnic_mr_table_remove(&table, &mr);
 	return mr.stag;
 }
@@ -131,7 +138,7 @@ FILE_CASE(memory_is_as_large_as_what_lives)
 		(void)fresh_stag();
 	assert_true(map_size() <= fair_size(0));
 	for (live_cnt = 0; live_cnt < LIVE_MAX; live_cnt++) {
-		assert_int_equal(rnic_mr_table_add(&table, &mr[live_cnt]), 0);
+		assert_int_equal(mr_add(&mr[live_cnt]), 0);
 		assert_true(map_size() <= fair_size(live_cnt));
 	}
 	for (int i = 0; i < 3000; i++)
@@ -187,8 +194,7 @@ FILE_CASE(finds_all_and_nothing_else)
 		if (list.is_live[one])
 			rnic_mr_table_remove(&table, &list.mr[one]);
 		else
-			assert_int_equal(
-				rnic_mr_table_add(&table, &list.mr[one]), 0);
+			assert_int_equal(mr_add(&list.mr[one]), 0);
 		list.is_live[one] = !list.is_live[one];
 		if (i % 64 == 0)
 			assert_found_as_listed(&list);
@@ -220,11 +226,11 @@ FILE_CASE(readers_find_what_is_there_while_it_grows)
 	void *lost;
 
 	atomic_store(&is_grown, false);
-	assert_int_equal(rnic_mr_table_add(&table, &mr[0]), 0);
+	assert_int_equal(mr_add(&mr[0]), 0);
 	assert_int_equal(pthread_create(&reader, NULL, read_all_along, &mr[0]),
 			 0);
 	for (size_t i = 1; i < LIVE_MAX; i++)
-		assert_int_equal(rnic_mr_table_add(&table, &mr[i]), 0);
+		assert_int_equal(mr_add(&mr[i]), 0);
 	atomic_store(&is_grown, true);
 	assert_int_equal(pthread_join(reader, &lost), 0);
 	assert_null(lost);
@@ -239,8 +245,8 @@ FILE_CASE(finds_what_is_valid)
 	struct rnic_mr window = { .kind = RNIC_MR_WINDOW };
 	uint32_t old;
 
-	assert_int_equal(rnic_mr_table_add(&table, &region), 0);
-	assert_int_equal(rnic_mr_table_add(&table, &window), 0);
+	assert_int_equal(mr_add(&region), 0);
+	assert_int_equal(mr_add(&window), 0);
 	assert_int_equal(table.mr_cnt, 1);
 	assert_int_equal(table.mw_cnt, 1);
 	assert_ptr_equal(rnic_mr_table_lookup(&table, region.stag), &region);
@@ -267,12 +273,19 @@ FILE_CASE(is_full_at_the_limit)
 {
 	struct rnic_mr mr = { .kind = RNIC_MR_REGION };
 
+	assert_int_equal(
+		util_log_route("verbs", UTIL_LOG_DEBUG, UTIL_LOG_STDERR, NULL),
+		0);
 	table.mr_cnt = rnic_limits()->max_mr;
-	assert_int_equal(rnic_mr_table_add(&table, &mr), -ENOMEM);
+	said_begin();
+	assert_int_equal(mr_add(&mr), -ENOMEM);
+	assert_string_equal(said_end(),
+			    "usiw: verbs: debug: ibv_reg_mr: ENOMEM: 1048576 "
+			    "memory regions exist, and there may be no more\n");
 	assert_int_equal(table.mr_cnt, rnic_limits()->max_mr);
 	table.mw_cnt = rnic_limits()->max_mw;
 	mr.kind = RNIC_MR_WINDOW;
-	assert_int_equal(rnic_mr_table_add(&table, &mr), -ENOMEM);
+	assert_int_equal(mr_add(&mr), -ENOMEM);
 	table.mr_cnt = 0;
 	table.mw_cnt = 0;
 }
