@@ -9,6 +9,7 @@
 #include "util/alloc.h"
 #include "util/keep-errno.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "engine/engine.h"
 #include "engine/wake.h"
 #include "mem/context.h"
@@ -273,6 +274,9 @@ size_t rnic_cq_slots_size(uint32_t cqe)
 	return rnic_ring_slots_size(cqe, sizeof(struct usiw_cqe));
 }
 
+#define CREATE "ibv_create_cq"
+#define RESIZE "ibv_resize_cq"
+
 int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
@@ -280,21 +284,22 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 	struct rnic_cq *cq;
 	int rc;
 
-	if (!cqe || cqe > rnic_limits()->max_cqe)
-		return -EINVAL;
+	rc = util_check_range("verbs", CREATE, "cqe", cqe, 1,
+			      rnic_limits()->max_cqe);
+	if (rc < 0)
+		return rc;
 	cq = util_alloc_lines(1, sizeof(*cq));
 	if (!cq)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", CREATE);
 	cq->ctx = ctx;
 	rnic_place_init(&cq->place, ctx);
 	util_lock_init(&cq->lock, UTIL_RANK_CQ);
 	cq->handle = handle;
 	cq->mem.shm = &ctx->shm;
-	rc = rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
-			     slots);
-	if (rc < 0) {
+	if (rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
+			    slots) < 0) {
 		free(cq);
-		return rc;
+		return util_refuse_memory("verbs", CREATE);
 	}
 	if (chan) {
 		rnic_chan_get(chan);
@@ -312,19 +317,24 @@ void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
 int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 {
 	struct rnic_ring_swap swap;
+	bool is_done;
 	int rc;
 
-	if (!cqe || cqe > rnic_limits()->max_cqe)
-		return -EINVAL;
-	rc = rnic_ring_swap_begin(&cq->ring, &cq->mem, cqe, slots, &swap);
+	rc = util_check_range("verbs", RESIZE, "cqe", cqe, 1,
+			      rnic_limits()->max_cqe);
 	if (rc < 0)
 		return rc;
+	if (rnic_ring_swap_begin(&cq->ring, &cq->mem, cqe, slots, &swap) < 0)
+		return util_refuse_memory("verbs", RESIZE);
 	rnic_engines_lead(&cq->ctx->engines);
-	rc = cq->is_overrun ? -EINVAL
-			    : rnic_ring_swap(&cq->ring, &cq->mem, &swap);
+	is_done = !cq->is_overrun && rnic_ring_swap(&cq->ring, &cq->mem, &swap);
 	rnic_engines_unlead(&cq->ctx->engines);
 	rnic_ring_swap_end(&cq->ring, &cq->mem, &swap);
-	return rc;
+	return is_done ? 0
+		       : util_refuse("verbs", EINVAL, RESIZE,
+				     "cqe is %u, fewer than the entries that "
+				     "are not polled, or the CQ is overrun",
+				     cqe);
 }
 
 const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
@@ -421,7 +431,9 @@ int rnic_cq_sleep_begin(struct rnic_cq *cq)
 
 	/* One descriptor is of one engine. */
 	if (rnic_cq_is_shared(cq))
-		return -EOPNOTSUPP;
+		return util_refuse("verbs", EOPNOTSUPP, "usiwdv_cq_sleep_begin",
+				   "several engines use the CQ "
+				   "(USIW_ENGINES)");
 	/* rnic_cq_sleep_end() finds the same one. */
 	rnic_place_cq(cq);
 	engine = rnic_place_engine(&cq->place);
@@ -455,7 +467,8 @@ int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 	struct rnic_context *ctx = cq->ctx;
 
 	if (atomic_load_explicit(&cq->user_cnt, memory_order_acquire))
-		return -EBUSY;
+		return util_refuse("verbs", EBUSY, "ibv_destroy_cq",
+				   "queue pairs use it");
 	*ret_comp_events = rnic_chan_purge(cq->chan, &cq->comp_node);
 	*ret_async_events = rnic_chan_purge(ctx->async, &cq->async_node);
 	if (cq->chan)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/lock.h"
+#include "util/reason.h"
 #include "engine/engine.h"
 #include "qp-num.h"
 
@@ -26,18 +27,25 @@ static struct rnic_qp *table_find(uint32_t num)
 	return qp;
 }
 
+#define CREATE "ibv_create_qp"
+
 int rnic_qp_table_add(struct rnic_qp *qp)
 {
 	uint32_t num;
 	int rc = rnic_qp_num_draw(&num);
 
 	if (rc < 0)
-		return rc;
+		return util_refuse("verbs", -rc, CREATE,
+				   "no QP number is left: each 256 need a TCP "
+				   "port of their own, and memory");
 	util_lock(&table_lock);
 	if (table_cnt >= rnic_limits()->max_qp) {
 		util_unlock(&table_lock);
 		rnic_qp_num_release(num, false);
-		return -ENOMEM;
+		return util_refuse("verbs", ENOMEM, CREATE,
+				   "%u queue pairs exist, and there may be no "
+				   "more",
+				   rnic_limits()->max_qp);
 	}
 	qp->num = num;
 	qp->table_next = table[num % TABLE_BUCKETS];

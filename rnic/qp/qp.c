@@ -8,6 +8,7 @@
 
 #include "util/alloc.h"
 #include "util/env.h"
+#include "util/reason.h"
 #include "cq.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
@@ -23,21 +24,34 @@
 
 /* ---- creation ----------------------------------------------------------- */
 
+#define CREATE "ibv_create_qp"
+
 static int qp_check(const struct rnic_pd *pd, const struct rnic_qp_options *opt)
 {
 	const struct rnic_limits *limits = rnic_limits();
+	uint32_t max_recv_wr = opt->srq ? 0 : opt->max_recv_wr;
+	uint32_t max_recv_sge = opt->srq ? 0 : opt->max_recv_sge;
 
 	if (!opt->send_cq || !opt->recv_cq || opt->send_cq->ctx != pd->ctx ||
 	    opt->recv_cq->ctx != pd->ctx)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, CREATE,
+				   "a CQ is none of the PD's context");
 	if (opt->max_send_wr > limits->max_qp_wr ||
-	    opt->max_send_sge > limits->max_sge ||
-	    opt->max_inline > limits->max_inline)
-		return -EINVAL;
-	if (!opt->srq && (opt->max_recv_wr > limits->max_qp_wr ||
-			  opt->max_recv_sge > limits->max_sge))
-		return -EINVAL;
-	return 0;
+	    max_recv_wr > limits->max_qp_wr)
+		return util_refuse("verbs", EINVAL, CREATE,
+				   "max_send_wr is %u, max_recv_wr %u, not 0 "
+				   "to %u",
+				   opt->max_send_wr, max_recv_wr,
+				   limits->max_qp_wr);
+	if (opt->max_send_sge > limits->max_sge ||
+	    max_recv_sge > limits->max_sge)
+		return util_refuse("verbs", EINVAL, CREATE,
+				   "max_send_sge is %u, max_recv_sge %u, not 0 "
+				   "to %u",
+				   opt->max_send_sge, max_recv_sge,
+				   limits->max_sge);
+	return util_check_range("verbs", CREATE, "max_inline_data",
+				opt->max_inline, 0, limits->max_inline);
 }
 
 static uint32_t sq_stride(const struct rnic_qp_options *opt)
@@ -63,12 +77,11 @@ void rnic_qp_slots_size(const struct rnic_qp_options *opt, size_t *ret_sq,
 				     rnic_rqe_stride(opt->max_recv_sge));
 }
 
-static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
+static bool sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_sq *sq = &qp->sq;
 	uint32_t depth = rnic_at_least_1(opt->max_send_wr);
 	uint32_t stride = sq_stride(opt);
-	int rc;
 
 	sq->max_sge = rnic_at_least_1(opt->max_send_sge);
 	/* What rounding up leaves over serves inline data. */
@@ -76,24 +89,26 @@ static int sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 	if (sq->max_inline > rnic_limits()->max_inline)
 		sq->max_inline = rnic_limits()->max_inline;
 	sq->mem.shm = &qp->ctx->shm;
-	rc = rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots);
-	if (rc < 0)
-		return rc;
+	if (rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots) <
+	    0)
+		return false;
 	/* Not util_alloc_lines(), which writes to all of it: a program may ask
 	 * for many entries and use a few. */
 	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
-	return sq->wr ? 0 : -ENOMEM;
+	return sq->wr != NULL;
 }
 
-static int rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
+static bool rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 {
 	struct rnic_rq *rq = &qp->rq;
 
 	rq->max_sge = rnic_at_least_1(opt->max_recv_sge);
 	rq->mem.shm = &qp->ctx->shm;
-	return rnic_ring_alloc(
-		&rq->ring, &rq->mem, rnic_at_least_1(opt->max_recv_wr),
-		rnic_rqe_stride(opt->max_recv_sge), opt->rq_slots);
+	if (rnic_ring_alloc(
+		    &rq->ring, &rq->mem, rnic_at_least_1(opt->max_recv_wr),
+		    rnic_rqe_stride(opt->max_recv_sge), opt->rq_slots) < 0)
+		return false;
+	return true;
 }
 
 static void qp_release(struct rnic_qp *qp)
@@ -147,7 +162,7 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 		return rc;
 	qp = util_alloc_lines(1, sizeof(*qp));
 	if (!qp)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", CREATE);
 	qp->owner.pd = pd;
 	qp->ctx = pd->ctx;
 	qp->send_cq = opt->send_cq;
@@ -164,11 +179,9 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	atomic_init(&qp->rq.told_idx,
 		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
 					 memory_order_relaxed));
-	rc = sq_alloc(qp, opt);
-	if (rc == 0 && !opt->srq)
-		rc = rq_alloc(qp, opt);
-	if (rc == 0)
-		rc = rnic_qp_table_add(qp);
+	rc = sq_alloc(qp, opt) && (opt->srq || rq_alloc(qp, opt))
+		     ? rnic_qp_table_add(qp)
+		     : util_refuse_memory("verbs", CREATE);
 	if (rc < 0) {
 		qp_release(qp);
 		return rc;
@@ -317,7 +330,8 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout, uint64_t retry_ns)
 int rnic_qp_reset(struct rnic_qp *qp)
 {
 	if (qp->link)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, "ibv_modify_qp",
+				   "QP 0x%06x has a stream", qp->num);
 	usiw_ring_consume(&qp->sq.ring, usiw_ring_used(&qp->sq.ring));
 	qp->sq.done_idx = atomic_load_explicit(&qp->sq.ring.hdr->cons_idx,
 					       memory_order_relaxed);

@@ -2,8 +2,6 @@
 /* The memory of rings: allocated, exchanged for another size, freed. */
 #include "ring-mem.h"
 
-#include <errno.h>
-
 #include "os/shm.h"
 
 size_t rnic_ring_slots_size(uint32_t depth, uint32_t stride)
@@ -54,8 +52,8 @@ int rnic_ring_swap_begin(const struct usiw_ring *ring,
 	return rnic_shm_alloc(mem->shm, ret_swap->size, &ret_swap->slots);
 }
 
-int rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
-		   struct rnic_ring_swap *swap)
+bool rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
+		    struct rnic_ring_swap *swap)
 {
 	struct rnic_ring_swap old = {
 		.slots = ring->slots,
@@ -64,16 +62,16 @@ int rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 	};
 
 	if (usiw_ring_used(ring) > swap->depth)
-		return -EINVAL;
+		return false;
 	if (!swap->slots) {
 		ring->depth = swap->depth;
-		return 0;
+		return true;
 	}
 	usiw_ring_move(ring, swap->slots, swap->depth);
 	mem->is_lent = swap->is_lent;
 	mem->slots_size = swap->is_lent ? 0 : swap->size;
 	*swap = old;
-	return 0;
+	return true;
 }
 
 void rnic_ring_swap_end(const struct usiw_ring *ring, struct rnic_ring_mem *mem,

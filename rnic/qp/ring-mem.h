@@ -56,9 +56,9 @@ int rnic_ring_swap_begin(const struct usiw_ring *ring,
 			 void *lent, struct rnic_ring_swap *ret_swap);
 
 /* Under the lead, and with the application's side of the ring locked.  Return:
- * 0; -EINVAL: the ring has more entries than fit. */
-int rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
-		   struct rnic_ring_swap *swap);
+ * false: the ring has more entries than fit. */
+bool rnic_ring_swap(struct usiw_ring *ring, struct rnic_ring_mem *mem,
+		    struct rnic_ring_swap *swap);
 
 /* After the lead, in any case: frees the slots that are not used any more, or
  * were not put to use.  Lent slots are the caller's. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "util/alloc.h"
+#include "util/reason.h"
 #include "engine/engine.h"
 #include "mem/context.h"
 #include "object.h"
@@ -11,6 +12,9 @@
 #include "place.h"
 #include "ring-mem.h"
 #include "serve.h"
+
+#define CREATE "ibv_create_srq"
+#define MODIFY "ibv_modify_srq"
 
 size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 {
@@ -22,14 +26,17 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 {
 	const struct rnic_limits *limits = rnic_limits();
 	struct rnic_srq *srq;
-	int rc;
+	int rc = util_check_range("verbs", CREATE, "max_wr", opt->max_wr, 1,
+				  limits->max_srq_wr);
 
-	if (!opt->max_wr || opt->max_wr > limits->max_srq_wr ||
-	    opt->max_sge > limits->max_srq_sge)
-		return -EINVAL;
+	if (rc == 0)
+		rc = util_check_range("verbs", CREATE, "max_sge", opt->max_sge,
+				      0, limits->max_srq_sge);
+	if (rc < 0)
+		return rc;
 	srq = util_alloc_lines(1, sizeof(*srq));
 	if (!srq)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", CREATE);
 	srq->pd = pd;
 	rnic_place_init(&srq->place, pd->ctx);
 	srq->handle = opt->handle;
@@ -38,11 +45,10 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	TAILQ_INIT(&srq->rnrs);
 	srq->max_sge = rnic_at_least_1(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
-	rc = rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,
-			     rnic_rqe_stride(opt->max_sge), opt->slots);
-	if (rc < 0) {
+	if (rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,
+			    rnic_rqe_stride(opt->max_sge), opt->slots) < 0) {
 		free(srq);
-		return rc;
+		return util_refuse_memory("verbs", CREATE);
 	}
 	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
 	opt->max_sge = srq->max_sge;
@@ -59,9 +65,11 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 {
 	struct rnic_context *ctx = srq->pd->ctx;
 	struct rnic_engine *engine;
+	int rc = util_check_range("verbs", MODIFY, "srq_limit", limit, 0,
+				  srq->ring.depth);
 
-	if (limit > srq->ring.depth)
-		return -EINVAL;
+	if (rc < 0)
+		return rc;
 	engine = rnic_place_lead(&srq->place);
 	srq->limit = limit;
 	if (limit && usiw_ring_used(&srq->ring) < limit) {
@@ -78,18 +86,24 @@ int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 {
 	struct rnic_engine *engine;
 	struct rnic_ring_swap swap;
-	int rc;
+	bool is_done;
+	int rc = util_check_range("verbs", MODIFY, "max_wr", max_wr, 1,
+				  rnic_limits()->max_srq_wr);
 
-	if (!max_wr || max_wr > rnic_limits()->max_srq_wr)
-		return -EINVAL;
-	rc = rnic_ring_swap_begin(&srq->ring, &srq->mem, max_wr, slots, &swap);
 	if (rc < 0)
 		return rc;
+	if (rnic_ring_swap_begin(&srq->ring, &srq->mem, max_wr, slots, &swap) <
+	    0)
+		return util_refuse_memory("verbs", MODIFY);
 	engine = rnic_place_lead(&srq->place);
-	rc = rnic_ring_swap(&srq->ring, &srq->mem, &swap);
+	is_done = rnic_ring_swap(&srq->ring, &srq->mem, &swap);
 	rnic_engine_unlead(engine);
 	rnic_ring_swap_end(&srq->ring, &srq->mem, &swap);
-	return rc;
+	return is_done ? 0
+		       : util_refuse("verbs", EINVAL, MODIFY,
+				     "max_wr is %u, fewer than the receives "
+				     "that are posted",
+				     max_wr);
 }
 
 void rnic_srq_query(struct rnic_srq *srq, struct rnic_srq_options *ret_opt)
@@ -111,7 +125,8 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 	struct rnic_engine *engine;
 
 	if (atomic_load_explicit(&srq->user_cnt, memory_order_acquire))
-		return -EBUSY;
+		return util_refuse("verbs", EBUSY, "ibv_destroy_srq",
+				   "queue pairs use it");
 	/* Its bell may have rung, and not be served yet. */
 	engine = rnic_place_lead(&srq->place);
 	rnic_engine_serve_bells(engine);

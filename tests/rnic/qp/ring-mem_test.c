@@ -50,7 +50,8 @@ static int swap_all(struct usiw_ring *ring, struct rnic_ring_mem *mem,
 	int rc = rnic_ring_swap_begin(ring, mem, depth, lent, &swap);
 
 	assert_int_equal(rc, 0);
-	rc = rnic_ring_swap(ring, mem, &swap);
+	if (!rnic_ring_swap(ring, mem, &swap))
+		rc = -EINVAL;
 	rnic_ring_swap_end(ring, mem, &swap);
 	return rc;
 }
