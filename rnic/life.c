@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/log.h"
+#include "util/reason.h"
 #include "cm/fork.h"
 #include "dev/device.h"
 #include "dgram/group.h"
@@ -282,11 +283,13 @@ int rnic_qp_create(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	if (rc < 0 || opt->type != RNIC_QPT_UD)
 		return rc;
 	rc = rnic_udp_get((*ret_qp)->engine);
-	if (rc < 0) {
-		rnic_qp_retire(*ret_qp);
-		(void)rnic_qp_free(*ret_qp);
-	}
-	return rc;
+	if (rc == 0)
+		return 0;
+	rnic_qp_retire(*ret_qp);
+	(void)rnic_qp_free(*ret_qp);
+	return util_refuse("verbs", -rc, "ibv_create_qp",
+			   "the process gets no socket for datagrams, or no "
+			   "memory");
 }
 
 int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state state)

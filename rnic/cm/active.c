@@ -232,6 +232,8 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 	cm_event_post(outcome, RNIC_CM_ESTABLISHED, 0);
 }
 
+#define ESTABLISH "rdma_establish"
+
 /*
  * No event of ours: librdmacm makes its own of CONNECT_RESPONSE, and an
  * application that is refused here knows it by that.
@@ -239,19 +241,23 @@ void cm_active_established(struct cm_conn *conn, const struct smpa_event *ev)
 int cm_active_establish(struct cm_id *id)
 {
 	struct cm_conn *conn = id->conn;
+	uint32_t num;
 	int ret;
 
 	if (!conn || conn->phase != CM_PHASE_RESPONSE)
 		return id->state == RNIC_CM_S_DISCONNECT && id->has_start
-			       ? -ECONNRESET
-			       : cm_refuse(id, "rdma_establish",
+			       ? cm_refuse(id, ECONNRESET, ESTABLISH,
+					   "the peer has left")
+			       : cm_refuse(id, EINVAL, ESTABLISH,
 					   "there is no connect response");
+	num = conn->param.qp_num;
 	ret = active_attach(conn);
-	if (ret < 0) {
-		cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
-		cm_conn_free(conn);
-	}
-	return ret;
+	if (ret == 0)
+		return 0;
+	cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
+	cm_conn_free(conn);
+	return cm_refuse(id, -ret, ESTABLISH,
+			 "QP 0x%06x cannot take the stream", num);
 }
 
 /* The identity knows the peer by the port that it dialled. */
@@ -272,18 +278,26 @@ bool cm_active_connected(struct cm_conn *conn)
 
 /* ---- connect --------------------------- */
 
+#define CONNECT "rdma_connect"
+
 /* Or no QP at all. */
-static bool qp_is_fit(uint32_t qp_num, bool *ret_is_bare)
+static int qp_check(const struct cm_id *id, uint32_t qp_num, bool *ret_is_bare)
 {
 	struct rnic_qp *qp = rnic_qp_get(qp_num);
-	bool is_fit;
+	int ret;
 
 	*ret_is_bare = !qp;
 	if (!qp)
-		return qp_num != 0;
-	is_fit = rnic_qp_state(qp) == RNIC_QPS_IDLE && rnic_qp_may_meet_any(qp);
+		return qp_num ? 0
+			      : cm_refuse(id, EINVAL, CONNECT,
+					  "there is no QP");
+	ret = rnic_qp_state(qp) == RNIC_QPS_IDLE
+		      ? rnic_qp_meet_check(qp, CONNECT)
+		      : cm_refuse(id, EINVAL, CONNECT,
+				  "QP 0x%06x is connected, or has failed",
+				  qp_num);
 	rnic_qp_put(qp);
-	return is_fit;
+	return ret;
 }
 
 int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
@@ -295,24 +309,22 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 
 	*ret_conn = NULL;
 	if (id->state != RNIC_CM_S_ROUTE)
-		return cm_refuse_state(id, "rdma_connect", "ROUTE");
-	if (!qp_is_fit(param->qp_num, &is_bare))
-		return cm_refuse(id, "rdma_connect",
-				 "QP 0x%06x is connected, has failed, or does "
-				 "not exist",
-				 param->qp_num);
-	ret = rnic_loop_start();
+		return cm_refuse_state(id, CONNECT, "ROUTE");
+	ret = qp_check(id, param->qp_num, &is_bare);
 	if (ret < 0)
 		return ret;
-	if (cm_id_reserve_end(id) < 0)
-		return -ENOMEM;
+	ret = rnic_loop_start();
+	if (ret < 0)
+		return cm_refuse(id, -ret, CONNECT, CM_NO_THREAD);
+	if (!cm_id_reserve_end(id))
+		return util_refuse_memory("cm", CONNECT);
 	conn = cm_conn_new(CM_PHASE_CONNECTING);
 	if (!conn)
-		return -ENOMEM;
+		return util_refuse_memory("cm", CONNECT);
 	conn->outcome = cm_event_new(id);
 	if (!conn->outcome) {
 		cm_conn_free(conn);
-		return -ENOMEM;
+		return util_refuse_memory("cm", CONNECT);
 	}
 	conn->id = id;
 	conn->rev = (uint8_t)util_settings()->mpa_rev;
@@ -329,7 +341,9 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	ret = conn_dial(conn, &status);
 	if (ret < 0) {
 		cm_conn_free(conn);
-		return ret;
+		return cm_refuse(id, -ret, CONNECT,
+				 "a TCP socket cannot be opened, bound to the "
+				 "own address, or waited for");
 	}
 	cm_id_set_state(id, RNIC_CM_S_CONNECT);
 	if (conn_dialled(conn, status))

@@ -2,6 +2,7 @@
 /* The sockets of identities: bound to their port, or beside it. */
 #include "bind.h"
 
+#include "util/addr-text.h"
 #include "util/log.h"
 #include "os/addr.h"
 #include "os/fd.h"
@@ -141,6 +142,14 @@ static bool bind_device(rnic_addr_arg addr, struct rnic_device **ret_dev)
 	       rnic_addr_is_loopback(addr);
 }
 
+#define BIND "rdma_bind_addr"
+
+static int refuse_address(const struct cm_id *id, rnic_addr_arg addr)
+{
+	return cm_refuse(id, ENODEV, BIND, "no device has the address %s",
+			 UTIL_ADDR_TEXT(addr.storage));
+}
+
 static int id_bind_ud(struct cm_id *id, rnic_addr_arg addr)
 {
 	uint16_t port = ntohs(rnic_addr_port_be(addr));
@@ -153,7 +162,7 @@ static int id_bind_ud(struct cm_id *id, rnic_addr_arg addr)
 	if (ret < 0)
 		return ret;
 	if (!bind_device(addr, &dev))
-		return -ENODEV;
+		return refuse_address(id, addr);
 	fd = cm_service_open(id->ud.ps, &port);
 	if (fd < 0)
 		return fd;
@@ -174,7 +183,7 @@ int cm_id_bind(struct cm_id *id, rnic_addr_arg addr)
 	int fd;
 
 	if (id->state != RNIC_CM_S_IDLE)
-		return cm_refuse_state(id, "rdma_bind_addr", "IDLE");
+		return cm_refuse_state(id, BIND, "IDLE");
 	if (rnic_addr_len(addr) == 0)
 		return -EAFNOSUPPORT;
 	if (cm_id_is_ud(id))
@@ -184,7 +193,7 @@ int cm_id_bind(struct cm_id *id, rnic_addr_arg addr)
 		return fd;
 	if (!bind_device(addr, &dev)) {
 		rnic_fd_close(fd);
-		return -ENODEV;
+		return refuse_address(id, addr);
 	}
 	if (id->tos)
 		rnic_sock_set_tos(fd, addr.sa->sa_family, id->tos);

@@ -2,6 +2,7 @@
 /* Event channels: made, waited on, closed. */
 #include "object.h"
 
+#include "util/reason.h"
 #include "event.h"
 #include "fork.h"
 #include "join.h"
@@ -19,7 +20,7 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 	struct rnic_cm_chan *chan = calloc(1, sizeof(*chan));
 
 	if (!chan)
-		return -ENOMEM;
+		return util_refuse_memory("cm", "rdma_create_event_channel");
 	chan->fd = rnic_evfd_open();
 	if (chan->fd < 0) {
 		int ret = chan->fd;

@@ -24,6 +24,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define CREATE "rdma_create_id"
+
 static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 		     uint32_t *ret_id)
 {
@@ -31,7 +33,9 @@ static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 	int ret = cm_id_new(chan, uid, &id);
 
 	if (ret < 0)
-		return ret;
+		return util_refuse("cm", -ret, CREATE,
+				   "a million ids are in use, or the process "
+				   "has no memory");
 	id->ud.ps = ps;
 	*ret_id = cm_id_num(id);
 	return 0;
@@ -47,7 +51,7 @@ int rnic_cm_create(struct rnic_cm_chan *chan, uint64_t uid, uint32_t *ret_id)
 int rnic_cm_create_ud(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 		      uint32_t *ret_id)
 {
-	CM_LOCK_STATUS status = cm_chan_lock_ud(chan);
+	CM_LOCK_STATUS status = cm_chan_lock_ud(chan, CREATE);
 
 	return status < 0 ? status : id_create(chan, uid, ps, ret_id);
 }
@@ -169,7 +173,8 @@ static int id_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
 	if (id->state != RNIC_CM_S_REQUEST)
 		return cm_refuse_state(id, "rdma_reject", "REQUEST");
 	if (!id->conn)
-		return -ECONNRESET;
+		return cm_refuse(id, ECONNRESET, "rdma_reject",
+				 "the peer has left");
 	cm_id_set_state(id, RNIC_CM_S_DISCONNECT);
 	cm_conn_reject(id->conn, pd, pd_len);
 	return 0;
@@ -237,6 +242,8 @@ int rnic_cm_disconnect(struct rnic_cm_chan *chan, uint32_t num)
 	return ret;
 }
 
+#define WRITE_EVENT "rdma_write_cm_event"
+
 int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t num,
 			enum rnic_cm_event_type type, int status,
 			const void *arg)
@@ -246,7 +253,10 @@ int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t num,
 	int ret;
 
 	if (type != RNIC_CM_USER && type != RNIC_CM_INTERNAL)
-		return -EINVAL;
+		return util_refuse("cm", EINVAL, WRITE_EVENT,
+				   "the event is %d, not "
+				   "RDMA_CM_EVENT_USER or _INTERNAL",
+				   (int)type);
 	ret = cm_id_lock(chan, num, &id);
 	if (ret < 0)
 		return ret;
@@ -257,7 +267,7 @@ int rnic_cm_write_event(struct rnic_cm_chan *chan, uint32_t num,
 		cm_event_post(event, type, status);
 	}
 	util_unlock(&rnic_loop.lock);
-	return event ? 0 : -ENOMEM;
+	return event ? 0 : util_refuse_memory("cm", WRITE_EVENT);
 }
 
 int rnic_cm_migrate(struct rnic_cm_chan *from, uint32_t num,
@@ -323,8 +333,8 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 	switch (opt) {
 	case RNIC_CM_OPT_TOS:
 		if (value > 255)
-			return cm_refuse(id, OPTION("TOS"), "%u is above 255",
-					 value);
+			return cm_refuse(id, EINVAL, OPTION("TOS"),
+					 "%u is above 255", value);
 		id->tos = (uint8_t)value;
 		if (id->fd >= 0)
 			rnic_sock_set_tos(id->fd, id->local.ss_family, id->tos);
@@ -338,12 +348,13 @@ static int id_set_option(struct cm_id *id, enum rnic_cm_option opt,
 		return id_set_afonly(id, value);
 	case RNIC_CM_OPT_ACK_TIMEOUT:
 		if (value > 31)
-			return cm_refuse(id, OPTION("ACK_TIMEOUT"),
+			return cm_refuse(id, EINVAL, OPTION("ACK_TIMEOUT"),
 					 "%u is above 31", value);
 		id->ack_timeout = (uint8_t)value;
 		return 0;
 	}
-	return -EINVAL;
+	return cm_refuse(id, EINVAL, "rdma_set_option", "there is no option %d",
+			 (int)opt);
 }
 
 int rnic_cm_set_option(struct rnic_cm_chan *chan, uint32_t num,

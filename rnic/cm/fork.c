@@ -352,10 +352,11 @@ bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan)
 	return true;
 }
 
-int cm_chan_lock_ud(struct rnic_cm_chan *chan)
+int cm_chan_lock_ud(struct rnic_cm_chan *chan, const char *call)
 {
-	return util_settings()->persona == UTIL_PERSONA_CA ? cm_chan_lock(chan)
-							   : -EOPNOTSUPP;
+	return util_settings()->persona == UTIL_PERSONA_CA
+		       ? cm_chan_lock(chan)
+		       : cm_refuse_datagrams(call);
 }
 
 /* @ret: of the lock, which is given up if there is no such identity. */
@@ -380,8 +381,8 @@ int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id)
 	return id_find(cm_chan_lock(chan), chan, num, ret_id);
 }
 
-int cm_id_lock_ud(struct rnic_cm_chan *chan, uint32_t num,
+int cm_id_lock_ud(struct rnic_cm_chan *chan, const char *call, uint32_t num,
 		  struct cm_id **ret_id)
 {
-	return id_find(cm_chan_lock_ud(chan), chan, num, ret_id);
+	return id_find(cm_chan_lock_ud(chan, call), chan, num, ret_id);
 }

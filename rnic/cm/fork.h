@@ -25,9 +25,10 @@ int cm_chan_lock(struct rnic_cm_chan *chan);
 bool cm_chan_lock_to_close(const struct rnic_cm_chan *chan);
 /* Return: 0 and the manager locked; -ENODEV; -ENOENT: unlocked. */
 int cm_id_lock(struct rnic_cm_chan *chan, uint32_t num, struct cm_id **ret_id);
-/* The same for datagrams.  -EOPNOTSUPP: persona rnic, which has none. */
-int cm_chan_lock_ud(struct rnic_cm_chan *chan);
-int cm_id_lock_ud(struct rnic_cm_chan *chan, uint32_t num,
+/* The same for datagrams.  @call: a refusal names it.  -EOPNOTSUPP: persona
+ * rnic, which has none. */
+int cm_chan_lock_ud(struct rnic_cm_chan *chan, const char *call);
+int cm_id_lock_ud(struct rnic_cm_chan *chan, const char *call, uint32_t num,
 		  struct cm_id **ret_id);
 
 static inline void cm_scope_unlock(const int *status)

@@ -44,13 +44,13 @@ int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
  */
 #define TIMEWAIT_NS (500 * NS_PER_MS)
 
-int cm_id_reserve_end(struct cm_id *id)
+bool cm_id_reserve_end(struct cm_id *id)
 {
 	if (!id->ended)
 		id->ended = cm_event_new(id);
 	if (!id->timewait && cm_id_is_ca(id))
 		id->timewait = cm_event_new(id);
-	return id->ended && (id->timewait || !cm_id_is_ca(id)) ? 0 : -ENOMEM;
+	return id->ended && (id->timewait || !cm_id_is_ca(id));
 }
 
 /*

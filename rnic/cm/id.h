@@ -6,9 +6,9 @@
 #include "object.h"
 
 int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id);
-/* Allocates the events that the end of a connection needs. Return: 0;
- * -ENOMEM. */
-int cm_id_reserve_end(struct cm_id *id);
+/* Allocates the events that the end of a connection needs. Return: false: there
+ * is no memory. */
+bool cm_id_reserve_end(struct cm_id *id);
 /* The application disconnects, in state ESTABLISHED or after it. */
 void cm_id_disconnected(struct cm_id *id);
 /* The stream of an established identity has ended. */

@@ -25,20 +25,20 @@ static int join_check(const struct cm_id *id, const struct sockaddr *addr,
 	struct sockaddr_storage group;
 
 	if (!cm_id_is_ud(id) || !id->dev)
-		return cm_refuse(id, JOIN,
+		return cm_refuse(id, EINVAL, JOIN,
 				 "not of RDMA_PS_UDP or RDMA_PS_IPOIB, or not "
 				 "bound to a device");
 	if (id->state != RNIC_CM_S_BOUND && id->state != RNIC_CM_S_ADDR)
 		return cm_refuse_state(id, JOIN, "BOUND or ADDR");
 	if (!addr_len || addr_len != rnic_addr_len(addr))
-		return cm_refuse(id, JOIN,
+		return cm_refuse(id, EINVAL, JOIN,
 				 "there is no address of IPv4 or IPv6");
 	rnic_addr_set(&group, addr);
 	cm_gid_of(&group, ret_mgid);
 	/* The packets come from the identity's own address. */
 	if (!sib_gid_is_multicast(ret_mgid) ||
 	    id->local.ss_family != group.ss_family)
-		return cm_refuse(id, JOIN,
+		return cm_refuse(id, EINVAL, JOIN,
 				 "%s is no group, or not of the family of the "
 				 "own address",
 				 UTIL_ADDR_TEXT(&group));
@@ -63,7 +63,7 @@ static int join_new(struct cm_id *id, const struct sib_gid *mgid, uint64_t uid,
 	if (!event || !join) {
 		free(event);
 		free(join);
-		return -ENOMEM;
+		return util_refuse_memory("cm", JOIN);
 	}
 	join->id = id;
 	join->mgid = *mgid;
@@ -83,7 +83,7 @@ int rnic_cm_join(struct rnic_cm_chan *chan, uint32_t num,
 	struct cm_id *id;
 	int ret;
 
-	ret = cm_id_lock_ud(chan, num, &id);
+	ret = cm_id_lock_ud(chan, JOIN, num, &id);
 	if (ret < 0)
 		return ret;
 	ret = join_check(id, addr, addr_len, &mgid);
@@ -141,7 +141,7 @@ int rnic_cm_leave(struct rnic_cm_chan *chan, uint32_t join_num,
 	struct cm_join *join;
 	int ret;
 
-	ret = cm_chan_lock_ud(chan);
+	ret = cm_chan_lock_ud(chan, "rdma_leave_multicast");
 	if (ret < 0)
 		return ret;
 	join = join_find(chan, join_num);

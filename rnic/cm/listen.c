@@ -92,13 +92,17 @@ int rnic_listen_start(struct cm_id *id, int backlog)
 		return cm_refuse_state(id, "rdma_listen", "IDLE or BOUND");
 	ret = rnic_loop_start();
 	if (ret < 0)
-		return ret;
+		return cm_refuse(id, -ret, "rdma_listen", CM_NO_THREAD);
 	id->listener.backlog = RNIC_LISTEN_BACKLOG;
 	if (backlog > 0 && backlog < RNIC_LISTEN_BACKLOG)
 		id->listener.backlog = (uint32_t)backlog;
 	ret = cm_id_is_ud(id) ? cm_service_start(id) : listen_start_tcp(id);
+	/* EADDRINUSE says all, or a warning has. */
 	if (ret < 0)
-		return ret;
+		return ret == -EADDRINUSE
+			       ? ret
+			       : cm_refuse(id, -ret, "rdma_listen",
+					   "its socket does not listen");
 	cm_id_set_state(id, RNIC_CM_S_LISTEN);
 	return 0;
 }

@@ -288,31 +288,46 @@ static bool peer_has_left(const struct cm_id *id)
 	return !id->conn;
 }
 
+#define ACCEPT "rdma_accept"
+
+static int qp_check(const struct cm_id *id, const struct rnic_qp *qp)
+{
+	if (rnic_qp_state(qp) == RNIC_QPS_IDLE)
+		return rnic_qp_meet_check(qp, ACCEPT);
+	return cm_refuse(id, EINVAL, ACCEPT,
+			 "QP 0x%06x is connected, or has failed",
+			 rnic_qp_num(qp));
+}
+
 int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 {
 	struct cm_event *event;
 	struct rnic_qp *qp;
-	int ret = -ENOMEM;
+	int ret;
 
 	if (id->state != RNIC_CM_S_REQUEST)
-		return cm_refuse_state(id, "rdma_accept", "REQUEST");
+		return cm_refuse_state(id, ACCEPT, "REQUEST");
 	if (peer_has_left(id))
-		return -ECONNRESET;
+		return cm_refuse(id, ECONNRESET, ACCEPT, "the peer has left");
 	qp = rnic_qp_get(param->qp_num);
 	if (!qp && !param->qp_num)
-		return cm_refuse(id, "rdma_accept", "there is no QP");
+		return cm_refuse(id, EINVAL, ACCEPT, "there is no QP");
 	id->conn->is_bare = !qp;
-	if (qp &&
-	    (rnic_qp_state(qp) != RNIC_QPS_IDLE || !rnic_qp_may_meet_any(qp))) {
-		ret = -EINVAL;
+	ret = qp ? qp_check(id, qp) : 0;
+	if (ret < 0)
 		goto put_qp;
-	}
 	event = cm_event_new(id);
-	if (!event || cm_id_reserve_end(id) < 0)
+	if (!event || !cm_id_reserve_end(id)) {
+		ret = util_refuse_memory("cm", ACCEPT);
 		goto free_event;
+	}
 	ret = accept_stream(id, qp, param, event);
 	if (ret == 0)
 		goto put_qp;
+	ret = cm_refuse(id, -ret, ACCEPT,
+			"the Reply cannot be sent, or QP 0x%06x cannot take "
+			"the stream",
+			param->qp_num);
 free_event:
 	free(event);
 put_qp:

@@ -2,11 +2,12 @@
 /* See reason.h. */
 #include "reason.h"
 
-#include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "util/addr-text.h"
+#include "util/keep-errno.h"
 #include "util/log.h"
 
 #define REASON_MAX 160
@@ -18,18 +19,19 @@ const char *cm_id_name(const struct cm_id *id, char buf[CM_ID_NAME_LEN])
 	return buf;
 }
 
-int cm_refuse(const struct cm_id *id, const char *call, const char *fmt, ...)
+int cm_refuse(const struct cm_id *id, int err, const char *call,
+	      const char *fmt, ...)
 {
+	UTIL_KEEP_ERRNO();
 	char reason[REASON_MAX];
 	va_list args;
 
 	if (!util_log_enabled(UTIL_LOG_DEBUG, "cm"))
-		return -EINVAL;
+		return -err;
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	util_debug("cm", "%s: %s: EINVAL: %s", CM_ID_NAME(id), call, reason);
-	return -EINVAL;
+	return util_refuse("cm", err, call, "%s; %s", reason, CM_ID_NAME(id));
 }
 
 int cm_refuse_state(const struct cm_id *id, const char *call,
@@ -47,6 +49,22 @@ int cm_refuse_state(const struct cm_id *id, const char *call,
 		[RNIC_CM_S_DISCONNECT] = "DISCONNECT",
 	};
 
-	return cm_refuse(id, call, "the state is %s, not %s", names[id->state],
-			 wanted);
+	return cm_refuse(id, EINVAL, call, "the state is %s, not %s",
+			 names[id->state], wanted);
+}
+
+#define NO_DATAGRAMS                                                           \
+	"an iWARP device has no datagrams and no multicast (RDMA_PS_UDP, "     \
+	"RDMA_PS_IPOIB): run the program by \"usiw run --persona ca\""
+
+/* Some programs (mckey) end without a word of their own. */
+void cm_say_no_datagrams(const char *call)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	/* relaxed: once is enough, and once more is no harm */
+	if (atomic_flag_test_and_set_explicit(&is_said, memory_order_relaxed))
+		(void)util_refuse("cm", EOPNOTSUPP, call, NO_DATAGRAMS);
+	else
+		util_err("cm", "%s: EOPNOTSUPP: " NO_DATAGRAMS, call);
 }

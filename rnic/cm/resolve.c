@@ -57,6 +57,7 @@ static int resolve_bind(struct cm_id *id, const struct sockaddr *src)
 }
 
 #define RESOLVE "rdma_resolve_addr"
+#define ROUTE "rdma_resolve_route"
 
 static int resolve_check(const struct cm_id *id, const struct sockaddr *src,
 			 const struct sockaddr *dst)
@@ -68,7 +69,7 @@ static int resolve_check(const struct cm_id *id, const struct sockaddr *src,
 	if (id->state == RNIC_CM_S_BOUND)
 		src = (const struct sockaddr *)&id->local;
 	if (src && src->sa_family != dst->sa_family)
-		return cm_refuse(id, RESOLVE,
+		return cm_refuse(id, EINVAL, RESOLVE,
 				 "one address is of IPv4, and one of IPv6");
 	return 0;
 }
@@ -88,10 +89,15 @@ static int resolve_route_to(struct cm_id *id, const struct sockaddr *src,
 	}
 	ret = rnic_addr_source(src, dst, &local);
 	if (ret < 0)
-		return ret;
+		return cm_refuse(id, -ret, RESOLVE,
+				 "the kernel has no route to the address");
 	dev = rnic_device_by_addr((struct sockaddr *)&local);
 	if (!dev)
-		return -ENODEV;
+		return cm_refuse(
+			id, ENODEV, RESOLVE,
+			"the kernel reaches the address from %s, which "
+			"is of no device",
+			UTIL_ADDR_TEXT(&local));
 	rnic_addr_set(&peer, dst);
 	if (rnic_addr_is_any(dst)) { /* means this very machine */
 		peer = local;
@@ -117,7 +123,7 @@ static int resolve_addr(struct cm_id *id, const struct sockaddr *src,
 		return ret;
 	event = cm_event_new(id);
 	if (!event)
-		return -ENOMEM;
+		return util_refuse_memory("cm", RESOLVE);
 	ret = resolve_bind(id, src);
 	if (ret < 0) {
 		free(event);
@@ -148,10 +154,10 @@ static int resolve_route(struct cm_id *id)
 	struct cm_event *event;
 
 	if (id->state != RNIC_CM_S_ADDR)
-		return cm_refuse_state(id, "rdma_resolve_route", "ADDR");
+		return cm_refuse_state(id, ROUTE, "ADDR");
 	event = cm_event_new(id);
 	if (!event)
-		return -ENOMEM;
+		return util_refuse_memory("cm", ROUTE);
 	cm_id_set_state(id, RNIC_CM_S_ROUTE);
 	cm_event_post(event, RNIC_CM_ROUTE_RESOLVED, 0);
 	return 0;

@@ -54,22 +54,24 @@ static void answer_again(struct cm_sidr *sidr)
 	answer_sent(sidr, cm_sidr_send(sidr));
 }
 
-/* The application has decided.  Return: 0; -EINVAL. */
-static int answer(struct cm_id *id, struct sib_sidr_rep *rep)
+/* The application has decided, by @call.  Return: 0; -EINVAL. */
+static int answer(struct cm_id *id, const char *call, struct sib_sidr_rep *rep)
 {
 	struct cm_sidr *sidr = id->ud.sidr;
 	struct cm_id *listener;
 	int ret;
 
 	if (id->state != RNIC_CM_S_REQUEST)
-		return cm_refuse_state(id, "rdma_accept or rdma_reject",
-				       "REQUEST");
+		return cm_refuse_state(id, call, "REQUEST");
 	rep->tid = sidr->tid;
 	rep->request_id = sidr->request_id;
 	rep->service_id = sidr->service_id;
 	ret = sib_sidr_rep_encode(rep, sidr->mad, sizeof(sidr->mad));
 	if (ret < 0)
-		return ret;
+		return cm_refuse(id, -ret, call,
+				 "qp_num is 0x%x, above 0xffffff, or there are "
+				 "%zu octets of private data, more than %u",
+				 rep->qpn, rep->private_len, CM_SIDR_REP_PD);
 	sidr->is_decided = true;
 	listener = rnic_ref_get(&rnic_loop.noted, sidr->listener_ref);
 	if (listener)
@@ -91,7 +93,7 @@ int cm_sidr_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		.private_len = param->pd_len,
 	};
 
-	return answer(id, &rep);
+	return answer(id, "rdma_accept", &rep);
 }
 
 int cm_sidr_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
@@ -102,7 +104,7 @@ int cm_sidr_reject(struct cm_id *id, const void *pd, uint8_t pd_len)
 		.private_len = pd_len,
 	};
 
-	return answer(id, &rep);
+	return answer(id, "rdma_reject", &rep);
 }
 
 /* Without an identity. */

@@ -126,6 +126,8 @@ void cm_sidr_request_full(struct cm_sidr *sidr)
 	request_send(sidr);
 }
 
+#define CONNECT "rdma_connect"
+
 static int request_encode(struct cm_sidr *sidr,
 			  const struct rnic_cm_conn_param *param)
 {
@@ -159,6 +161,7 @@ static int request_fill(struct cm_sidr *sidr,
 	struct cm_id *id = sidr->id;
 	uint16_t port = ntohs(rnic_addr_port_be((struct sockaddr *)&id->peer));
 	struct sib_gid src, dst;
+	int ret;
 
 	cm_gid_of(&id->local, &src);
 	cm_gid_of(&id->peer, &dst);
@@ -169,8 +172,10 @@ static int request_fill(struct cm_sidr *sidr,
 	sidr->tid = cm_mads_tid();
 	sidr->request_id = (uint32_t)sidr->tid;
 	sidr->service_id = sib_service_id(id->ud.ps, port);
-	sidr->outcome = cm_event_new(id);
-	return sidr->outcome ? request_encode(sidr, param) : -ENOMEM;
+	ret = request_encode(sidr, param);
+	return ret < 0 ? cm_refuse(id, -ret, CONNECT,
+				   "one address is of IPv4, and one of IPv6")
+		       : 0;
 }
 
 int cm_sidr_request(struct cm_id *id, const struct rnic_cm_conn_param *param)
@@ -179,15 +184,20 @@ int cm_sidr_request(struct cm_id *id, const struct rnic_cm_conn_param *param)
 	int ret;
 
 	if (id->state != RNIC_CM_S_ROUTE)
-		return cm_refuse_state(id, "rdma_connect", "ROUTE");
+		return cm_refuse_state(id, CONNECT, "ROUTE");
 	if (param->pd_len > CM_SIDR_REQ_PD)
-		return cm_refuse(id, "rdma_connect",
+		return cm_refuse(id, EINVAL, CONNECT,
 				 "%u octets of private data, more than %u",
 				 param->pd_len, (unsigned int)CM_SIDR_REQ_PD);
 	ret = cm_sidr_new(id, &sidr);
 	if (ret < 0)
-		return ret;
-	ret = request_fill(sidr, param);
+		return cm_refuse(
+			id, -ret, CONNECT,
+			"the process gets no socket for answers, or no "
+			"memory");
+	sidr->outcome = cm_event_new(id);
+	ret = sidr->outcome ? request_fill(sidr, param)
+			    : util_refuse_memory("cm", CONNECT);
 	if (ret < 0) {
 		cm_sidr_free(sidr);
 		return ret;

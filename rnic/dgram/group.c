@@ -13,6 +13,7 @@
 
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "dev/device.h"
 #include "mem/context.h"
 #include "os/tcp.h"
@@ -97,14 +98,22 @@ static int socket_change(const struct sib_gid *mgid, uint32_t ifindex,
 	return rc < 0 ? -errno : 0;
 }
 
+#define ATTACH "ibv_attach_mcast"
+#define DETACH "ibv_detach_mcast"
+
 static int socket_join(const struct sib_gid *mgid, uint32_t ifindex)
 {
 	int rc = socket_change(mgid, ifindex, true);
 
-	if (rc == -ENOBUFS)
-		util_warn("rnic", "a multicast group cannot be joined: raise "
-				  "net.ipv4.igmp_max_memberships");
-	return rc == -ENOBUFS ? -ENOMEM : rc;
+	if (rc == -ENOBUFS) {
+		util_warn("rnic", ATTACH ": ENOMEM: the socket has as many "
+					 "groups as it may: raise "
+					 "net.ipv4.igmp_max_memberships");
+		return -ENOMEM;
+	}
+	return rc < 0 ? util_refuse("verbs", -rc, ATTACH,
+				    "the UDP socket cannot join the group")
+		      : 0;
 }
 
 /* ---- attach and detach --------------------------------------------------- */
@@ -136,10 +145,14 @@ static int member_add(const struct rnic_qp *qp, const struct sib_gid *mgid)
 	if (member_find(mgid, ifindex, qp->num, &cnt))
 		return 0;
 	if (cnt == RNIC_GROUP_QP_MAX)
-		return -ENOMEM;
+		return util_refuse(
+			"verbs", ENOMEM, ATTACH,
+			"the group has %u queue pairs, and there may "
+			"be no more",
+			cnt);
 	member = malloc(sizeof(*member));
 	if (!member)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", ATTACH);
 	rc = cnt ? 0 : socket_join(mgid, ifindex);
 	if (rc < 0) {
 		free(member);
@@ -170,9 +183,16 @@ static void member_remove(struct member *member)
 
 static int group_check(const struct rnic_qp *qp, const struct sib_gid *mgid)
 {
-	return qp->transport->type == RNIC_QPT_UD && sib_gid_is_multicast(mgid)
-		       ? 0
-		       : -EINVAL;
+	if (qp->transport->type != RNIC_QPT_UD)
+		return util_refuse("verbs", EINVAL, ATTACH,
+				   "QP 0x%06x is not of type UD", qp->num);
+	if (!sib_gid_is_multicast(mgid))
+		return util_refuse(
+			"verbs", EINVAL, ATTACH,
+			"gid is none of a multicast group: it begins "
+			"with 0x%02x%02x",
+			mgid->raw[0], mgid->raw[1]);
+	return 0;
 }
 
 int rnic_qp_attach(struct rnic_qp *qp, const uint8_t mgid[16])
@@ -194,7 +214,7 @@ int rnic_qp_detach(struct rnic_qp *qp, const uint8_t mgid[16])
 {
 	struct member *member, *next;
 	struct sib_gid gid;
-	int rc = -EINVAL;
+	bool is_left = false;
 
 	memcpy(gid.raw, mgid, sizeof(gid.raw));
 	util_lock(&change_lock);
@@ -205,10 +225,13 @@ int rnic_qp_detach(struct rnic_qp *qp, const uint8_t mgid[16])
 		    memcmp(&member->mgid, &gid, sizeof(gid)) != 0)
 			continue;
 		member_remove(member);
-		rc = 0;
+		is_left = true;
 	}
 	util_unlock(&change_lock);
-	return rc;
+	return is_left ? 0
+		       : util_refuse("verbs", EINVAL, DETACH,
+				     "QP 0x%06x is not attached to the group",
+				     qp->num);
 }
 
 bool rnic_qp_is_attached(const struct rnic_qp *qp)

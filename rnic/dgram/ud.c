@@ -7,6 +7,7 @@
 
 #include "util/alloc.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
 #include "mem/context.h"
@@ -159,6 +160,8 @@ static void ud_due(struct rnic_due *due, uint64_t now_ns)
 
 /* ---- begin --------------------------------------------------------------- */
 
+#define MODIFY "ibv_modify_qp"
+
 /* Without the name, only other hosts reach the QP. */
 static int ud_open(struct rnic_ud *ud, const struct rnic_qp *qp)
 {
@@ -184,12 +187,17 @@ static int ud_attach(struct rnic_qp *qp, struct rnic_ud *ud)
 	int rc;
 
 	if (rnic_qp_state_now(qp) != RNIC_QPS_IDLE)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, MODIFY,
+				   "QP 0x%06x is not in INIT", qp->num);
 	rc = rnic_engine_thread_start(qp->engine);
-	if (rc == 0)
-		rc = rnic_engine_add(qp->engine, &ud->source);
 	if (rc < 0)
 		return rc;
+	rc = rnic_engine_add(qp->engine, &ud->source);
+	if (rc < 0)
+		return util_refuse("verbs", -rc, MODIFY,
+				   "no thread can wait for the socket of QP "
+				   "0x%06x",
+				   qp->num);
 	ud->qp = qp;
 	qp->link = ud;
 	rnic_ud_resume(ud);
@@ -204,7 +212,7 @@ int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
 	int rc;
 
 	if (!ud)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", MODIFY);
 	ud->source.ops = &ud_source_ops;
 	ud->source.due.serve = ud_due;
 	ud->engine = qp->engine;
@@ -216,7 +224,8 @@ int rnic_qp_ud_start(struct rnic_qp *qp, const struct rnic_ud_options *opt)
 	rc = ud_open(ud, qp);
 	if (rc < 0) {
 		free(ud);
-		return rc;
+		return util_refuse("verbs", -rc, MODIFY,
+				   "QP 0x%06x gets no AF_UNIX socket", qp->num);
 	}
 	rnic_engine_lead(qp->engine);
 	rc = ud_attach(qp, ud);

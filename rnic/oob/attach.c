@@ -20,12 +20,15 @@
 #include "util/cancel.h"
 #include "util/env.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "os/addr.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "qp/state.h"
 #include "rnic.h"
 #include "start/start.h"
+
+#define ATTACH "usiwdv_qp_attach_fd"
 
 struct rnic_attach {
 	struct rnic_qp *qp;
@@ -42,9 +45,9 @@ static int socket_option(int fd, int level, int name)
 	int value = -1;
 	socklen_t len = sizeof(value);
 
-	if (rnic_tcp()->getsockopt(fd, level, name, &value, &len) < 0)
-		return errno == EBADF ? -EBADF : -EINVAL;
-	return value;
+	return rnic_tcp()->getsockopt(fd, level, name, &value, &len) < 0
+		       ? -errno
+		       : value;
 }
 
 static int socket_check(int fd)
@@ -53,16 +56,21 @@ static int socket_check(int fd)
 	socklen_t len = sizeof(peer);
 	int type = socket_option(fd, SOL_SOCKET, SO_TYPE), error;
 
-	if (type < 0)
-		return type;
+	if (type == -EBADF)
+		return util_refuse("verbs", EBADF, ATTACH, "fd %d is not open",
+				   fd);
 	if (type != SOCK_STREAM ||
 	    socket_option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, ATTACH,
+				   "fd %d is no TCP socket", fd);
 	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
 		return 0;
 	/* One that has failed has an error; one that never was has none. */
 	error = socket_option(fd, SOL_SOCKET, SO_ERROR);
-	return error > 0 ? -error : -EINVAL;
+	if (error <= 0)
+		error = EINVAL;
+	return util_refuse("verbs", error, ATTACH, "fd %d is not connected",
+			   fd);
 }
 
 static int attach_poll(const struct rnic_attach *a, short events)
@@ -147,12 +155,17 @@ int rnic_attach_open(struct rnic_qp *qp, int fd,
 	if (rc < 0)
 		return rc;
 	if (rnic_qp_state(qp) != RNIC_QPS_IDLE || opt->rev > 2 ||
-	    (!opt->is_responder && opt->last_len > 0) ||
-	    !rnic_qp_may_meet_any(qp))
-		return -EINVAL;
+	    (!opt->is_responder && opt->last_len > 0))
+		return util_refuse("verbs", EINVAL, ATTACH,
+				   "QP 0x%06x is connected, or has failed, or "
+				   "the options are wrong",
+				   rnic_qp_num(qp));
+	rc = rnic_qp_meet_check(qp, ATTACH);
+	if (rc < 0)
+		return rc;
 	a = calloc(1, sizeof(*a));
 	if (!a)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", ATTACH);
 	a->qp = qp;
 	a->deadline_ns = util_now_ns() + ms * NS_PER_MS;
 	a->nodelay = socket_option(fd, IPPROTO_TCP, TCP_NODELAY);
@@ -226,7 +239,10 @@ int rnic_attach_accept(struct rnic_attach *attach, const void *pd,
 	int rc;
 
 	if (rnic_qp_state(attach->qp) != RNIC_QPS_IDLE)
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, ATTACH,
+				   "QP 0x%06x was connected meanwhile, or has "
+				   "failed",
+				   rnic_qp_num(attach->qp));
 	rc = smpa_conn_accept(attach->start.stream->conn, pd, pd_len,
 			      rnic_stream_depth_min(ird, set->ird),
 			      rnic_stream_depth_min(ord, set->ord));

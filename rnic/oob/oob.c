@@ -9,6 +9,7 @@
 
 #include "util/cancel.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "link.h"
 #include "loop/loop.h"
 #include "os/addr.h"
@@ -55,6 +56,29 @@ static bool oob_dials(const struct oob *oob, const uint8_t own_gid[16])
 	return order > 0 || (order == 0 && oob->num > oob->dest_num);
 }
 
+#define MODIFY "ibv_modify_qp"
+
+static int oob_check(const struct rnic_device_attr *dev,
+		     const struct rnic_oob_options *opt)
+{
+	if (opt->gid_idx >= dev->gid_cnt || gid_is_zero(dev->gid[opt->gid_idx]))
+		return util_refuse("verbs", EINVAL, MODIFY,
+				   "ah_attr.grh.sgid_index is %u: the device "
+				   "has no such GID",
+				   opt->gid_idx);
+	if (gid_is_zero(opt->dgid))
+		return util_refuse("verbs", EINVAL, MODIFY,
+				   "ah_attr.grh.dgid is 0, no address");
+	if (opt->dest_num > RNIC_QP_NUM_MASK ||
+	    !rnic_qp_num_port(opt->dest_num))
+		return util_refuse(
+			"verbs", EINVAL, MODIFY,
+			"dest_qp_num is 0x%x, a number that no QP of "
+			"usiw has",
+			opt->dest_num);
+	return 0;
+}
+
 static int oob_new(struct rnic_qp *qp, const struct rnic_oob_options *opt,
 		   struct oob **ret_oob)
 {
@@ -63,14 +87,15 @@ static int oob_new(struct rnic_qp *qp, const struct rnic_oob_options *opt,
 	int rc = rnic_device_query(qp->ctx->dev, &dev);
 
 	if (rc < 0)
+		return util_refuse("verbs", -rc, MODIFY,
+				   "the interfaces cannot be listed by "
+				   "rtnetlink");
+	rc = oob_check(&dev, opt);
+	if (rc < 0)
 		return rc;
-	if (opt->gid_idx >= dev.gid_cnt || gid_is_zero(dev.gid[opt->gid_idx]) ||
-	    gid_is_zero(opt->dgid) || opt->dest_num > RNIC_QP_NUM_MASK ||
-	    !rnic_qp_num_port(opt->dest_num))
-		return -EINVAL;
 	oob = calloc(1, sizeof(*oob));
 	if (!oob)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", MODIFY);
 	oob->qp = qp;
 	oob->num = qp->num;
 	oob->dest_num = opt->dest_num;
@@ -101,6 +126,18 @@ static int oob_listen(const struct oob *oob)
 	return oob_link_listen(fd, oob->num, false);
 }
 
+static int oob_connect_self(struct oob *oob)
+{
+	int rc = oob_link_self(oob);
+
+	if (rc == 0)
+		return 0;
+	rnic_qp_not_connecting(oob->qp);
+	return util_refuse("verbs", -rc, MODIFY,
+			   "QP 0x%06x cannot be connected with itself",
+			   oob->num);
+}
+
 /* @fd: of a dialler, what oob_link_connect() answered. */
 static int oob_begin(struct oob *oob, int fd)
 {
@@ -110,13 +147,17 @@ static int oob_begin(struct oob *oob, int fd)
 
 	if (rc == 0 && !oob->is_dialler && !is_self)
 		rc = oob_listen(oob);
-	if (rc == 0)
-		rc = rnic_qp_connecting(oob->qp);
-	if (rc == 0 && is_self) {
-		rc = oob_link_self(oob);
-		if (rc < 0)
-			rnic_qp_not_connecting(oob->qp);
-	}
+	if (rc < 0)
+		rc = util_refuse("verbs", -rc, MODIFY,
+				 "the thread that connects cannot start, or "
+				 "QP 0x%06x has no TCP port to listen on",
+				 oob->num);
+	else if (rnic_qp_connecting(oob->qp) < 0)
+		rc = util_refuse("verbs", EINVAL, MODIFY,
+				 "QP 0x%06x is connected, or has failed",
+				 oob->num);
+	else if (is_self)
+		rc = oob_connect_self(oob);
 	if (rc < 0 || is_self) {
 		rnic_fd_close(fd);
 		free(oob);

@@ -34,15 +34,15 @@ bool rnic_qp_has_usiw_peer(const struct rnic_qp *qp)
 	return qp->sq.ack.is_on || qp->transport->is_lossy;
 }
 
-bool rnic_qp_may_meet_any(const struct rnic_qp *qp)
+int rnic_qp_meet_check(const struct rnic_qp *qp, const char *call)
 {
 	if (qp->transport->type == RNIC_QPT_RC)
-		return true;
+		return 0;
 	util_warn("rnic",
-		  "qp 0x%06x: iWARP has RC only: a QP of another type connects "
-		  "to usiw, and by ibv_modify_qp()",
-		  qp->num);
-	return false;
+		  "%s: EINVAL: qp 0x%06x: iWARP has RC only: a QP of another "
+		  "type connects to usiw, and by ibv_modify_qp()",
+		  call, qp->num);
+	return -EINVAL;
 }
 
 static const enum usiw_async_type qp_event_types[] = {

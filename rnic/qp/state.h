@@ -18,8 +18,9 @@ const char *rnic_qp_name(const struct rnic_qp *qp, char buf[RNIC_QP_NAME_LEN]);
 /* It connected out of band, which only usiw does. */
 bool rnic_qp_has_usiw_peer(const struct rnic_qp *qp);
 
-/* Can the peer be another iWARP stack, as with rdma_cm?  False is logged. */
-bool rnic_qp_may_meet_any(const struct rnic_qp *qp);
+/* May the peer be another iWARP stack, as with rdma_cm?  Return: 0; -EINVAL,
+ * and a warning that names @call. */
+int rnic_qp_meet_check(const struct rnic_qp *qp, const char *call);
 
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);

@@ -2,6 +2,7 @@
 /* reason.c: what a refused command of rdma_cm says at USIW_LOG=debug. */
 #include "fixture.h"
 
+#include "rnic/cm/rnic-cm-ud.h"
 #include "said.h"
 #include "util/log.h"
 
@@ -67,21 +68,59 @@ static int bind_twice(const struct cm_side *s)
 	return ret ? ret : rnic_cm_bind(s->chan, s->id, (struct sockaddr *)&ss);
 }
 
+static int join_without_datagrams(const struct cm_side *s)
+{
+	struct sockaddr_storage group = cm_loopback(AF_INET, 0);
+	uint32_t join;
+
+	return rnic_cm_join(s->chan, s->id, (struct sockaddr *)&group,
+			    sizeof(struct sockaddr_in), 0, &join);
+}
+
+static int leave_without_datagrams(const struct cm_side *s)
+{
+	uint32_t cnt;
+
+	return rnic_cm_leave(s->chan, s->id, &cnt);
+}
+
+static int write_event(const struct cm_side *s)
+{
+	return rnic_cm_write_event(s->chan, s->id, RNIC_CM_ESTABLISHED, 0,
+				   NULL);
+}
+
 static const struct {
 	int (*call)(const struct cm_side *s);
+	int err;
 	const char *says;
 } rows[] = {
-	{ resolve_route,
-	  "rdma_resolve_route: EINVAL: the state is IDLE, not ADDR\n" },
-	{ connect_early, "rdma_connect: EINVAL: the state is IDLE, not ROUTE" },
-	{ accept_nothing, "rdma_accept: EINVAL: the state is IDLE" },
-	{ reject_nothing, "rdma_reject: EINVAL: the state is IDLE" },
-	{ disconnect_early, "rdma_disconnect: EINVAL: the state is IDLE" },
-	{ establish_early, "rdma_establish: EINVAL: there is no connect " },
-	{ set_tos, "RDMA_OPTION_ID_TOS: EINVAL: 256 is above 255\n" },
-	{ resolve_both_families, "rdma_resolve_addr: EINVAL: one address is" },
+	{ resolve_route, EINVAL,
+	  "rdma_resolve_route: EINVAL: the state is IDLE, not ADDR; id " },
+	{ connect_early, EINVAL,
+	  "rdma_connect: EINVAL: the state is IDLE, not ROUTE; id " },
+	{ accept_nothing, EINVAL,
+	  "rdma_accept: EINVAL: the state is IDLE, not REQUEST; id " },
+	{ reject_nothing, EINVAL, "rdma_reject: EINVAL: the state is IDLE" },
+	{ disconnect_early, EINVAL,
+	  "rdma_disconnect: EINVAL: the state is IDLE" },
+	{ establish_early, EINVAL,
+	  "rdma_establish: EINVAL: there is no connect " },
+	{ set_tos, EINVAL,
+	  "RDMA_OPTION_ID_TOS: EINVAL: 256 is above 255; id " },
+	{ resolve_both_families, EINVAL,
+	  "rdma_resolve_addr: EINVAL: one address is" },
+	{ write_event, EINVAL, "rdma_write_cm_event: EINVAL: the event is " },
+	/* the first one */
+	{ join_without_datagrams, EOPNOTSUPP,
+	  "cm: error: rdma_join_multicast: EOPNOTSUPP: an iWARP device has no "
+	  "datagrams" },
+	{ leave_without_datagrams, EOPNOTSUPP,
+	  "cm: debug: rdma_leave_multicast: EOPNOTSUPP: an iWARP device has "
+	  "no datagrams" },
 	/* The last one: it binds. */
-	{ bind_twice, "rdma_bind_addr: EINVAL: the state is BOUND, not IDLE" },
+	{ bind_twice, EINVAL,
+	  "rdma_bind_addr: EINVAL: the state is BOUND, not IDLE; id " },
 };
 
 CASE_WITH(a_refused_command_says_why, setup, NULL)
@@ -96,9 +135,36 @@ CASE_WITH(a_refused_command_says_why, setup, NULL)
 		said_begin();
 		ret = rows[i].call(&s);
 		text = said_end();
-		assert_row(rows[i].says, ret == -EINVAL);
+		assert_row(rows[i].says, ret == -rows[i].err);
 		assert_row(rows[i].says, strstr(text, rows[i].says));
-		assert_row(rows[i].says, strstr(text, ", from ") != NULL);
+		assert_row(rows[i].says,
+			   strchr(text, '\n') == text + strlen(text) - 1);
 	}
+	cm_side_close(&s);
+}
+
+/* Those that are known. */
+CASE_WITH(a_refusal_names_the_addresses, setup, NULL)
+{
+	struct sockaddr_storage dst = cm_loopback(AF_INET, 4791);
+	struct rnic_cm_event ev;
+	const char *text;
+	struct cm_side s;
+
+	cm_side_open(&s, 1);
+	said_begin();
+	assert_int_equal(accept_nothing(&s), -EINVAL);
+	text = said_end();
+	assert_null(strstr(text, " from "));
+	assert_null(strstr(text, " to "));
+	assert_int_equal(rnic_cm_resolve_addr(s.chan, s.id, NULL,
+					      (struct sockaddr *)&dst, 1000),
+			 0);
+	cm_expect(s.chan, RNIC_CM_ADDR_RESOLVED, 0, &ev);
+	said_begin();
+	assert_int_equal(accept_nothing(&s), -EINVAL);
+	text = said_end();
+	assert_non_null(strstr(text, " from 127.0.0.1 port 0 to 127.0.0.1 port "
+				     "4791\n"));
 	cm_side_close(&s);
 }
