@@ -11,11 +11,8 @@
 #include "base/user.h"
 #include "commands/ucm-path.h"
 
-/* The answer of older librdmacm ends before ece and the padding before it. */
-#define EVENT_OUT_MIN offsetof(struct rdma_ucm_event_resp, reserved)
-
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "event layout");
-_Static_assert(EVENT_OUT_MIN == 324, "event layout");
+_Static_assert(KABI_UCM_EVENT_MIN == 324, "event layout");
 _Static_assert(RNIC_CM_PD_MAX == RDMA_MAX_PRIVATE_DATA, "private data");
 
 static void event_encode_ud(struct rdma_ucm_ud_param *ud,
@@ -67,8 +64,6 @@ int kabi_ucm_get_event(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	size_t len = call->out < sizeof(resp) ? call->out : sizeof(resp);
 	int ret;
 
-	if (call->out < EVENT_OUT_MIN)
-		return -ENOSPC;
 	memset(&resp, 0, sizeof(resp));
 	ret = kabi_user_put(cmd->response, &resp, len);
 	if (ret < 0)

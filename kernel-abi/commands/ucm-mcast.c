@@ -37,11 +37,12 @@ int kabi_ucm_join_mcast(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 {
 	const struct rdma_ucm_join_mcast *cmd = call->cmd;
 
-	if (call->out < sizeof(struct rdma_ucm_create_id_resp))
-		return -ENOSPC;
 	if (cmd->join_flags != RDMA_MC_JOIN_FLAG_FULLMEMBER &&
 	    cmd->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "join_flags is %u, not full or "
+				       "send-only full membership, for id %u",
+				       cmd->join_flags, cmd->id);
 	return join(file, cmd);
 }
 
@@ -55,8 +56,6 @@ int kabi_ucm_join_ip_mcast(struct kabi_ucm *file,
 		.id = cmd->id,
 	};
 
-	if (call->out < sizeof(struct rdma_ucm_create_id_resp))
-		return -ENOSPC;
 	memcpy(&with_size.addr, &cmd->addr, sizeof(cmd->addr));
 	if (cmd->addr.sin6_family == AF_INET)
 		with_size.addr_size = sizeof(struct sockaddr_in);
@@ -72,8 +71,6 @@ int kabi_ucm_leave_mcast(struct kabi_ucm *file,
 	struct rdma_ucm_destroy_id_resp resp;
 	int ret;
 
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
 	ret = kabi_rnic()->cm_leave(file->chan, cmd->id, &resp.events_reported);
 	if (ret < 0)
 		return ret;

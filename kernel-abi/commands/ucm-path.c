@@ -130,12 +130,25 @@ static bool info_has_path(const struct rnic_cm_info *info)
 	return false;
 }
 
+int kabi_ucm_device(const struct kabi_ucm_call *call,
+		    const struct rnic_device *dev,
+		    struct rnic_device_attr *ret_attr)
+{
+	int ret = kabi_rnic()->device_query(dev, ret_attr);
+
+	return ret < 0 ? kabi_ucm_refuse(call, -ret,
+					 "the interfaces cannot be listed by "
+					 "rtnetlink")
+		       : 0;
+}
+
 /* LIDs, flow label and service level stay 0: Ethernet does not have them. */
-static int path_fill(const struct rnic_cm_info *info,
+static int path_fill(const struct kabi_ucm_call *call,
+		     const struct rnic_cm_info *info,
 		     struct ib_user_path_rec *path)
 {
 	struct rnic_device_attr dev;
-	int ret = kabi_rnic()->device_query(info->dev, &dev);
+	int ret = kabi_ucm_device(call, info->dev, &dev);
 
 	if (ret < 0)
 		return ret;
@@ -156,14 +169,15 @@ static int path_fill(const struct rnic_cm_info *info,
 	return 0;
 }
 
-int kabi_ucm_route(const struct rnic_cm_info *info,
+int kabi_ucm_route(const struct kabi_ucm_call *call,
+		   const struct rnic_cm_info *info,
 		   struct rdma_ucm_query_route_resp *resp)
 {
 	struct ib_user_path_rec *path = &resp->ib_route[0];
 
 	if (info_has_path(info)) {
 		resp->num_paths = PATH_CNT;
-		return path_fill(info, path);
+		return path_fill(call, info, path);
 	}
 	kabi_ucm_gid(&info->local, path->sgid);
 	kabi_ucm_gid(&info->peer, path->dgid);
@@ -202,10 +216,10 @@ int kabi_ucm_query_path(const struct rnic_cm_info *info,
 	int ret;
 
 	if (call->out < len)
-		return -ENOSPC;
+		return kabi_ucm_refuse_room(call, len);
 	memset(&resp, 0, sizeof(resp));
 	if (info_has_path(info)) {
-		ret = path_fill(info, &path);
+		ret = path_fill(call, info, &path);
 		if (ret < 0)
 			return ret;
 		path_pack(&packed, &path,

@@ -10,6 +10,8 @@
 #include "commands/ucm-file.h"
 
 struct rnic_cm_info;
+struct rnic_device;
+struct rnic_device_attr;
 
 /* Fixed values, as InfiniBand's manager returns them. */
 #define KABI_UCM_HOP_LIMIT 64
@@ -27,9 +29,14 @@ uint64_t kabi_ucm_sid_be(const struct sockaddr_storage *addr, uint16_t ud_ps);
 /* The way from a device's address to another. */
 void kabi_ucm_ah(struct ib_uverbs_ah_attr *ah, const uint8_t dgid[16],
 		 uint8_t gid_idx, uint8_t tclass);
+/* rnic_device_query().  Return: 0; -errno. */
+int kabi_ucm_device(const struct kabi_ucm_call *call,
+		    const struct rnic_device *dev,
+		    struct rnic_device_attr *ret_attr);
 /* The route of an identity that has a device: GIDs, or the path record.
  * Return: 0; -errno. */
-int kabi_ucm_route(const struct rnic_cm_info *info,
+int kabi_ucm_route(const struct kabi_ucm_call *call,
+		   const struct rnic_cm_info *info,
 		   struct rdma_ucm_query_route_resp *resp);
 int kabi_ucm_query_path(const struct rnic_cm_info *info,
 			const struct kabi_ucm_call *call);

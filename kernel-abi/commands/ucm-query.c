@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "util/addr-text.h"
 #include "base/rnic-dl.h"
 #include "commands/ucm-path.h"
 #include "base/user.h"
@@ -47,7 +48,8 @@ static socklen_t addr_len(const struct sockaddr_storage *addr)
 }
 
 /* The GUID of the identity's device; 0: it has none yet. */
-static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
+static int info_guid(const struct kabi_ucm_call *call,
+		     const struct rnic_cm_info *info, __u64 *ret_guid_be)
 {
 	struct rnic_device_attr attr;
 	int ret;
@@ -55,7 +57,7 @@ static int info_guid(const struct rnic_cm_info *info, __u64 *ret_guid_be)
 	*ret_guid_be = 0;
 	if (!info->dev)
 		return 0;
-	ret = kabi_rnic()->device_query(info->dev, &attr);
+	ret = kabi_ucm_device(call, info->dev, &attr);
 	if (ret == 0)
 		*ret_guid_be = attr.guid_be;
 	return ret;
@@ -70,13 +72,11 @@ int kabi_ucm_query_route(struct kabi_ucm *file,
 	struct rnic_cm_info info;
 	int ret;
 
-	if (call->out < offsetof(struct rdma_ucm_query_route_resp, ibdev_index))
-		return -ENOSPC;
 	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
 	if (ret < 0)
 		return ret;
 	memset(&resp, 0, sizeof(resp));
-	ret = info_guid(&info, &resp.node_guid);
+	ret = info_guid(call, &info, &resp.node_guid);
 	if (ret < 0)
 		return ret;
 	memcpy(&resp.src_addr, &info.local, addr_len(&info.local));
@@ -84,7 +84,7 @@ int kabi_ucm_query_route(struct kabi_ucm *file,
 	if (info.dev) {
 		resp.port_num = KABI_UCM_PORT;
 		resp.ibdev_index = IBDEV_INDEX_UNKNOWN;
-		ret = kabi_ucm_route(&info, &resp);
+		ret = kabi_ucm_route(call, &info, &resp);
 	}
 	if (ret < 0)
 		return ret;
@@ -92,7 +92,8 @@ int kabi_ucm_query_route(struct kabi_ucm *file,
 			     min_len(call->out, sizeof(resp)));
 }
 
-static int query_head(const struct rnic_cm_info *info,
+static int query_head(const struct kabi_ucm_call *call,
+		      const struct rnic_cm_info *info,
 		      struct rdma_ucm_query_addr_resp *resp)
 {
 	memset(resp, 0, sizeof(*resp));
@@ -100,7 +101,7 @@ static int query_head(const struct rnic_cm_info *info,
 		return 0;
 	resp->port_num = KABI_UCM_PORT;
 	resp->ibdev_index = IBDEV_INDEX_UNKNOWN;
-	return info_guid(info, &resp->node_guid);
+	return info_guid(call, info, &resp->node_guid);
 }
 
 static int query_addr(const struct rnic_cm_info *info,
@@ -139,8 +140,10 @@ static int query_two_addrs(const struct rnic_cm_info *info,
 	int ret;
 
 	if (call->out < offsetof(struct rdma_ucm_query_addr_resp, ibdev_index))
-		return -ENOSPC;
-	ret = query_head(info, &resp);
+		return kabi_ucm_refuse_room(
+			call,
+			offsetof(struct rdma_ucm_query_addr_resp, ibdev_index));
+	ret = query_head(call, info, &resp);
 	if (ret == 0)
 		ret = fill(info, &resp);
 	if (ret < 0)
@@ -166,7 +169,10 @@ int kabi_ucm_query(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	case RDMA_USER_CM_QUERY_GID:
 		return query_two_addrs(&info, call, query_gid);
 	default:
-		return -ENOSYS;
+		return kabi_ucm_refuse(call, ENOSYS,
+				       "option is %u, not an address, a path "
+				       "or a GID",
+				       cmd->option);
 	}
 }
 
@@ -205,18 +211,18 @@ enum { RETRY_MOST = 7 };
  * The answer of the kernel's iWARP manager.  librdmacm moves the QP by it on
  * every transport, but a RNIC's QP stays IDLE until CONNECT or ACCEPT.
  */
-static int qp_attr_of_rnic(uint32_t state, struct ib_uverbs_qp_attr *resp)
+static bool qp_attr_of_rnic(uint32_t state, struct ib_uverbs_qp_attr *resp)
 {
 	switch (state) {
 	case QPS_INIT:
 	case QPS_RTR:
 		resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_ACCESS_FLAGS;
 		resp->qp_access_flags = ACCESS_REMOTE;
-		return 0;
+		return true;
 	case QPS_RTS:
-		return 0;
+		return true;
 	default:
-		return -EINVAL;
+		return false;
 	}
 }
 
@@ -234,12 +240,13 @@ static uint8_t gid_index_of(const struct rnic_device_attr *dev,
 
 /* The peer's address, and a number that tells the provider that rdma_cm makes
  * the QP's stream. */
-static int qp_attr_rtr(const struct rnic_cm_info *info,
+static int qp_attr_rtr(const struct kabi_ucm_call *call,
+		       const struct rnic_cm_info *info,
 		       struct ib_uverbs_qp_attr *resp)
 {
 	struct rnic_device_attr dev;
 	uint8_t dgid[16];
-	int ret = kabi_rnic()->device_query(info->dev, &dev);
+	int ret = kabi_ucm_device(call, info->dev, &dev);
 
 	if (ret < 0)
 		return ret;
@@ -268,8 +275,21 @@ static void qp_attr_rts(const struct rnic_cm_info *info,
 	resp->max_rd_atomic = info->ord;
 }
 
+static int refuse_state(const struct kabi_ucm_call *call,
+			const struct rnic_cm_info *info)
+{
+	const struct rdma_ucm_init_qp_attr *cmd = call->cmd;
+
+	return kabi_ucm_refuse(call, EINVAL,
+			       "qp_state is %u, none of INIT, RTR and RTS, or "
+			       "too early: id %u%s",
+			       cmd->qp_state, cmd->id,
+			       UTIL_ADDR_PAIR_TEXT(&info->local, &info->peer));
+}
+
 /* Like InfiniBand's manager: RTR and RTS after the peer's message. */
-static int qp_attr_of_ca(const struct rnic_cm_info *info, uint32_t state,
+static int qp_attr_of_ca(const struct kabi_ucm_call *call,
+			 const struct rnic_cm_info *info, uint32_t state,
 			 struct ib_uverbs_qp_attr *resp)
 {
 	if (state == QPS_INIT) {
@@ -278,25 +298,36 @@ static int qp_attr_of_ca(const struct rnic_cm_info *info, uint32_t state,
 		resp->qp_access_flags = ACCESS_REMOTE;
 		return 0;
 	}
-	if (!info->peer_num)
-		return -EINVAL;
+	if (!info->peer_num || (state != QPS_RTR && state != QPS_RTS))
+		return refuse_state(call, info);
 	if (state == QPS_RTR)
-		return qp_attr_rtr(info, resp);
-	if (state != QPS_RTS)
-		return -EINVAL;
+		return qp_attr_rtr(call, info, resp);
 	qp_attr_rts(info, resp);
 	return 0;
 }
 
 /* Like InfiniBand's manager, which says the same for each state. */
-static int qp_attr_of_ud(uint32_t state, struct ib_uverbs_qp_attr *resp)
+static bool qp_attr_of_ud(uint32_t state, struct ib_uverbs_qp_attr *resp)
 {
 	if (state < QPS_INIT || state > QPS_RTS)
-		return -EINVAL;
+		return false;
 	resp->qp_attr_mask = QP_ATTR_STATE | QP_ATTR_PKEY_INDEX | QP_ATTR_PORT |
 			     QP_ATTR_QKEY;
 	resp->qkey = RNIC_CM_QKEY;
-	return 0;
+	return true;
+}
+
+static int qp_attr_fill(const struct kabi_ucm_call *call,
+			const struct rnic_cm_info *info, uint32_t state,
+			struct ib_uverbs_qp_attr *resp)
+{
+	bool is_known;
+
+	if (!info->ud_ps && info->persona == RNIC_PERSONA_CA)
+		return qp_attr_of_ca(call, info, state, resp);
+	is_known = info->ud_ps ? qp_attr_of_ud(state, resp)
+			       : qp_attr_of_rnic(state, resp);
+	return is_known ? 0 : refuse_state(call, info);
 }
 
 int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
@@ -307,20 +338,14 @@ int kabi_ucm_init_qp_attr(struct kabi_ucm *file,
 	struct rnic_cm_info info;
 	int ret;
 
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
 	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
 	if (ret < 0)
 		return ret;
 	if (!info.dev)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "id %u is bound to no device", cmd->id);
 	memset(&resp, 0, sizeof(resp));
-	if (info.ud_ps)
-		ret = qp_attr_of_ud(cmd->qp_state, &resp);
-	else if (info.persona == RNIC_PERSONA_CA)
-		ret = qp_attr_of_ca(&info, cmd->qp_state, &resp);
-	else
-		ret = qp_attr_of_rnic(cmd->qp_state, &resp);
+	ret = qp_attr_fill(call, &info, cmd->qp_state, &resp);
 	if (ret == 0 && cmd->qp_state == QPS_INIT)
 		ret = kabi_rnic()->cm_note_qp(file->chan, cmd->id);
 	if (ret < 0)

@@ -9,15 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/addr-text.h"
 #include "util/cancel.h"
-#include "util/log.h"
 #include "base/rnic-dl.h"
 #include "commands/ucm-event.h"
 #include "commands/ucm-file.h"
@@ -43,7 +42,7 @@ static size_t family_len(uint16_t family)
 	case AF_INET6:
 		return sizeof(struct sockaddr_in6);
 	default:
-		return 0; /* AF_IB, too: librdmacm tries it at start */
+		return 0;
 	}
 }
 
@@ -62,43 +61,40 @@ static bool addr_size_is_right(const struct sockaddr_storage *addr, size_t size)
 	return size != 0 && size == family_len(addr->ss_family);
 }
 
-/* ---- identities -------------------------------------------------------- */
-
-/* Once: some programs (mckey) end without a word of their own. */
-static void ucm_complain(const char *ps)
+/* AF_IB, too: librdmacm tries it at start. */
+static int refuse_family(const struct kabi_ucm_call *call,
+			 const struct sockaddr_storage *addr)
 {
-	static atomic_flag is_said = ATOMIC_FLAG_INIT;
-
-	if (!atomic_flag_test_and_set(&is_said))
-		util_err("kabi",
-			 "rdma_create_id: a port space for %s is not supported "
-			 "with persona rnic, which has connections "
-			 "(RDMA_PS_TCP) only; persona ca has datagrams",
-			 ps);
+	return kabi_ucm_refuse(call, EINVAL,
+			       "the family of an address is %d, not AF_INET or "
+			       "AF_INET6, or its size is not that family's",
+			       addr->ss_family);
 }
 
+/* ---- identities -------------------------------------------------------- */
+
 /* A RNIC has no datagrams and no native InfiniBand addresses. */
-static int ucm_create(struct kabi_ucm *file,
-		      const struct rdma_ucm_create_id *cmd, uint32_t *ret_id)
+static int ucm_create(struct kabi_ucm *file, const struct kabi_ucm_call *call,
+		      uint32_t *ret_id)
 {
-	int ret;
+	const struct rdma_ucm_create_id *cmd = call->cmd;
 
 	switch (cmd->ps) {
 	case RDMA_PS_TCP:
 		return kabi_rnic()->cm_create(file->chan, cmd->uid, ret_id);
 	case RDMA_PS_UDP:
 	case RDMA_PS_IPOIB:
-		ret = kabi_rnic()->cm_create_ud(file->chan, cmd->uid, cmd->ps,
-						ret_id);
-		if (ret == -EOPNOTSUPP)
-			ucm_complain(cmd->ps == RDMA_PS_UDP
-					     ? "datagrams (RDMA_PS_UDP)"
-					     : "multicast (RDMA_PS_IPOIB)");
-		return ret;
-	case RDMA_PS_IB: /* librdmacm asks for it in every program */
-		return -EOPNOTSUPP;
+		return kabi_rnic()->cm_create_ud(file->chan, cmd->uid, cmd->ps,
+						 ret_id);
+	case RDMA_PS_IB:
+		return kabi_ucm_refuse(call, EOPNOTSUPP,
+				       "RDMA_PS_IB is of InfiniBand; librdmacm "
+				       "asks for it once in every program");
 	default:
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "ps is 0x%x, not RDMA_PS_TCP, _UDP or "
+				       "_IPOIB",
+				       cmd->ps);
 	}
 }
 
@@ -110,9 +106,7 @@ static int ucm_create_id(struct kabi_ucm *file,
 	uint32_t cnt;
 	int ret;
 
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
-	ret = ucm_create(file, cmd, &resp.id);
+	ret = ucm_create(file, call, &resp.id);
 	if (ret < 0)
 		return ret;
 	ret = kabi_user_put(cmd->response, &resp, sizeof(resp));
@@ -128,8 +122,6 @@ static int ucm_destroy_id(struct kabi_ucm *file,
 	struct rdma_ucm_destroy_id_resp resp;
 	int ret;
 
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
 	ret = kabi_rnic()->cm_destroy(file->chan, cmd->id,
 				      &resp.events_reported);
 	if (ret < 0)
@@ -147,14 +139,18 @@ static int ucm_migrate_id(struct kabi_ucm *file,
 	uint32_t id;
 	int ret;
 
-	if (call->out < sizeof(resp))
-		return -ENOSPC;
 	from = util_fdtab_get(tab, (int)cmd->fd, RNIC_FD_UCM);
 	if (!from && util_fdtab_lookup(tab, (int)cmd->fd, NULL) == RNIC_FD_DEAD)
-		return -ENODEV;
+		return kabi_ucm_refuse(call, ENODEV,
+				       "descriptor %d of the id's channel is "
+				       "the parent process's",
+				       (int)cmd->fd);
+	if (!from && syscall(SYS_fcntl, (int)cmd->fd, F_GETFD) < 0)
+		return -ENOENT;
 	if (!from)
-		return syscall(SYS_fcntl, (int)cmd->fd, F_GETFD) < 0 ? -ENOENT
-								     : -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "descriptor %d is no rdma_cm file",
+				       (int)cmd->fd);
 	ret = kabi_rnic()->cm_migrate(((struct kabi_ucm *)from)->chan, cmd->id,
 				      file->chan, &id, &resp.events_reported);
 	util_file_put(from);
@@ -171,7 +167,7 @@ static int ucm_bind_ip(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct sockaddr_storage addr = addr_copy(&cmd->addr, sizeof(cmd->addr));
 
 	if (family_len(addr.ss_family) == 0)
-		return -EINVAL;
+		return refuse_family(call, &addr);
 	return kabi_rnic()->cm_bind(file->chan, cmd->id,
 				    (struct sockaddr *)&addr);
 }
@@ -182,7 +178,7 @@ static int ucm_bind(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	struct sockaddr_storage addr = addr_copy(&cmd->addr, sizeof(cmd->addr));
 
 	if (cmd->reserved || !addr_size_is_right(&addr, cmd->addr_size))
-		return -EINVAL;
+		return refuse_family(call, &addr);
 	return kabi_rnic()->cm_bind(file->chan, cmd->id,
 				    (struct sockaddr *)&addr);
 }
@@ -206,9 +202,10 @@ static int ucm_resolve_ip(struct kabi_ucm *file,
 	struct sockaddr_storage dst =
 		addr_copy(&cmd->dst_addr, sizeof(cmd->dst_addr));
 
-	if ((src.ss_family && family_len(src.ss_family) == 0) ||
-	    family_len(dst.ss_family) == 0)
-		return -EINVAL;
+	if (src.ss_family && family_len(src.ss_family) == 0)
+		return refuse_family(call, &src);
+	if (family_len(dst.ss_family) == 0)
+		return refuse_family(call, &dst);
 	return resolve(file, cmd->id, &src, &dst, cmd->timeout_ms);
 }
 
@@ -221,9 +218,10 @@ static int ucm_resolve_addr(struct kabi_ucm *file,
 	struct sockaddr_storage dst =
 		addr_copy(&cmd->dst_addr, sizeof(cmd->dst_addr));
 
-	if (cmd->reserved || !addr_size_is_right(&dst, cmd->dst_size) ||
-	    (cmd->src_size && !addr_size_is_right(&src, cmd->src_size)))
-		return -EINVAL;
+	if (cmd->reserved || !addr_size_is_right(&dst, cmd->dst_size))
+		return refuse_family(call, &dst);
+	if (cmd->src_size && !addr_size_is_right(&src, cmd->src_size))
+		return refuse_family(call, &src);
 	if (!cmd->src_size)
 		src.ss_family = AF_UNSPEC;
 	return resolve(file, cmd->id, &src, &dst, cmd->timeout_ms);
@@ -267,7 +265,9 @@ static int ucm_connect(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 	int ret;
 
 	if (!cmd->conn_param.valid)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "conn_param.valid is 0, for id %u",
+				       cmd->id);
 	ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
 	if (ret < 0)
 		return ret;
@@ -314,7 +314,10 @@ static int ucm_reject(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 
 	if (cmd->reason && cmd->reason != REJ_CONSUMER_DEFINED &&
 	    cmd->reason != REJ_VENDOR_OPTION)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "reason is %u, not 0, 28 or 35, for "
+				       "id %u",
+				       cmd->reason, cmd->id);
 	return kabi_rnic()->cm_reject(file->chan, cmd->id, cmd->private_data,
 				      cmd->private_data_len);
 }
@@ -330,16 +333,18 @@ static int ucm_disconnect(struct kabi_ucm *file,
 /* ---- options and the rest ---------------------------------------------- */
 
 /* @size: 1 or 4 octets, and optlen must say exactly that. */
-static int option_set(struct kabi_ucm *file,
-		      const struct rdma_ucm_set_option *cmd,
+static int option_set(struct kabi_ucm *file, const struct kabi_ucm_call *call,
 		      enum rnic_cm_option opt, size_t size)
 {
+	const struct rdma_ucm_set_option *cmd = call->cmd;
 	uint8_t octet = 0;
 	int32_t number = 0;
 	int ret;
 
 	if (cmd->optlen != size)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "optname is %u, optlen %u, not %zu",
+				       cmd->optname, cmd->optlen, size);
 	if (size == sizeof(octet)) {
 		ret = kabi_user_get(&octet, cmd->optval, sizeof(octet));
 		number = octet;
@@ -353,6 +358,17 @@ static int option_set(struct kabi_ucm *file,
 					  (uint32_t)number);
 }
 
+static int refuse_option(const struct kabi_ucm_call *call)
+{
+	const struct rdma_ucm_set_option *cmd = call->cmd;
+
+	return kabi_ucm_refuse(call, ENOSYS,
+			       "level is %u, optname %u: usiw has TOS, "
+			       "REUSEADDR, AFONLY and ACK_TIMEOUT of "
+			       "RDMA_OPTION_ID",
+			       cmd->level, cmd->optname);
+}
+
 static int ucm_set_option(struct kabi_ucm *file,
 			  const struct kabi_ucm_call *call)
 {
@@ -362,19 +378,20 @@ static int ucm_set_option(struct kabi_ucm *file,
 
 	if (ret < 0)
 		return ret;
+	/* path records belong to InfiniBand */
 	if (cmd->level != RDMA_OPTION_ID)
-		return -ENOSYS; /* path records belong to InfiniBand */
+		return refuse_option(call);
 	switch (cmd->optname) {
 	case RDMA_OPTION_ID_TOS:
-		return option_set(file, cmd, RNIC_CM_OPT_TOS, 1);
+		return option_set(file, call, RNIC_CM_OPT_TOS, 1);
 	case RDMA_OPTION_ID_REUSEADDR:
-		return option_set(file, cmd, RNIC_CM_OPT_REUSEADDR, 4);
+		return option_set(file, call, RNIC_CM_OPT_REUSEADDR, 4);
 	case RDMA_OPTION_ID_AFONLY:
-		return option_set(file, cmd, RNIC_CM_OPT_AFONLY, 4);
+		return option_set(file, call, RNIC_CM_OPT_AFONLY, 4);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		return option_set(file, cmd, RNIC_CM_OPT_ACK_TIMEOUT, 1);
+		return option_set(file, call, RNIC_CM_OPT_ACK_TIMEOUT, 1);
 	default:
-		return -ENOSYS;
+		return refuse_option(call);
 	}
 }
 
@@ -383,9 +400,11 @@ static int ucm_get_option(struct kabi_ucm *file,
 			  const struct kabi_ucm_call *call)
 {
 	(void)file;
-	(void)call;
-	return -ENOSYS;
+	return kabi_ucm_refuse(call, ENOSYS, "there are no options to get");
 }
+
+/* The addresses of an identity. */
+#define INFO_NAME(info) UTIL_ADDR_PAIR_TEXT(&(info)->local, &(info)->peer)
 
 /*
  * The application reports an asynchronous event of the QP to the manager.  Only
@@ -400,15 +419,24 @@ static int ucm_notify(struct kabi_ucm *file, const struct kabi_ucm_call *call)
 
 	if (ret < 0)
 		return ret;
-	if (info.state < RNIC_CM_S_LISTEN)
-		return -EINVAL; /* no manager has it yet */
+	if (info.state < RNIC_CM_S_LISTEN) /* no manager has it yet */
+		return kabi_ucm_refuse(call, EINVAL, "id %u%s does not connect",
+				       cmd->id, INFO_NAME(&info));
 	if (info.persona != RNIC_PERSONA_CA)
 		return 0;
 	if (cmd->event != EVENT_COMM_EST)
-		return -EINVAL;
+		return kabi_ucm_refuse(call, EINVAL,
+				       "event is %u, not IBV_EVENT_COMM_EST, "
+				       "for id %u%s",
+				       cmd->event, cmd->id, INFO_NAME(&info));
 	if (info.state == RNIC_CM_S_ESTABLISHED)
-		return -EISCONN;
-	return info.state == RNIC_CM_S_CONNECT && info.peer_num ? 0 : -EINVAL;
+		return kabi_ucm_refuse(call, EISCONN,
+				       "id %u%s is connected already", cmd->id,
+				       INFO_NAME(&info));
+	if (info.state != RNIC_CM_S_CONNECT || !info.peer_num)
+		return kabi_ucm_refuse(call, EINVAL, "id %u%s was not accepted",
+				       cmd->id, INFO_NAME(&info));
+	return 0;
 }
 
 /* Commands since Linux 6.18, which older headers lack. */
@@ -432,7 +460,10 @@ static int ucm_resolve_ib_service(struct kabi_ucm *file,
 	struct rnic_cm_info info;
 	int ret = kabi_rnic()->cm_query(file->chan, cmd->id, &info);
 
-	return ret < 0 ? ret : -EOPNOTSUPP;
+	return ret < 0 ? ret
+		       : kabi_ucm_refuse(call, EOPNOTSUPP,
+					 "services are in the table of "
+					 "InfiniBand's subnet administrator");
 }
 
 /* rdma_resolve_addrinfo() uses this to report to itself that the DNS was
@@ -442,8 +473,6 @@ static int ucm_write_event(struct kabi_ucm *file,
 {
 	const struct ucm_write_event *cmd = call->cmd;
 
-	if (cmd->event != RNIC_CM_USER && cmd->event != RNIC_CM_INTERNAL)
-		return -EINVAL;
 	return kabi_rnic()->cm_write_event(file->chan, cmd->id,
 					   (enum rnic_cm_event_type)cmd->event,
 					   (int)cmd->status, cmd->arg);
@@ -455,48 +484,76 @@ static int ucm_write_event(struct kabi_ucm *file,
 #define UPTO(type, member)                                                     \
 	(offsetof(struct type, member) + sizeof(((struct type *)NULL)->member))
 
-#define COMMAND(name, handler_fn, in_size)                                     \
-	[RDMA_USER_CM_CMD_##                                                   \
-		name] = { .handler = (handler_fn), .in_min = (in_size) }
+/* @call_name: what programs call, or librdmacm for them. */
+#define COMMAND(word, call_name, handler_fn, in_size, out_size)                \
+	[RDMA_USER_CM_CMD_##word] = { .name = (call_name),                     \
+				      .handler = (handler_fn),                 \
+				      .in_min = (in_size),                     \
+				      .out_min = (out_size) }
 
 static const struct {
+	const char *name;
 	ucm_handler handler;
-	size_t in_min;
+	size_t in_min, out_min;
 } commands[] = {
-	COMMAND(CREATE_ID, ucm_create_id, sizeof(struct rdma_ucm_create_id)),
-	COMMAND(DESTROY_ID, ucm_destroy_id, sizeof(struct rdma_ucm_destroy_id)),
-	COMMAND(BIND_IP, ucm_bind_ip, UPTO(rdma_ucm_bind_ip, id)),
-	COMMAND(RESOLVE_IP, ucm_resolve_ip, sizeof(struct rdma_ucm_resolve_ip)),
-	COMMAND(RESOLVE_ROUTE, ucm_resolve_route,
-		sizeof(struct rdma_ucm_resolve_route)),
-	COMMAND(QUERY_ROUTE, kabi_ucm_query_route,
-		sizeof(struct rdma_ucm_query)),
-	COMMAND(CONNECT, ucm_connect, UPTO(rdma_ucm_connect, reserved)),
-	COMMAND(LISTEN, ucm_listen, sizeof(struct rdma_ucm_listen)),
-	COMMAND(ACCEPT, ucm_accept, UPTO(rdma_ucm_accept, reserved)),
-	COMMAND(REJECT, ucm_reject, sizeof(struct rdma_ucm_reject)),
-	COMMAND(DISCONNECT, ucm_disconnect, sizeof(struct rdma_ucm_disconnect)),
-	COMMAND(INIT_QP_ATTR, kabi_ucm_init_qp_attr,
-		sizeof(struct rdma_ucm_init_qp_attr)),
-	COMMAND(GET_EVENT, kabi_ucm_get_event,
-		sizeof(struct rdma_ucm_get_event)),
-	COMMAND(GET_OPTION, ucm_get_option, 0),
-	COMMAND(SET_OPTION, ucm_set_option, sizeof(struct rdma_ucm_set_option)),
-	COMMAND(NOTIFY, ucm_notify, sizeof(struct rdma_ucm_notify)),
-	COMMAND(JOIN_IP_MCAST, kabi_ucm_join_ip_mcast,
-		UPTO(rdma_ucm_join_ip_mcast, id)),
-	COMMAND(LEAVE_MCAST, kabi_ucm_leave_mcast,
-		sizeof(struct rdma_ucm_destroy_id)),
-	COMMAND(MIGRATE_ID, ucm_migrate_id, sizeof(struct rdma_ucm_migrate_id)),
-	COMMAND(QUERY, kabi_ucm_query, sizeof(struct rdma_ucm_query)),
-	COMMAND(BIND, ucm_bind, sizeof(struct rdma_ucm_bind)),
-	COMMAND(RESOLVE_ADDR, ucm_resolve_addr,
-		sizeof(struct rdma_ucm_resolve_addr)),
-	COMMAND(JOIN_MCAST, kabi_ucm_join_mcast,
-		sizeof(struct rdma_ucm_join_mcast)),
-	[CMD_RESOLVE_IB_SERVICE] = { .handler = ucm_resolve_ib_service,
+	COMMAND(CREATE_ID, "rdma_create_id", ucm_create_id,
+		sizeof(struct rdma_ucm_create_id),
+		sizeof(struct rdma_ucm_create_id_resp)),
+	COMMAND(DESTROY_ID, "rdma_destroy_id", ucm_destroy_id,
+		sizeof(struct rdma_ucm_destroy_id),
+		sizeof(struct rdma_ucm_destroy_id_resp)),
+	COMMAND(BIND_IP, "rdma_bind_addr", ucm_bind_ip,
+		UPTO(rdma_ucm_bind_ip, id), 0),
+	COMMAND(RESOLVE_IP, "rdma_resolve_addr", ucm_resolve_ip,
+		sizeof(struct rdma_ucm_resolve_ip), 0),
+	COMMAND(RESOLVE_ROUTE, "rdma_resolve_route", ucm_resolve_route,
+		sizeof(struct rdma_ucm_resolve_route), 0),
+	COMMAND(QUERY_ROUTE, "rdma_cm query", kabi_ucm_query_route,
+		sizeof(struct rdma_ucm_query),
+		offsetof(struct rdma_ucm_query_route_resp, ibdev_index)),
+	COMMAND(CONNECT, "rdma_connect", ucm_connect,
+		UPTO(rdma_ucm_connect, reserved), 0),
+	COMMAND(LISTEN, "rdma_listen", ucm_listen,
+		sizeof(struct rdma_ucm_listen), 0),
+	COMMAND(ACCEPT, "rdma_accept", ucm_accept,
+		UPTO(rdma_ucm_accept, reserved), 0),
+	COMMAND(REJECT, "rdma_reject", ucm_reject,
+		sizeof(struct rdma_ucm_reject), 0),
+	COMMAND(DISCONNECT, "rdma_disconnect", ucm_disconnect,
+		sizeof(struct rdma_ucm_disconnect), 0),
+	COMMAND(INIT_QP_ATTR, "rdma_init_qp_attr", kabi_ucm_init_qp_attr,
+		sizeof(struct rdma_ucm_init_qp_attr),
+		sizeof(struct ib_uverbs_qp_attr)),
+	COMMAND(GET_EVENT, "rdma_get_cm_event", kabi_ucm_get_event,
+		sizeof(struct rdma_ucm_get_event), KABI_UCM_EVENT_MIN),
+	COMMAND(GET_OPTION, "rdma_get_option", ucm_get_option, 0, 0),
+	COMMAND(SET_OPTION, "rdma_set_option", ucm_set_option,
+		sizeof(struct rdma_ucm_set_option), 0),
+	COMMAND(NOTIFY, "rdma_notify", ucm_notify,
+		sizeof(struct rdma_ucm_notify), 0),
+	COMMAND(JOIN_IP_MCAST, "rdma_join_multicast", kabi_ucm_join_ip_mcast,
+		UPTO(rdma_ucm_join_ip_mcast, id),
+		sizeof(struct rdma_ucm_create_id_resp)),
+	COMMAND(LEAVE_MCAST, "rdma_leave_multicast", kabi_ucm_leave_mcast,
+		sizeof(struct rdma_ucm_destroy_id),
+		sizeof(struct rdma_ucm_destroy_id_resp)),
+	COMMAND(MIGRATE_ID, "rdma_migrate_id", ucm_migrate_id,
+		sizeof(struct rdma_ucm_migrate_id),
+		sizeof(struct rdma_ucm_migrate_resp)),
+	COMMAND(QUERY, "rdma_cm query", kabi_ucm_query,
+		sizeof(struct rdma_ucm_query), 0),
+	COMMAND(BIND, "rdma_bind_addr", ucm_bind, sizeof(struct rdma_ucm_bind),
+		0),
+	COMMAND(RESOLVE_ADDR, "rdma_resolve_addr", ucm_resolve_addr,
+		sizeof(struct rdma_ucm_resolve_addr), 0),
+	COMMAND(JOIN_MCAST, "rdma_join_multicast", kabi_ucm_join_mcast,
+		sizeof(struct rdma_ucm_join_mcast),
+		sizeof(struct rdma_ucm_create_id_resp)),
+	[CMD_RESOLVE_IB_SERVICE] = { .name = "rdma_resolve_addrinfo",
+				     .handler = ucm_resolve_ib_service,
 				     .in_min = sizeof(struct ucm_ib_service) },
-	[CMD_WRITE_CM_EVENT] = { .handler = ucm_write_event,
+	[CMD_WRITE_CM_EVENT] = { .name = "rdma_write_cm_event",
+				 .handler = ucm_write_event,
 				 .in_min = sizeof(struct ucm_write_event) },
 };
 
@@ -505,6 +562,24 @@ static const struct {
 _Static_assert(sizeof(struct rdma_ucm_accept) <= UCM_CMD_MAX &&
 		       sizeof(struct rdma_ucm_resolve_addr) <= UCM_CMD_MAX,
 	       "every command fits");
+
+#define FILE_NAME "/dev/infiniband/rdma_cm"
+
+static int refuse_octets(size_t len)
+{
+	return util_refuse("cm", EINVAL, FILE_NAME,
+			   "write() of %zu octets, fewer than a command's "
+			   "header",
+			   len);
+}
+
+static int refuse_command(const struct rdma_ucm_cmd_hdr *hdr, size_t len)
+{
+	return util_refuse("cm", EINVAL, FILE_NAME,
+			   "command %u, in %u octets of %zu, is not known, or "
+			   "has more",
+			   hdr->cmd, hdr->in, len);
+}
 
 ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len)
 {
@@ -517,19 +592,26 @@ ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len)
 	int ret;
 
 	if (len < sizeof(hdr))
-		return -EINVAL;
+		return refuse_octets(len);
 	ret = kabi_user_get(&hdr, user, sizeof(hdr));
 	if (ret < 0)
 		return ret;
 	if (hdr.cmd >= COMMAND_CNT || hdr.in > len - sizeof(hdr) ||
 	    hdr.in < commands[hdr.cmd].in_min)
-		return -EINVAL;
+		return refuse_command(&hdr, len);
+	call.name = commands[hdr.cmd].name;
+	call.out = hdr.out;
+	if (call.out < commands[hdr.cmd].out_min)
+		return kabi_ucm_refuse_room(&call, commands[hdr.cmd].out_min);
 	in = hdr.in < sizeof(copy) ? hdr.in : sizeof(copy);
 	ret = kabi_user_get(copy, user + sizeof(hdr), in);
 	if (ret < 0)
 		return ret;
-	call.out = hdr.out;
 	ret = commands[hdr.cmd].handler((struct kabi_ucm *)file, &call);
+	/* The handlers find everything by number. */
+	if (ret == -ENOENT)
+		return kabi_ucm_refuse(&call, ENOENT,
+				       "the channel has no such id or group");
 	return ret < 0 ? ret : (ssize_t)len;
 }
 
@@ -565,7 +647,7 @@ int kabi_ucm_open(int flags)
 	int ret, fd;
 
 	if (!ucm)
-		return -ENOMEM;
+		return util_refuse_memory("cm", "rdma_create_event_channel");
 	util_file_init(&ucm->file, ucm_close, ucm_free);
 	ret = kabi_rnic()->cm_chan_new(&ucm->chan);
 	if (ret < 0) {

@@ -18,6 +18,7 @@
 
 #include "abi/usiw-abi.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "base/real.h"
 #include "base/rnic-dl.h"
 #include "base/user.h"
@@ -59,7 +60,7 @@ int kabi_uverbs_open(const struct kabi_node *node, int flags)
 	int ret;
 
 	if (!uverbs)
-		return -ENOMEM;
+		return util_refuse_memory("verbs", "ibv_open_device");
 	util_file_init(&uverbs->file, uverbs_close, uverbs_free);
 	uverbs->node = node;
 	if (flags & O_CLOEXEC)
@@ -97,13 +98,17 @@ static int comp_channel_create(uint64_t payload, size_t len, size_t answer_size)
 	int ret;
 
 	if (len < sizeof(cmd) || answer_size < sizeof(resp))
-		return -EINVAL;
+		return util_refuse("verbs", EINVAL, "ibv_create_comp_channel",
+				   "the command has %zu octets, and its answer "
+				   "room for %zu",
+				   len, answer_size);
 	ret = kabi_user_get(&cmd, payload, sizeof(cmd));
 	if (ret < 0)
 		return ret;
 	ret = kabi_rnic()->chan_new(sizeof(struct usiw_comp_event), &chan);
 	if (ret < 0)
-		return ret;
+		return util_refuse("verbs", -ret, "ibv_create_comp_channel",
+				   "the process gets no eventfd, or no memory");
 	resp.fd = (__u32)kabi_rnic()->chan_fd(chan);
 	ret = kabi_user_put(cmd.response, &resp, sizeof(resp));
 	if (ret < 0)
@@ -113,6 +118,8 @@ static int comp_channel_create(uint64_t payload, size_t len, size_t answer_size)
 	return ret;
 }
 
+#define FILE_NAME "/dev/infiniband/uverbs"
+
 ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len)
 {
 	struct ib_uverbs_cmd_hdr hdr;
@@ -120,12 +127,17 @@ ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len)
 
 	(void)file;
 	if (len < sizeof(hdr))
-		return -EINVAL;
+		return util_refuse("kabi", EINVAL, FILE_NAME,
+				   "write() of %zu octets, fewer than a "
+				   "command's header",
+				   len);
 	ret = kabi_user_get(&hdr, (uintptr_t)buf, sizeof(hdr));
 	if (ret < 0)
 		return ret;
 	if (hdr.in_words * sizeof(__u32) != len)
-		return -EINVAL;
+		return util_refuse("kabi", EINVAL, FILE_NAME,
+				   "write() of %zu octets, and in_words is %u",
+				   len, hdr.in_words);
 	switch (hdr.command) {
 	case IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL:
 		ret = comp_channel_create((uintptr_t)buf + sizeof(hdr),
@@ -135,7 +147,9 @@ ssize_t kabi_uverbs_write(struct util_file *file, const void *buf, size_t len)
 	default:
 		/* The provider does everything else.  libibverbs reads this as
 		 * "not supported by the kernel". */
-		ret = -EOPNOTSUPP;
+		ret = util_refuse("kabi", EOPNOTSUPP, FILE_NAME,
+				  "command %u is for the provider to do",
+				  hdr.command);
 		break;
 	}
 	return ret < 0 ? ret : (ssize_t)len;

@@ -14,6 +14,7 @@
 #include "util/cancel.h"
 #include "util/env.h"
 #include "util/log.h"
+#include "util/reason.h"
 #include "netlink/nldev.h"
 #include "base/real.h"
 #include "base/rnic-dl.h"
@@ -184,6 +185,24 @@ static int kernel_ask(const struct kabi_netlink *nl,
 
 /* ---- one request -------------------------------------------------------- */
 
+static void request_refused(const struct kabi_nldev_request *req, int ret)
+{
+	if (ret == -EOPNOTSUPP)
+		(void)util_refuse("kabi", EOPNOTSUPP, "RDMA netlink",
+				  "usiw does not have command %u with flags "
+				  "0x%x",
+				  req->op, req->hdr.nlmsg_flags);
+	else
+		(void)util_refuse(
+			"kabi", -ret, "RDMA netlink",
+			"message type 0x%x, command %u, device %u, "
+			"port %u: there is no such command, device or "
+			"port, or an attribute is missing or of the "
+			"wrong size",
+			req->hdr.nlmsg_type, req->op, req->dev_index,
+			req->port_index);
+}
+
 static void request_answer(const struct kabi_netlink *nl,
 			   const struct kabi_nldev *nldev,
 			   const struct kabi_nldev_request *req,
@@ -191,6 +210,7 @@ static void request_answer(const struct kabi_netlink *nl,
 {
 	uint8_t *real = NULL;
 	size_t real_len = 0;
+	int ret;
 
 	if (util_settings()->devices == UTIL_DEVICES_BESIDE &&
 	    kabi_nldev_owner(nldev, req) != KABI_NLDEV_OURS &&
@@ -199,7 +219,9 @@ static void request_answer(const struct kabi_netlink *nl,
 		free(real);
 		return;
 	}
-	kabi_nldev_answer(nldev, req, reply);
+	ret = kabi_nldev_answer(nldev, req, reply);
+	if (ret < 0)
+		request_refused(req, ret);
 }
 
 /* Return: 0; -ENOBUFS: too many replies are unread. */

@@ -263,9 +263,9 @@ enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 	return KABI_NLDEV_KERNEL;
 }
 
-void kabi_nldev_answer(const struct kabi_nldev *nldev,
-		       const struct kabi_nldev_request *req,
-		       struct kabi_nldev_reply *reply)
+int kabi_nldev_answer(const struct kabi_nldev *nldev,
+		      const struct kabi_nldev_request *req,
+		      struct kabi_nldev_reply *reply)
 {
 	bool is_list = !req->is_quiet && is_dump(req);
 	answer_fn fn = NULL;
@@ -281,6 +281,7 @@ void kabi_nldev_answer(const struct kabi_nldev *nldev,
 		put_error(nldev, req, ret, reply);
 	else if (is_list)
 		put_done(nldev, req, reply);
+	return ret;
 }
 
 /* ---- beside real hardware ----------------------------------------------- */

@@ -18,10 +18,12 @@ enum kabi_nldev_owner {
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req);
 
-/* Appends the reply of a kernel with usiw's devices, including errors. */
-void kabi_nldev_answer(const struct kabi_nldev *nldev,
-		       const struct kabi_nldev_request *req,
-		       struct kabi_nldev_reply *reply);
+/* Appends the reply of a kernel with usiw's devices, including errors.  Return:
+ * 0; the error in it: -EINVAL: there is no such command, device or port, or an
+ * attribute is missing or has the wrong size; -EOPNOTSUPP. */
+int kabi_nldev_answer(const struct kabi_nldev *nldev,
+		      const struct kabi_nldev_request *req,
+		      struct kabi_nldev_reply *reply);
 
 /*
  * The same, with the real kernel's reply to this request, which was sent with

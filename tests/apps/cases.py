@@ -228,7 +228,7 @@ RSOCKETS = [
 ]
 
 # Some say nothing themselves.
-NO_DATAGRAMS = "(RDMA_PS_UDP) is not supported"
+NO_DATAGRAMS = "an iWARP device has no datagrams"
 REFUSED = [
     refused("udaddy", "-s", "127.0.0.1", says=NO_DATAGRAMS),
     refused("udaddy", says=NO_DATAGRAMS),
