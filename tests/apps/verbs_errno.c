@@ -4,14 +4,19 @@
  * libibverbs: objects of another context, values over the limits, wrong sizes
  * and states, and unsupported features. Each call must return the errno of its
  * man page and change nothing: the state of the objects is compared after each
- * call, and at the end every object can be destroyed.
+ * call, and at the end every object can be destroyed.  At USIW_LOG=debug:verbs
+ * a refused call has exactly one line, with the verb and the errno.
  *
  * The rows of verbs-ops.def are the list of verbs: a row that no check calls is
  * a failure. Runs alone under `usiw run`, and connects to itself.
  *
  * usage: apps-verbs-errno [device]
  */
+#define _GNU_SOURCE
 #include "verbs_errno.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* The verbs.h of Debian 12 lacks rows after layout 36: they cannot be
  * called. */
@@ -25,6 +30,63 @@ static struct {
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
 struct objects w;
+
+/* ---- what is said ---- */
+
+static int said_fd, stderr_fd;
+static off_t said_at; /* checked up to here */
+
+/* What was said is shown, if the program ends early. */
+static void said_show(void)
+{
+	char text[4096];
+	ssize_t len;
+
+	fflush(stdout);
+	while ((len = pread(said_fd, text, sizeof(text), said_at)) > 0)
+		said_at += write(stderr_fd, text, (size_t)len);
+}
+
+static void said_begin(void)
+{
+	const char *log = getenv("USIW_LOG");
+
+	NEEDS(log && strcmp(log, "debug:verbs") == 0);
+	NEEDS((stderr_fd = dup(STDERR_FILENO)) >= 0);
+	NEEDS((said_fd = memfd_create("said", MFD_CLOEXEC)) >= 0);
+	NEEDS(dup2(said_fd, STDERR_FILENO) >= 0);
+	atexit(said_show);
+}
+
+/* Since the last call. */
+static void said_next(char *ret_text, size_t size)
+{
+	ssize_t len = pread(said_fd, ret_text, size - 1, said_at);
+
+	NEEDS(len >= 0);
+	ret_text[len] = '\0';
+	said_at += len;
+}
+
+/* An extended verb may be named as the plain one.  Return: NULL; what is wrong
+ * with the line of a call that has failed with @err. */
+static const char *line_wrong(const char *verb, int err, const char *text)
+{
+	size_t len = strlen(verb);
+	char call[64], name[32];
+
+	if (!*text)
+		return "no line";
+	if (strchr(text, '\n') != text + strlen(text) - 1)
+		return "not one line";
+	if (len > 3 && strcmp(verb + len - 3, "_ex") == 0)
+		len -= 3;
+	snprintf(call, sizeof(call), " ibv_%.*s", (int)len, verb);
+	snprintf(name, sizeof(name), ": %s: ", strerrorname_np(err));
+	if (strncmp(text, "usiw: verbs: ", 13) != 0 || !strstr(text, call))
+		return "the line does not name the verb";
+	return strstr(text, name) ? NULL : "the line does not name the errno";
+}
 
 /* ---- checks ---- */
 
@@ -71,7 +133,18 @@ static void failure(int line, const char *what, const char *why)
 void note(const char *verb, int line, const char *what, long got, long want)
 {
 	struct state now;
-	char text[200];
+	char text[200], said[1024];
+	const char *wrong = NULL;
+
+	said_next(said, sizeof(said));
+	if (verb && got == want && want > 0)
+		wrong = line_wrong(verb, (int)want, said);
+	else if (verb && *said)
+		wrong = "a line, though nothing is refused";
+	if (wrong) {
+		failure(line, what, wrong);
+		printf("%s", said);
+	}
 
 	check_cnt++;
 	if (verb && !is_row(verb))
@@ -211,6 +284,7 @@ int main(int argc, char **argv)
 	const char *device = argc > 1 ? argv[1] : "usiw_lo";
 	size_t i;
 
+	said_begin();
 	objects_open(device);
 	check_memory();
 	check_queues();

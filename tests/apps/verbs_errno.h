@@ -61,6 +61,13 @@ void note(const char *verb, int line, const char *what, long got, long want);
 		     why);                                                     \
 	} while (0)
 
+/* The library refuses it itself: usiw says nothing. */
+#define FAILS_IN_LIBRARY(want, why, call)                                      \
+	do {                                                                   \
+		errno = 0;                                                     \
+		HOLDS((call) == (want) && errno == (why));                     \
+	} while (0)
+
 /* Checks a condition, or a function of the library that is not in the table. */
 #define HOLDS(what) note(NULL, __LINE__, #what, !!(what), 1)
 

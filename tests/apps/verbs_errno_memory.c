@@ -151,14 +151,14 @@ static void rereg(void)
 	for (size_t i = 0; i < sizeof(wrong_access) / sizeof(int); i++)
 		FAILS(rereg_mr, IBV_REREG_MR_ERR_CMD, EINVAL,
 		      ibv_rereg_mr(mr, access, NULL, NULL, 0, wrong_access[i]));
-	FAILS(rereg_mr, IBV_REREG_MR_ERR_INPUT, EINVAL,
-	      ibv_rereg_mr(mr, 8, w.pd, w.buf, 1, 0));
-	FAILS(rereg_mr, IBV_REREG_MR_ERR_INPUT, EINVAL,
-	      ibv_rereg_mr(mr, 1 << 10, NULL, NULL, 0, 0));
-	FAILS(rereg_mr, IBV_REREG_MR_ERR_INPUT, EINVAL,
-	      ibv_rereg_mr(mr, translation, w.pd, NULL, 1, 0));
-	FAILS(rereg_mr, IBV_REREG_MR_ERR_INPUT, EINVAL,
-	      ibv_rereg_mr(mr, translation, w.pd, w.buf, 0, 0));
+	FAILS_IN_LIBRARY(IBV_REREG_MR_ERR_INPUT, EINVAL,
+			 ibv_rereg_mr(mr, 8, w.pd, w.buf, 1, 0));
+	FAILS_IN_LIBRARY(IBV_REREG_MR_ERR_INPUT, EINVAL,
+			 ibv_rereg_mr(mr, 1 << 10, NULL, NULL, 0, 0));
+	FAILS_IN_LIBRARY(IBV_REREG_MR_ERR_INPUT, EINVAL,
+			 ibv_rereg_mr(mr, translation, w.pd, NULL, 1, 0));
+	FAILS_IN_LIBRARY(IBV_REREG_MR_ERR_INPUT, EINVAL,
+			 ibv_rereg_mr(mr, translation, w.pd, w.buf, 0, 0));
 	FAILS(rereg_mr, IBV_REREG_MR_ERR_CMD, EINVAL,
 	      ibv_rereg_mr(mr, 0, w.pd, w.buf, 1, 0));
 	FAILS(rereg_mr, IBV_REREG_MR_ERR_CMD, EINVAL,

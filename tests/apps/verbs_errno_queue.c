@@ -30,7 +30,7 @@ static void completion_queues(void)
 	GIVES(resize_cq, EINVAL, ibv_resize_cq(w.cq, -1));
 	GIVES(resize_cq, EINVAL, ibv_resize_cq(w.cq, w.limits.max_cqe + 1));
 	GIVES(modify_cq, EOPNOTSUPP, ibv_modify_cq(w.cq, &mod));
-	GIVES(poll_cq, -1, ibv_poll_cq(w.cq, -1, &wc));
+	FAILS(poll_cq, -1, EINVAL, ibv_poll_cq(w.cq, -1, &wc));
 	GIVES(poll_cq, 0, ibv_poll_cq(w.cq, 0, NULL));
 	GIVES(destroy_cq, EBUSY, ibv_destroy_cq(w.cq));
 	cq = ibv_create_cq(w.context, 4, NULL, w.channel, 0);
@@ -69,7 +69,7 @@ static void completion_queues_ex(void)
 	NULLS(create_cq_ex, EOPNOTSUPP, ibv_create_cq_ex(w.context, &ex));
 	ex.comp_mask = 0;
 	ex.wc_flags = 1ull << 63;
-	NULLS(create_cq_ex, EOPNOTSUPP, ibv_create_cq_ex(w.context, &ex));
+	FAILS_IN_LIBRARY(NULL, EOPNOTSUPP, ibv_create_cq_ex(w.context, &ex));
 	ex.wc_flags = IBV_WC_EX_WITH_CVLAN;
 	NULLS(create_cq_ex, EOPNOTSUPP, ibv_create_cq_ex(w.context, &ex));
 	ex.wc_flags = 0;
@@ -113,12 +113,12 @@ static void shared_receive_queues(void)
 	GIVES(modify_srq, EINVAL,
 	      ibv_modify_srq(w.srq, &mod, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
 	GIVES(post_srq_recv, EINVAL, ibv_post_srq_recv(w.srq, &wr, &bad));
-	GIVES(post_srq_recv, 1, bad == &wr);
+	HOLDS(bad == &wr);
 	wr.num_sge = -1;
 	GIVES(post_srq_recv, EINVAL, ibv_post_srq_recv(w.srq, &wr, &bad));
 	GIVES(post_srq_ops, EOPNOTSUPP,
 	      ibv_post_srq_ops(w.srq, &ops, &bad_ops));
-	GIVES(post_srq_ops, 1, bad_ops == &ops);
+	HOLDS(bad_ops == &ops);
 	GIVES(get_srq_num, EOPNOTSUPP, ibv_get_srq_num(w.srq, &num));
 }
 
@@ -233,9 +233,9 @@ static void qp_use(void)
 	int op;
 
 	GIVES(post_send, EINVAL, ibv_post_send(w.qp, &send, &bad_send));
-	GIVES(post_send, 1, bad_send == &send);
+	HOLDS(bad_send == &send);
 	GIVES(post_recv, EINVAL, ibv_post_recv(w.qp, &recv, &bad_recv));
-	GIVES(post_recv, 1, bad_recv == &recv);
+	HOLDS(bad_recv == &recv);
 	GIVES(modify_qp, EINVAL, ibv_modify_qp(w.qp, &mod, IBV_QP_STATE));
 	mod.qp_state = IBV_QPS_SQE;
 	GIVES(modify_qp, EINVAL, ibv_modify_qp(w.qp, &mod, IBV_QP_STATE));
@@ -250,6 +250,7 @@ static void qp_use(void)
 	GIVES(modify_qp_rate_limit, EOPNOTSUPP,
 	      ibv_modify_qp_rate_limit(w.qp, &rate));
 	GIVES(query_ece, EOPNOTSUPP, ibv_query_ece(w.qp, &ece));
+	ece.vendor_id = 1; /* the library itself refuses 0 */
 	GIVES(set_ece, EOPNOTSUPP, ibv_set_ece(w.qp, &ece));
 	GIVES(attach_mcast, EOPNOTSUPP, ibv_attach_mcast(w.qp, &gid, 0));
 	GIVES(detach_mcast, EOPNOTSUPP, ibv_detach_mcast(w.qp, &gid, 0));
@@ -371,8 +372,8 @@ static void device_and_port(void)
 	HOLDS(w.limits.max_mr > 0 && w.limits.max_pd > 0);
 	HOLDS(w.limits.max_qp_wr > 0 && w.limits.max_cqe > 0);
 	HOLDS(w.limits.phys_port_cnt == 1);
-	GIVES(query_device_ex, EINVAL,
-	      ibv_query_device_ex(w.context, &input, &device));
+	/* the library refuses it */
+	HOLDS(ibv_query_device_ex(w.context, &input, &device) == EINVAL);
 	GIVES(query_port, EINVAL, ibv_query_port(w.context, 0, &port));
 	GIVES(query_port, EINVAL, ibv_query_port(w.context, 2, &port));
 	GIVES(query_port, EINVAL, ibv_query_port(w.context, 255, &port));

@@ -8,6 +8,7 @@ import re
 
 import circles
 import folders
+import refusals
 import structs
 import tree
 
@@ -695,13 +696,6 @@ ONE_PLACE = (
 )
 
 
-def function_at(text, line):
-    for name, first, count in tree.functions(text):
-        if first <= line < first + count:
-            return name
-    return None
-
-
 def one_place(files):
     found = []
     for directory, pattern, place, function in ONE_PLACE:
@@ -717,7 +711,7 @@ def one_place(files):
                     found.append(f"{path}:{line}: {match[0]}: not in "
                                  f"{directory}")
                 elif path == place and \
-                        function in (None, function_at(text, line)):
+                        function in (None, tree.function_at(text, line)):
                     is_used = True
                 else:
                     found.append(f"{path}:{line}: {match[0]}: only "
@@ -874,6 +868,7 @@ ALL = {
     "preload_map": preload_map,
     "assert_effect": assert_effect,
     "one_place": one_place,
+    "refusals": refusals.bare,
     "descriptions": descriptions,
     "differences": differences,
     "uncalled": uncalled,

@@ -260,6 +260,15 @@ CASES = [
                    "void f(void)\n{\n\trnic_ring_write(r, v, 1, 0, 8);\n}\n"},
      {**STATE, "rnic/local/local.c":
       "void f(void)\n{\n\trnic_ring_write(r, v, 1, 0, 8);\n}\n"}),
+    ("refusals", {"rnic/cm/a.c": "int f(void)\n{\n\treturn -EINVAL;\n}\n"},
+     {"rnic/cm/a.c": "int f(void)\n{\n\t/* -EINVAL */ if (g() == -EINVAL)\n"
+                     "\t\treturn cm_refuse(id, EINVAL, C, \"-ENOMEM\");\n}\n",
+      "rnic/os/a.c": "int f(void)\n{\n\treturn -EINVAL;\n}\n"}),
+    ("refusals", {"providers/usiw/a.c": "int f(void)\n{\n\tint err = -ENOMEM;"
+                                        "\n}\n"},
+     {"providers/usiw/a.c": "int f(void)\n{\n\tint err = -EAGAIN;\n}\n"}),
+    ("refusals", {"rnic/cm/id.c": "int cm_id_new(void)\n{\n\treturn 0;\n}\n"},
+     {"rnic/cm/id.c": "int cm_id_new(void)\n{\n\treturn -ENOMEM;\n}\n"}),
     ("descriptions", {"redhat/usiw.spec": "%description sdp\n" + "x" * 80},
      {"redhat/usiw.spec": "Summary: " + "x" * 80 + "\n%description\n" +
                           "x" * 79 + "\n\n%prep\n" + "x" * 80}),

@@ -96,3 +96,11 @@ def functions(text):
                           index - row))
             start = None
     return found
+
+
+def function_at(text, line):
+    """The name of the function with that line, or None."""
+    for name, first, count in functions(text):
+        if first <= line < first + count:
+            return name
+    return None
