@@ -231,14 +231,15 @@ enum usiw_async_type {
 };
 
 /*
- * Counter page, one per process; it describes itself.  A reader maps the file
- * read-only, checks magic and version, and reads @count entries.  A counter is
- * the sum of its entry and of the value with its index in each of the
- * @part_cnt parts.  Threads that count at the same time use different parts,
- * and so different cache lines.  Values are relaxed atomics and only grow.
+ * Counter page, one per process; it describes itself.  Resources follow it
+ * (usiw-res.h).  A reader checks magic and version, and reads @count entries.
+ * A counter is the sum of its entry and of the value with its index in each of
+ * the @part_cnt parts.  Threads that count at the same time use different
+ * parts, and so different cache lines.  Values are relaxed atomics and only
+ * grow.
  */
 #define USIW_STAT_MAGIC 0x75736977u /* "usiw" */
-#define USIW_STAT_VERSION 2
+#define USIW_STAT_VERSION 3
 #define USIW_STAT_MAX 60
 #define USIW_STAT_PARTS 32
 

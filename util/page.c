@@ -27,7 +27,7 @@ static int file_open(const char *dir, const char *name)
 	/* In a shared directory another user may have made a link there. */
 	unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  0644);
+		  0640);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -52,44 +52,61 @@ static int page_map(int fd, size_t size, size_t filled, void *at,
 	return 0;
 }
 
-static int page_from_memfd(const char *name, size_t size, size_t filled,
-			   void *at, struct util_page *ret_page)
+/* @fd: an open call's result, which the page keeps. */
+static int page_from_fd(int fd, size_t size, size_t filled, void *at,
+			struct util_page *ret_page)
 {
-	char fd_name[64];
-	int fd, ret;
+	int ret;
 
-	snprintf(fd_name, sizeof(fd_name), "%s-stat", name);
-	fd = memfd_create(fd_name, MFD_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = page_map(fd, size, filled, at, &ret_page->mem);
-	if (ret < 0) {
+	if (ret < 0)
 		util_sys_close(fd);
-		return ret;
-	}
 	ret_page->fd = fd;
-	return 0;
+	return ret;
 }
 
 int util_page_make(const char *part, const char *name, size_t size,
 		   size_t filled, void *at, struct util_page *ret_page)
 {
 	const char *dir = util_settings()->stat_dir;
-	void *mem;
+	char fd_name[64];
 	int fd, ret;
 
-	if (!dir)
-		return page_from_memfd(name, size, filled, at, ret_page);
-	fd = file_open(dir, name);
-	ret = fd;
-	if (fd >= 0) {
-		ret = page_map(fd, size, filled, at, &mem);
-		util_sys_close(fd);
+	ret_page->is_file = dir;
+	if (dir) {
+		ret = page_from_fd(file_open(dir, name), size, filled, at,
+				   ret_page);
+		if (ret >= 0)
+			return ret;
+		util_err(part, "stat: no counter file in %s: %s", dir,
+			 strerror(-ret));
+		ret_page->is_file = false;
 	}
-	if (ret >= 0) {
-		*ret_page = (struct util_page){ .mem = mem, .fd = -1 };
-		return 0;
-	}
-	util_err(part, "stat: no counter file in %s: %s", dir, strerror(-ret));
-	return page_from_memfd(name, size, filled, at, ret_page);
+	snprintf(fd_name, sizeof(fd_name), "%s-stat", name);
+	fd = memfd_create(fd_name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ret = page_from_fd(fd < 0 ? -errno : fd, size, filled, at, ret_page);
+	/* A kernel without seals has no protection. */
+	if (ret >= 0)
+		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	return ret;
+}
+
+int util_page_extend(int fd, uint64_t at, size_t size, void **ret_mem)
+{
+	void *mem;
+	int ret;
+
+	if (!util_fsize_allows(at + size))
+		return -EFBIG;
+	ret = posix_fallocate(fd, (off_t)at, (off_t)size);
+	if (ret != 0)
+		return -ret;
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   (off_t)at);
+	if (mem == MAP_FAILED)
+		return -errno;
+	*ret_mem = mem;
+	return 0;
 }

@@ -9,13 +9,14 @@
 #ifndef UTIL_PAGE_H
 #define UTIL_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct util_page {
 	void *mem;
-	/* The memfd, which stays open so that other processes find it; -1: the
-	 * page is a file. */
-	int fd;
+	int fd;	      /* of the memfd, by which other processes find it */
+	bool is_file; /* it is a file, and found without @fd */
 };
 
 /**
@@ -29,13 +30,24 @@ struct util_page {
  *
  * A file of the same name is from a process that has ended, or from this one
  * before it called exec(); it is replaced.  If no file can be made, the page is
- * a memfd.
+ * a memfd.  Nobody can make a memfd shorter, which would cause SIGBUS here.
  *
  * Return: 0; -EFBIG: RLIMIT_FSIZE is below @size; other negative errno.  Not a
  * cancellation point if the caller's scope has UTIL_CANCEL_OFF().
  */
 int util_page_make(const char *part, const char *name, size_t size,
 		   size_t filled, void *at, struct util_page *ret_page)
+	__attribute__((warn_unused_result));
+
+/**
+ * util_page_extend - allocate @size octets of the file at @at, and map them
+ * @fd: of the page.
+ * @at: whole pages, as @size is.
+ *
+ * Return: 0; -EFBIG: RLIMIT_FSIZE is lower; other negative errno.  Not a
+ *   cancellation point if the caller's scope has UTIL_CANCEL_OFF().
+ */
+int util_page_extend(int fd, uint64_t at, size_t size, void **ret_mem)
 	__attribute__((warn_unused_result));
 
 #endif

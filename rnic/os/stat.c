@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Counters in a page that others may read: a file, or a memfd. */
+#define _GNU_SOURCE /* program_invocation_short_name, MAP_ANONYMOUS */
 #include "stat.h"
 
 #include "util/cancel.h"
-#include "fd.h"
+#include "util/clock.h"
+#include "util/lock.h"
+#include "util/log.h"
 #include "util/page.h"
+#include "fd.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(RNIC_STAT_CNT <= USIW_STAT_MAX, "counters fit the page");
@@ -22,14 +27,28 @@ static const char *const stat_names[] = {
 #undef STAT_NAME
 };
 
-/* Takes what is counted before the page exists. */
-static struct usiw_stat_page stat_dummy;
-_Atomic(struct usiw_stat_page *) rnic_stat_page = &stat_dummy;
-static _Atomic bool is_made;
+_Static_assert(sizeof(struct usiw_stat_file) <= RNIC_STAT_SIZE,
+	       "the page fits its memory");
+
+_Alignas(RNIC_STAT_SIZE) union rnic_stat_memory rnic_stat_memory;
+
+static struct {
+	struct util_lock lock; /* while it is made */
+	_Atomic bool is_made;  /* or cannot be */
+	_Atomic int fd;	       /* of the page; -1: there is none */
+	dev_t dev;
+	ino_t ino;
+	uint64_t end; /* octets of the file that are mapped */
+} file = { .lock = UTIL_LOCK_INIT(UTIL_RANK_LEAF), .fd = -1 };
 static _Atomic uint32_t parts_taken; /* bit n: part n + 1 */
 
-static void page_fill(struct usiw_stat_page *page)
+static void page_fill(struct usiw_stat_file *to)
 {
+	struct usiw_stat_page *page = &to->page;
+
+	to->res.start_ns = util_clock_ns(CLOCK_REALTIME);
+	strncpy(to->res.program, program_invocation_short_name,
+		sizeof(to->res.program) - 1);
 	page->pid = (uint32_t)getpid();
 	page->count = RNIC_STAT_CNT;
 	page->part_cnt = USIW_STAT_PARTS;
@@ -39,27 +58,6 @@ static void page_fill(struct usiw_stat_page *page)
 			sizeof(page->stat[i].name) - 1);
 	/* release: a reader that finds it finds the rest */
 	__atomic_store_n(&page->magic, USIW_STAT_MAGIC, __ATOMIC_RELEASE);
-}
-
-/* The sum of the dummy's values, which are 0 from now on. */
-static uint64_t dummy_take(size_t stat)
-{
-	uint64_t sum = atomic_exchange_explicit(&stat_dummy.stat[stat].value, 0,
-						memory_order_relaxed);
-
-	for (size_t i = 0; i < USIW_STAT_PARTS; i++)
-		sum += atomic_exchange_explicit(&stat_dummy.part[i].value[stat],
-						0, memory_order_relaxed);
-	return sum;
-}
-
-/* What was counted before belongs into the page, too. */
-static void page_publish(struct usiw_stat_page *page)
-{
-	/* release: the page before its pointer */
-	atomic_store_explicit(&rnic_stat_page, page, memory_order_release);
-	for (size_t i = 0; i < RNIC_STAT_CNT; i++)
-		rnic_stat_add((enum rnic_stat)i, dummy_take(i));
 }
 
 struct rnic_stat_part rnic_stat_part_take(void)
@@ -86,51 +84,114 @@ void rnic_stat_part_give(struct rnic_stat_part part)
 					  memory_order_release);
 }
 
-/* The memfd stays open: its number is how others find the page. */
-static int page_make(struct usiw_stat_page **ret_page)
+/* The descriptor stays open.  That of a memfd is how others find the page. */
+static int page_make(void **ret_mem)
 {
+	const size_t size = sizeof(struct usiw_stat_file);
 	struct util_page made;
-	int ret;
+	struct stat st;
+	int fd, ret;
 
-	ret = util_page_make("rnic", "usiw", sizeof(**ret_page),
-			     sizeof(**ret_page), NULL, &made);
+	ret = util_page_make("rnic", "usiw", size, size, NULL, &made);
 	if (ret < 0)
 		return ret;
-	if (made.fd >= 0 && rnic_fd_own(made.fd) < 0) {
-		munmap(made.mem, sizeof(**ret_page));
-		return -ENOMEM;
+	fd = rnic_fd_own(made.fd);
+	if (fd < 0) {
+		munmap(made.mem, size);
+		return fd;
 	}
-	*ret_page = made.mem;
-	return 0;
+	/* Without its name it does not grow. */
+	if (fstat(fd, &st) == 0) {
+		file.dev = st.st_dev;
+		file.ino = st.st_ino;
+	}
+	file.end = size;
+	*ret_mem = made.mem;
+	return fd;
 }
 
-void rnic_stat_init(void)
+/* Locked.  Return: true: it is there. */
+static bool page_put(void)
+{
+	const size_t size = sizeof(struct usiw_stat_file);
+	void *mem = NULL;
+	int fd = page_make(&mem);
+
+	if (fd < 0)
+		return false; /* counting goes on in private memory */
+	/* With what was counted before.  What a thread counts meanwhile is
+	 * lost: no device is open yet. */
+	memcpy(mem, &rnic_stat_memory.file, size);
+	page_fill(mem);
+	/* Not mremap(): that of UCX, which replaces libc's, has no address. */
+	if (mmap(&rnic_stat_memory, size, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		util_warn("rnic", "stat: the counter page cannot be mapped: %s",
+			  strerror(errno));
+	munmap(mem, size);
+	/* release: the page before its file */
+	atomic_store_explicit(&file.fd, fd, memory_order_release);
+	return true;
+}
+
+bool rnic_stat_init(void)
 {
 	UTIL_CANCEL_OFF();
-	struct usiw_stat_page *page = NULL;
+	bool is_new = false;
 
-	/* The first caller makes it; others need not wait for that. */
-	if (atomic_exchange_explicit(&is_made, true, memory_order_relaxed))
-		return;
-	if (page_make(&page) < 0)
-		return; /* counting goes on in the dummy */
-	page_fill(page);
-	page_publish(page);
+	/* acquire: pairs with the release below; the page is there */
+	if (atomic_load_explicit(&file.is_made, memory_order_acquire))
+		return false;
+	util_lock(&file.lock);
+	if (!atomic_load_explicit(&file.is_made, memory_order_relaxed))
+		is_new = page_put();
+	atomic_store_explicit(&file.is_made, true, memory_order_release);
+	util_unlock(&file.lock);
+	return is_new;
+}
+
+int rnic_stat_fd(void)
+{
+	return atomic_load_explicit(&file.fd, memory_order_acquire);
+}
+
+/* A program that closes all numbers may have another file at this one. */
+static bool file_is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == file.dev &&
+	       st.st_ino == file.ino;
+}
+
+int rnic_stat_extend(size_t size, void **ret_mem, uint64_t *ret_offset)
+{
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t at = (file.end + page_size - 1) & ~(page_size - 1);
+	int fd = rnic_stat_fd(), ret;
+
+	if (fd < 0)
+		return -ENOENT;
+	if (!file_is_ours(fd))
+		return -ESTALE;
+	ret = util_page_extend(fd, at, size, ret_mem);
+	if (ret < 0)
+		return ret;
+	file.end = at + size;
+	*ret_offset = at;
+	return 0;
 }
 
 void rnic_stat_fork_child(void)
 {
-	struct usiw_stat_page *page =
-		atomic_load_explicit(&rnic_stat_page, memory_order_relaxed);
-
-	atomic_store_explicit(&is_made, false, memory_order_relaxed);
+	util_lock_init(&file.lock, UTIL_RANK_LEAF);
+	atomic_store_explicit(&file.is_made, false, memory_order_relaxed);
+	/* Closed with the parent's others. */
+	atomic_store_explicit(&file.fd, -1, memory_order_relaxed);
 	/* The parent's engines do not count here. */
 	atomic_store_explicit(&parts_taken, 0, memory_order_relaxed);
-	if (page == &stat_dummy)
-		return;
-	/* The mapping is shared with the parent: its counters, not ours. */
-	atomic_store_explicit(&rnic_stat_page, &stat_dummy,
-			      memory_order_relaxed);
-	memset(&stat_dummy, 0, sizeof(stat_dummy));
-	munmap(page, sizeof(*page));
+	/* The mapping is shared with the parent: its counters, not ours.  If
+	 * there is no memory, both count there until the next page is made. */
+	(void)mmap(&rnic_stat_memory, RNIC_STAT_SIZE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }

@@ -8,9 +8,14 @@
 #define RNIC_STAT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "abi/usiw-abi.h"
+#include "abi/usiw-res.h"
+
+/* Whole pages, as large as they are on any machine. */
+#define RNIC_STAT_SIZE 65536u
 
 /* X(identifier): the identifier is the counter's name in the page. */
 #define RNIC_STAT_LIST(X)                                                      \
@@ -79,21 +84,23 @@ enum rnic_stat {
 		RNIC_STAT_CNT
 };
 
-/* A dummy before the page exists. */
-extern _Atomic(struct usiw_stat_page *) rnic_stat_page;
-
-static inline struct usiw_stat_page *rnic_stat_page_now(void)
-{
-	/* acquire: pairs with the release in page_publish() */
-	return atomic_load_explicit(&rnic_stat_page, memory_order_acquire);
-}
+/*
+ * The page.  Its address never changes: private memory is there first, and
+ * again in a forked child.
+ */
+union rnic_stat_memory {
+	struct usiw_stat_page page;
+	struct usiw_stat_file file; /* the same, and what follows it */
+	uint8_t whole_pages[RNIC_STAT_SIZE];
+};
+extern union rnic_stat_memory rnic_stat_memory;
 
 /* Any thread; never fails.  All threads that call it write to the same cache
  * line, so the data path uses rnic_stat_count(). */
 static inline void rnic_stat_add(enum rnic_stat stat, uint64_t value)
 {
 	/* relaxed: a counter orders nothing */
-	atomic_fetch_add_explicit(&rnic_stat_page_now()->stat[stat].value,
+	atomic_fetch_add_explicit(&rnic_stat_memory.page.stat[stat].value,
 				  value, memory_order_relaxed);
 }
 
@@ -128,15 +135,34 @@ static inline void rnic_stat_grow(_Atomic uint64_t *value,
 static inline void rnic_stat_count(struct rnic_stat_part part,
 				   enum rnic_stat stat, uint64_t value)
 {
-	struct usiw_stat_page *page = rnic_stat_page_now();
+	struct usiw_stat_page *page = &rnic_stat_memory.page;
 
 	rnic_stat_grow(part.num ? &page->part[part.num - 1].value[stat]
 				: &page->stat[stat].value,
 		       part, value);
 }
 
-/* Makes the page. Called when the first context or cm channel is opened. */
-void rnic_stat_init(void);
+/* Makes the page, or waits for the thread that makes it.  Return: true: this
+ * call has made it. */
+bool rnic_stat_init(void);
+
+/* The page's file; -1: there is none. */
+int rnic_stat_fd(void);
+
+/**
+ * Maps @size octets more of the page's file, all 0.
+ *
+ * @size: whole pages.
+ * @ret_offset: in the file.
+ *
+ * Return: 0; -ENOENT: there is no page; -ESTALE: the application has closed its
+ *   descriptor; -EFBIG: beyond RLIMIT_FSIZE, or where records begin
+ *   (usiw-observer.h); -ENOSPC and others of the system.
+ * Context: one thread at a time.  Not a cancellation point if the caller's
+ * scope has UTIL_CANCEL_OFF().
+ */
+int rnic_stat_extend(size_t size, void **ret_mem, uint64_t *ret_offset)
+	__attribute__((warn_unused_result));
 
 /* In a forked child: the next rnic_stat_init() makes a separate page. */
 void rnic_stat_fork_child(void);

@@ -105,6 +105,8 @@ static void make_locked(void)
 	if (ret < 0)
 		util_warn("sdp", "stat: cannot create the page for sdpstat: %s",
 			  strerror(-ret));
+	else if (made.is_file)
+		util_sys_close(made.fd);
 	else
 		stat.fd = made.fd;
 	page_head_fill(page);

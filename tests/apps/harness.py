@@ -80,20 +80,22 @@ def wait_until(condition, timeout, what):
 # ---- counters ------------------------------------------------------------
 
 PARTS_AT = 64 + 32 * 60  # USIW_STAT_MAX entries
+# Behind it the file may have records for a command that observes the process.
+PAGE_MAX = 65536
 
 
 def read_page(path):
     """A struct usiw_stat_page (abi/usiw-abi.h) as a dict, or None."""
     with open(path, "rb") as f:
-        page = f.read()
+        page = f.read(PAGE_MAX)
     if len(page) < 64:
         return None
     magic, version, _, count = struct.unpack_from("=IIII", page)
     if magic != 0x75736977:  # not filled yet
         return None
     # Version 1, of builds that are compared with this one, has no parts.
-    check(version in (1, 2), f"{path}: counter page version {version}")
-    parts = struct.unpack_from("=I", page, 16)[0] if version == 2 else 0
+    check(version in (1, 2, 3, 4), f"{path}: counter page version {version}")
+    parts = struct.unpack_from("=I", page, 16)[0] if version >= 2 else 0
     check(len(page) >= PARTS_AT + 512 * parts,
           f"{path}: counter page cut off")
     values = {}

@@ -10,7 +10,7 @@
 /* Before a context is open there is no page. */
 static inline uint64_t test_stat(enum rnic_stat stat)
 {
-	struct usiw_stat_page *page = rnic_stat_page_now();
+	struct usiw_stat_page *page = &rnic_stat_memory.page;
 	uint64_t sum = atomic_load(&page->stat[stat].value);
 
 	for (uint32_t i = 0; i < USIW_STAT_PARTS; i++)

@@ -17,7 +17,7 @@ import tree
 # Layer -> directories whose headers it may include besides its own.
 OURS = {
     "abi": (),
-    "util": (),
+    "util": ("abi",),
     "libsiw-mpa": (),
     "libsiw-ib": ("libsiw-mpa",),
     "rnic": ("libsiw-mpa/include", "libsiw-ib/include", "abi", "util"),

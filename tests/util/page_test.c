@@ -28,7 +28,7 @@ static int check_memfd(void)
 	ssize_t len;
 
 	CHECK(util_page_make("tool", "test", SIZE, 4096, NULL, &page) == 0);
-	CHECK(page.fd >= 0);
+	CHECK(!page.is_file && page.fd >= 0);
 	CHECK(fcntl(page.fd, F_GETFD) & FD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", page.fd);
 	len = readlink(path, name, sizeof(name) - 1);
@@ -39,6 +39,9 @@ static int check_memfd(void)
 	CHECK(pread(page.fd, &octet, 1, 100) == 1 && octet == 0);
 	((uint8_t *)page.mem)[100] = 7;
 	CHECK(pread(page.fd, &octet, 1, 100) == 1 && octet == 7);
+	/* Others can open it: they must not take it away, it may grow. */
+	CHECK(ftruncate(page.fd, SIZE - 1) < 0 && errno == EPERM);
+	CHECK(ftruncate(page.fd, SIZE + 1) == 0);
 	return 0;
 }
 
@@ -56,7 +59,7 @@ static int check_file(void)
 	fd = open(other, O_RDWR | O_CREAT, 0600);
 	CHECK(fd >= 0 && symlink(other, path) == 0);
 	CHECK(util_page_make("tool", "test", SIZE, SIZE, NULL, &page) == 0);
-	CHECK(page.fd == -1);
+	CHECK(page.is_file && page.fd >= 0);
 	CHECK(fstat(fd, &st) == 0 && st.st_size == 0);
 	close(fd);
 	unlink(other);
@@ -80,6 +83,24 @@ static int check_place(void)
 	mem[0] = 9;
 	CHECK(util_page_make("tool", "test", SIZE, 4096, mem, &page) == 0);
 	CHECK(page.mem == mem && mem[0] == 0);
+	return 0;
+}
+
+static int check_growth(void)
+{
+	struct rlimit low = { 2 * SIZE - 1, RLIM_INFINITY };
+	struct util_page page;
+	uint8_t octet;
+	void *more;
+
+	CHECK(util_page_make("tool", "test", SIZE, 4096, NULL, &page) == 0);
+	CHECK(util_page_extend(page.fd, SIZE, SIZE, &more) == 0);
+	CHECK(((uint8_t *)more)[SIZE - 1] == 0);
+	((uint8_t *)more)[SIZE - 1] = 7;
+	CHECK(pread(page.fd, &octet, 1, 2 * SIZE - 1) == 1 && octet == 7);
+	CHECK(setrlimit(RLIMIT_FSIZE, &low) == 0);
+	CHECK(util_page_extend(page.fd, SIZE, SIZE, &more) == -EFBIG);
+	CHECK(util_page_extend(-1, 0, SIZE, &more) == -EBADF);
 	return 0;
 }
 
@@ -113,6 +134,12 @@ CASE(maps_where_it_is_told)
 {
 	assert_int_equal(run(check_place, NULL), 0);
 	assert_int_equal(run(check_place, dir), 0);
+}
+
+CASE(grows)
+{
+	assert_int_equal(run(check_growth, NULL), 0);
+	assert_int_equal(run(check_growth, dir), 0);
 }
 
 /* A larger file would end the program by SIGXFSZ. */

@@ -69,7 +69,7 @@ static int check_file(void)
 	    page_value(&page, "qp_created") != 0)
 		return 3;
 	snprintf(path, sizeof(path), "%s/usiw.%d", dir, (int)getpid());
-	if (stat(path, &st) != 0 || (st.st_mode & 07777) != 0644)
+	if (stat(path, &st) != 0 || (st.st_mode & 07777) != 0640)
 		return 4;
 	return 0;
 }
@@ -111,7 +111,7 @@ static int check_parts(void)
 	if (!page_read(getpid(), &page) || page.part_cnt != USIW_STAT_PARTS ||
 	    page_value(&page, "cqe") != 10000 + 101 * (USIW_STAT_PARTS + 1))
 		return 3;
-	if (page.part[part[7].num - 1].value[RNIC_STAT_cqe] != 100)
+	if (page.part[part[7].num - 1].value[RNIC_STAT_cqe] != 101)
 		return 4;
 	rnic_stat_part_give(part[7]);
 	return rnic_stat_part_take().num == part[7].num ? 0 : 5;

@@ -522,7 +522,7 @@ static struct smpa_event event_at_the_end(struct rawpeer *raw)
 static uint64_t terminates_sent(void)
 {
 	return atomic_load(
-		&rnic_stat_page_now()->stat[RNIC_STAT_term_sent].value);
+		&rnic_stat_memory.page.stat[RNIC_STAT_term_sent].value);
 }
 
 static void violate(const struct violation *v, bool has_crc, bool has_spoken)

@@ -405,7 +405,7 @@ CASE(queues_keep_qps_together)
 LANES_CASE(threads_share_no_lock)
 {
 	uint64_t before =
-		atomic_load(&rnic_stat_page_now()->stat[RNIC_STAT_cqe].value);
+		atomic_load(&rnic_stat_memory.page.stat[RNIC_STAT_cqe].value);
 
 	for (int i = 0; i < 2; i++)
 		lanes[i].round_cnt = 400;
@@ -420,7 +420,7 @@ LANES_CASE(threads_share_no_lock)
 	assert_int_equal(seen_common(&lanes[0].seen, &lanes[1].seen), 0);
 	/* Nor the counters that all may write to. */
 	assert_int_equal(
-		atomic_load(&rnic_stat_page_now()->stat[RNIC_STAT_cqe].value),
+		atomic_load(&rnic_stat_memory.page.stat[RNIC_STAT_cqe].value),
 		before);
 }
 
