@@ -9,33 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/page-find.h"
+#include "util/plain-text.h"
+
 /* A change takes a microsecond. A process that was killed during a change
  * leaves an odd number for ever. */
 #define TRIES 100
 
-/* Return: octets read; negative errno. */
-static ssize_t read_at(int fd, void *buf, size_t len, size_t at)
-{
-	size_t done = 0;
-	ssize_t got;
-
-	while (done < len) {
-		got = pread(fd, (uint8_t *)buf + done, len - done,
-			    (off_t)(at + done));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		done += (size_t)got;
-	}
-	return (ssize_t)done;
-}
-
 static int head_read(int fd, struct sdp_stat_page *ret_head)
 {
-	ssize_t got = read_at(fd, ret_head, sizeof(*ret_head), 0);
+	ssize_t got = util_page_read(fd, ret_head, sizeof(*ret_head), 0);
 
 	if (got < 0)
 		return (int)got;
@@ -47,7 +30,7 @@ static int head_read(int fd, struct sdp_stat_page *ret_head)
 	    ret_head->version != SDP_STAT_VERSION ||
 	    ret_head->sock_max != SDP_STAT_SOCK_MAX)
 		return -EPROTO;
-	ret_head->program[sizeof(ret_head->program) - 1] = '\0';
+	util_plain_text(ret_head->program, sizeof(ret_head->program));
 	return 0;
 }
 
@@ -62,8 +45,8 @@ static bool is_steady(int fd, const struct sdp_stat_sock *sock, size_t at)
 	uint32_t seq;
 
 	return !(seq_of(&sock->seq) & 1) &&
-	       read_at(fd, &seq, sizeof(seq),
-		       at + offsetof(struct sdp_stat_sock, seq)) ==
+	       util_page_read(fd, &seq, sizeof(seq),
+			      at + offsetof(struct sdp_stat_sock, seq)) ==
 		       sizeof(seq) &&
 	       seq == seq_of(&sock->seq);
 }
@@ -78,7 +61,7 @@ static int socks_pick(int fd, struct sdp_stat_snapshot *snapshot, uint32_t cnt)
 		size_t at = sizeof(snapshot->head) + i * sizeof(*sock);
 
 		for (int n = 0; n < TRIES && !is_steady(fd, sock, at); n++)
-			if (read_at(fd, sock, sizeof(*sock), at) < 0)
+			if (util_page_read(fd, sock, sizeof(*sock), at) < 0)
 				return -EIO;
 		if (seq_of(&sock->seq) == 0 || seq_of(&sock->seq) & 1)
 			continue;
@@ -98,8 +81,8 @@ static int socks_read(int fd, struct sdp_stat_snapshot *snapshot)
 	snapshot->sock = calloc(cnt ? cnt : 1, sizeof(*snapshot->sock));
 	if (!snapshot->sock)
 		return -ENOMEM;
-	got = read_at(fd, snapshot->sock, cnt * sizeof(*snapshot->sock),
-		      sizeof(snapshot->head));
+	got = util_page_read(fd, snapshot->sock, cnt * sizeof(*snapshot->sock),
+			     sizeof(snapshot->head));
 	if (got < 0)
 		return (int)got;
 	return socks_pick(fd, snapshot,

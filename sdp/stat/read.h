@@ -21,7 +21,8 @@ struct sdp_stat_snapshot {
  * @fd: the memfd or file. It is read by pread(): with a mapping, another
  *   process's ftruncate() would cause SIGBUS here.
  *
- * The content is validated. Texts end with 0. Values of enums are not checked.
+ * The content is validated. Texts are printable ASCII. Values of enums are not
+ * checked.
  *
  * Return: 0, to be freed with sdp_stat_snapshot_free(); -EPROTO: not a page, or
  *   of another version; -EAGAIN: the page is being created; -ENOMEM; errors of

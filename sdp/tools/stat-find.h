@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * Finds statistics pages of processes with a readable /proc/PID/fd, and in
- * files.
- */
+/* Copies of the statistics pages of processes, and of files. */
 #ifndef STAT_FIND_H
 #define STAT_FIND_H
 
@@ -24,7 +21,7 @@ struct stat_list {
 };
 
 /* Adds every process, or only process @pid if it is not 0. Return: 0;
- * -ENOMEM. */
+ * -ENOMEM, or an error of /proc. */
 int stat_find_processes(struct stat_list *list, int pid);
 
 /* Adds a file, or each file usiw-sdp.* of a directory. Return: 0; negative

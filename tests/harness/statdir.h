@@ -34,7 +34,7 @@ static int teardown(void **state)
 
 /* Return: the result of @check in a child with this USIW_STAT_DIR, or without
  *   it. */
-static int run(int (*check)(void), const char *stat_dir)
+static inline int run(int (*check)(void), const char *stat_dir)
 {
 	if (stat_dir)
 		setenv("USIW_STAT_DIR", stat_dir, 1);

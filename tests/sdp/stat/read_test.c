@@ -27,6 +27,7 @@ static void image_make(struct image *image)
 	image->head.sock_max = SDP_STAT_SOCK_MAX;
 	image->head.sock_cnt = SOCKS;
 	memset(image->head.program, 'x', sizeof(image->head.program));
+	image->head.program[0] = '\033';
 	image->head.closed[SDP_STAT_tx_bcopy] = 1000;
 	image->head.overflow.counter[SDP_STAT_tx_bcopy] = 100;
 	for (unsigned int i = 0; i < SOCKS; i++) {
@@ -68,6 +69,7 @@ CASE(takes_slots_in_use)
 	assert_int_equal(s.sock[1].id, 2);
 	assert_true(s.total[SDP_STAT_tx_bcopy] == 1103);
 	assert_int_equal(strlen(s.head.program), 63);
+	assert_int_equal(s.head.program[0], '?');
 	sdp_stat_snapshot_free(&s);
 }
 
