@@ -25,6 +25,7 @@
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/netif-cache.h"
+#include "os/resource.h"
 #include "os/stat.h"
 #include "os/stranger.h"
 #include "port.h"
@@ -68,7 +69,26 @@ struct context_whole {
 	struct rnic_port port;
 };
 
-/* @async_fd: inherited, to have the new channel behind it; -1: a new one. */
+/* Locked. */
+static int context_show(struct rnic_context *ctx)
+{
+	struct usiw_res_context *res;
+	int rc = rnic_device_show(ctx->dev);
+
+	if (rc < 0)
+		return rc;
+	res = rnic_res_take(USIW_RES_CONTEXT, 0);
+	if (!res)
+		return -ENOMEM;
+	res->device = ctx->dev->num;
+	res->engine_cnt = rnic_engines_cnt(&ctx->engines);
+	rnic_res_close(&res->head);
+	ctx->res = res;
+	return 0;
+}
+
+/* Locked.  @async_fd: inherited, to have the new channel behind it; -1: a new
+ * one. */
 static int context_start(struct rnic_context *ctx, int async_fd)
 {
 	int rc;
@@ -86,8 +106,13 @@ static int context_start(struct rnic_context *ctx, int async_fd)
 	rc = rnic_engines_init(&ctx->engines, &engine_ops, ctx);
 	if (rc < 0)
 		goto close_async;
+	rc = context_show(ctx);
+	if (rc < 0)
+		goto free_engines;
 	ctx->engine = rnic_engines_at(&ctx->engines, 0);
 	return 0;
+free_engines:
+	rnic_engines_free(&ctx->engines);
 close_async:
 	rnic_chan_close(ctx->async);
 fini_mrs:
@@ -111,15 +136,17 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	ctx->port = &whole->port;
 	ctx->dev = dev;
 	atomic_init(&ctx->fork_gen, rnic_fork_gen());
+	util_lock(&list_lock);
 	rc = context_start(ctx, -1);
+	if (rc == 0) {
+		ctx->next = contexts;
+		contexts = ctx;
+	}
+	util_unlock(&list_lock);
 	if (rc < 0) {
 		free(whole);
 		return rc;
 	}
-	util_lock(&list_lock);
-	ctx->next = contexts;
-	contexts = ctx;
-	util_unlock(&list_lock);
 	rnic_port_watch(ctx);
 	*ret_ctx = ctx;
 	return 0;
@@ -182,7 +209,9 @@ int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
 	if (ret < 0)
 		return ret;
 	util_lock(&list_lock);
-	if (rnic_pd_is_forked(pd)) {
+	if (rnic_pd_is_forked(pd) && !rnic_pd_show(pd)) {
+		ret = -ENOMEM;
+	} else if (rnic_pd_is_forked(pd)) {
 		atomic_store_explicit(&pd->user_cnt, 0, memory_order_relaxed);
 		atomic_store_explicit(user_cnt, 0, memory_order_relaxed);
 		atomic_fetch_add_explicit(&pd->ctx->mrs.pd_cnt, 1,
@@ -192,7 +221,7 @@ int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt)
 				      memory_order_release);
 	}
 	util_unlock(&list_lock);
-	return 0;
+	return ret;
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -247,6 +276,7 @@ void rnic_context_close(struct rnic_context *ctx)
 	(void)rnic_chan_purge(ctx->async, &ctx->fatal_node);
 	rnic_chan_close(ctx->async);
 	rnic_shm_fini(&ctx->shm);
+	rnic_res_give(USIW_RES_CONTEXT, ctx->res);
 	free((struct context_whole *)ctx);
 }
 
@@ -333,6 +363,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_netif_fork_child();
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
+	rnic_res_fork_child();
 	rnic_cm_fork_child(tab);
 	rnic_oob_fork_child();
 	rnic_starts_fork_child();

@@ -245,6 +245,8 @@ RNIC_EXPORT bool rnic_context_is_forked(const struct rnic_context *ctx);
 RNIC_EXPORT int rnic_pd_alloc(struct rnic_context *ctx,
 			      struct rnic_pd **ret_pd);
 RNIC_EXPORT int rnic_pd_free(struct rnic_pd *pd); /* -EBUSY */
+/* What commands that look at the process call it (abi/usiw-res.h). */
+RNIC_EXPORT uint32_t rnic_pd_num(const struct rnic_pd *pd);
 /* As rnic_context_enter(), for the domain's context. *user_cnt is zeroed with
  * the domain's own count of objects. */
 RNIC_EXPORT int rnic_pd_enter(struct rnic_pd *pd, _Atomic uint32_t *user_cnt);

@@ -2,7 +2,6 @@
 /* Devices: which interfaces are one, their names, GUIDs, GIDs and limits. */
 #include "device.h"
 
-#include "util/alloc.h"
 #include "util/device-name.h"
 #include "util/env.h"
 #include "util/log.h"
@@ -244,7 +243,7 @@ static void device_set_guid(const struct rnic_device_set *set,
 
 static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 {
-	struct rnic_device *dev = util_alloc_lines(1, sizeof(*dev));
+	struct rnic_device *dev = calloc(1, sizeof(*dev));
 
 	if (!dev)
 		return -ENOMEM;
@@ -260,6 +259,7 @@ static int set_add(struct rnic_device_set *set, const struct rnic_netif *netif)
 	dev->persona = util_settings()->persona == UTIL_PERSONA_CA
 			       ? RNIC_PERSONA_CA
 			       : RNIC_PERSONA_RNIC;
+	dev->num = 1 + (uint32_t)set->device_cnt;
 	dev->uverbs_num = DEVICE_UVERBS_BASE + (uint32_t)set->device_cnt;
 	device_set_name(set, dev);
 	device_set_guid(set, dev, netif->mac);
@@ -394,9 +394,14 @@ void rnic_device_fork_child(void)
 	for (size_t i = 0; set && i < set->device_cnt; i++) {
 		struct rnic_device *dev = set->devices[i];
 
+		struct usiw_res_device *res =
+			atomic_load_explicit(&dev->res, memory_order_relaxed);
+
 		util_lock_init(&dev->gids->lock, UTIL_RANK_LEAF);
+		dev->is_shown = false;
 		/* The parent's traffic was not this process's. */
-		memset(dev->counters, 0, sizeof(dev->counters));
+		if (res)
+			memset(res->count, 0, sizeof(res->count));
 	}
 }
 
@@ -466,13 +471,38 @@ int rnic_device_query(const struct rnic_device *dev,
 	return 0;
 }
 
+int rnic_device_show(struct rnic_device *dev)
+{
+	struct usiw_res_device *res;
+
+	if (dev->is_shown)
+		return 0;
+	res = rnic_res_take(USIW_RES_DEVICE, dev->num);
+	if (!res)
+		return -ENOMEM;
+	memcpy(res->name, dev->name, sizeof(res->name));
+	memcpy(res->ifname, dev->ifname, sizeof(res->ifname));
+	res->guid_be = dev->guid_be;
+	res->ifindex = dev->ifindex;
+	res->persona = dev->persona;
+	rnic_res_close(&res->head);
+	/* release: pairs with rnic_device_stats() */
+	atomic_store_explicit(&dev->res, res, memory_order_release);
+	dev->is_shown = true;
+	return 0;
+}
+
 void rnic_device_stats(const struct rnic_device *dev,
 		       struct rnic_device_stats *ret_stats)
 {
+	/* acquire: pairs with rnic_device_show() */
+	const struct usiw_res_device *res =
+		atomic_load_explicit(&dev->res, memory_order_acquire);
+
 	memset(ret_stats, 0, sizeof(*ret_stats));
-	for (size_t i = 0; i <= USIW_STAT_PARTS; i++) {
+	for (size_t i = 0; res && i <= USIW_STAT_PARTS; i++) {
 #define STAT_READ(name)                                                        \
-	ret_stats->name += atomic_load_explicit(&dev->counters[i].name,        \
+	ret_stats->name += atomic_load_explicit(&res->count[i].name,           \
 						memory_order_relaxed);
 		RNIC_DEVICE_STAT_LIST(STAT_READ)
 #undef STAT_READ

@@ -9,6 +9,7 @@
 
 #include "gid.h"
 #include "os/netif.h"
+#include "os/resource.h"
 #include "os/stat.h"
 #include "rnic.h"
 
@@ -24,28 +25,19 @@
 	X(tx_inplace)                                                          \
 	X(tx_copied)
 
-/* One for each part of the counter page (os/stat.h); a cache line. */
-struct rnic_device_counters {
-#define RNIC_DEVICE_COUNTER(name) _Atomic uint64_t name;
-	RNIC_DEVICE_STAT_LIST(RNIC_DEVICE_COUNTER)
-#undef RNIC_DEVICE_COUNTER
-	uint64_t reserved;
-};
-
-_Static_assert(sizeof(struct rnic_device_counters) == USIW_CACHE_LINE,
-	       "device counters");
-
 struct rnic_device {
 	char name[64];
 	char ifname[16];
 	uint32_t ifindex;
+	uint32_t num; /* among the resources (abi/usiw-res.h) */
 	uint32_t uverbs_num;
 	uint64_t guid_be;
 	bool is_loopback;
 	enum rnic_persona persona;
-	struct rnic_gid_table *gids; /* only this and the next one change */
-	_Alignas(USIW_CACHE_LINE) struct rnic_device_counters
-		counters[1 + USIW_STAT_PARTS];
+	struct rnic_gid_table *gids; /* only this and the next ones change */
+	bool is_shown;		     /* guarded by the caller's lock */
+	/* With its counters; NULL before its first context. */
+	_Atomic(struct usiw_res_device *) res;
 };
 
 struct rnic_device_set {
@@ -70,6 +62,25 @@ void rnic_device_set_free(struct rnic_device_set *set);
 void rnic_device_fill_attr(const struct rnic_device *dev,
 			   const struct rnic_netif_table *table,
 			   struct rnic_device_attr *ret_attr);
+
+/*
+ * Others see the device from now on.  Before each context of it; the caller
+ * serialises the calls.  Return: 0; -ENOMEM.
+ */
+int rnic_device_show(struct rnic_device *dev)
+	__attribute__((warn_unused_result));
+
+/* The counters of the device, which a context has, in @part of the counter
+ * page. */
+static inline struct usiw_res_device_count *
+rnic_device_count(const struct rnic_device *dev, struct rnic_stat_part part)
+{
+	/* relaxed: shown before there was the context */
+	struct usiw_res_device *res =
+		atomic_load_explicit(&dev->res, memory_order_relaxed);
+
+	return &res->count[part.num];
+}
 
 /* Forked child: a thread that held a lock does not exist here. */
 void rnic_device_fork_child(void);

@@ -103,7 +103,7 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 	struct rnic_qp *qp = ud->qp;
 	struct rnic_stat_part part = qp->engine->stat;
 	uint32_t whole = SIB_GRH_SIZE + len;
-	struct rnic_device_counters *port;
+	struct usiw_res_device_count *port;
 	struct usiw_cqe cqe = {
 		.opcode = USIW_WC_RECV,
 		.byte_len = whole,

@@ -48,10 +48,10 @@ static inline struct rnic_ud *rnic_qp_ud(const struct rnic_qp *qp)
 }
 
 /* The counters of its port that its lead guards. */
-static inline struct rnic_device_counters *
+static inline struct usiw_res_device_count *
 rnic_ud_port(const struct rnic_ud *ud)
 {
-	return &ud->qp->ctx->dev->counters[ud->engine->stat.num];
+	return rnic_device_count(ud->qp->ctx->dev, ud->engine->stat);
 }
 
 /* The process's counter grows, and that of the port, @counter. */

@@ -94,7 +94,7 @@ static void wr_done(struct rnic_ud *ud, const struct usiw_sqe *sqe)
 static void wr_sent(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 		    uint32_t len)
 {
-	struct rnic_device_counters *port = rnic_ud_port(ud);
+	struct usiw_res_device_count *port = rnic_ud_port(ud);
 
 	rnic_ud_count(ud, RNIC_STAT_tx_fpdu, &port->tx_fpdu, 1);
 	rnic_ud_count(ud, RNIC_STAT_tx_copied, &port->tx_copied, len);

@@ -42,6 +42,23 @@ int rnic_context_async_fd(const struct rnic_context *ctx)
 
 /* ---- protection domains -------------------------------------------------- */
 
+bool rnic_pd_show(struct rnic_pd *pd)
+{
+	struct usiw_res_pd *res = rnic_res_take(USIW_RES_PD, 0);
+
+	if (!res)
+		return false;
+	res->context = pd->ctx->res->head.id;
+	rnic_res_close(&res->head);
+	pd->res = res;
+	return true;
+}
+
+uint32_t rnic_pd_num(const struct rnic_pd *pd)
+{
+	return pd->res->head.id;
+}
+
 #define ALLOC "ibv_alloc_pd"
 
 int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
@@ -66,6 +83,11 @@ int rnic_pd_alloc(struct rnic_context *ctx, struct rnic_pd **ret_pd)
 	}
 	pd->ctx = ctx;
 	atomic_init(&pd->fork_gen, rnic_fork_gen());
+	if (!rnic_pd_show(pd)) {
+		free(pd);
+		ret = util_refuse_memory("verbs", ALLOC);
+		goto give_back;
+	}
 	*ret_pd = pd;
 	return 0;
 
@@ -91,6 +113,7 @@ int rnic_pd_free(struct rnic_pd *pd)
 				   "objects that were made on it exist");
 	atomic_fetch_sub_explicit(&pd->ctx->mrs.pd_cnt, 1,
 				  memory_order_relaxed);
+	rnic_res_give(USIW_RES_PD, pd->res);
 	free(pd);
 	return 0;
 }

@@ -16,4 +16,10 @@ void rnic_context_event(struct rnic_context *ctx, struct rnic_chan_node *node,
  * thread. */
 void rnic_context_fatal(struct rnic_context *ctx);
 
+/*
+ * Takes a slot for the domain, of this process.  Others see it from then on.
+ * Return: false: no memory.
+ */
+bool rnic_pd_show(struct rnic_pd *pd) __attribute__((warn_unused_result));
+
 #endif

@@ -12,6 +12,7 @@
 #include "util/lock.h"
 #include "engine/engines.h"
 #include "os/chan.h"
+#include "os/resource.h"
 #include "os/shm.h"
 #include "rnic.h"
 
@@ -79,6 +80,7 @@ struct rnic_pd {
 	struct rnic_context *ctx;
 	_Atomic uint32_t user_cnt; /* MRs, windows, QPs, SRQs */
 	_Atomic uint32_t fork_gen; /* of the process that used it last */
+	struct usiw_res_pd *res;
 };
 
 LIST_HEAD(rnic_mw_list, rnic_mw);
@@ -115,6 +117,7 @@ struct rnic_context {
 	struct rnic_port *port; /* the last state of its port (port.c) */
 	_Atomic bool is_fatal;	/* DEVICE_FATAL was raised */
 	struct rnic_chan_node fatal_node;
+	struct usiw_res_context *res;
 	struct rnic_context *next; /* list of all contexts, for the exit */
 	struct rnic_qp
 		*forgotten; /* not freed by the application, at the end */

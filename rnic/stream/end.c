@@ -41,8 +41,8 @@ static void stream_count(struct rnic_stream *stream)
 {
 	const struct smpa_counters *now = smpa_conn_counters(stream->conn);
 	struct rnic_stat_part part = stream->engine->stat;
-	struct rnic_device_counters *dev =
-		&stream->engine->ctx->dev->counters[part.num];
+	struct usiw_res_device_count *dev =
+		rnic_device_count(stream->engine->ctx->dev, part);
 	struct smpa_counters *told = &stream->told;
 	uint64_t payload;
 

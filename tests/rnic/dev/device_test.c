@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* device.c: on simulated networks, and on the network of this machine. */
 #include "dev/device.h"
+#include "child.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -307,19 +308,41 @@ CASE(states_limits_that_programs_accept)
 	assert_true(limits->max_mr_size >= 4096);
 }
 
+/* A child leaves its parent's memory where it is. */
+static int counts_of_the_child(void)
+{
+	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
+	const struct rnic_stat_part none = { 0 };
+	struct rnic_device_stats stats;
+
+	rnic_stat_fork_child();
+	rnic_res_fork_child();
+	rnic_device_fork_child();
+	rnic_device_stats(lo, &stats);
+	CHECK(stats.tx_fpdu == 0);
+	CHECK(rnic_device_show(lo) == 0);
+	atomic_store(&rnic_device_count(lo, none)->tx_fpdu, 3);
+	rnic_device_stats(lo, &stats);
+	CHECK(stats.tx_fpdu == 3);
+	CHECK(stats.rx_staged == 0);
+	return 0;
+}
+
 CASE(a_forked_child_counts_from_zero)
 {
 	struct rnic_device *lo = rnic_device_by_name("usiw_lo");
+	const struct rnic_stat_part none = { 0 }, part = { 3 };
 	struct rnic_device_stats stats;
 
 	assert_non_null(lo);
-	atomic_store(&lo->counters[0].tx_fpdu, 7);
-	atomic_store(&lo->counters[3].rx_staged, 9);
+	rnic_device_stats(lo, &stats); /* no context was opened */
+	assert_int_equal(stats.tx_fpdu, 0);
+	assert_int_equal(rnic_device_show(lo), 0);
+	assert_int_equal(rnic_device_show(lo), 0);
+	atomic_store(&rnic_device_count(lo, none)->tx_fpdu, 7);
+	atomic_store(&rnic_device_count(lo, part)->rx_staged, 9);
 	rnic_device_stats(lo, &stats);
 	assert_int_equal(stats.tx_fpdu, 7);
 	assert_int_equal(stats.rx_staged, 9);
-	rnic_device_fork_child();
-	rnic_device_stats(lo, &stats);
-	assert_int_equal(stats.tx_fpdu, 0);
-	assert_int_equal(stats.rx_staged, 0);
+	assert_int_equal(in_child(counts_of_the_child), 0);
 }

@@ -18,6 +18,7 @@
 
 #define PAGE 4096u
 
+static struct usiw_res_context ctx_res;
 static struct rnic_context ctx;
 
 /* The engine of these tests records its calls. */
@@ -87,6 +88,7 @@ static int setup(void **state)
 	gone_mr = NULL;
 	gone_addr = NULL;
 	memset(&ctx, 0, sizeof(ctx));
+	ctx.res = &ctx_res;
 	ctx.engine = (struct rnic_engine *)(void *)&ctx;
 	return rnic_mr_table_init(&ctx.mrs);
 }
@@ -575,7 +577,7 @@ FILE_CASE(registers_anew)
 
 FILE_CASE(refuses_to_register_anew)
 {
-	struct rnic_context other = { .mrs = { .mr_cnt = 0 } };
+	struct rnic_context other = { .res = &ctx_res };
 	struct rnic_pd *pd = pd_new(), *foreign;
 	uint8_t *mem = pages(2 * PAGE, PROT_READ | PROT_WRITE);
 	uint8_t *ro = pages(PAGE, PROT_READ);
