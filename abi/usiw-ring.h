@@ -18,6 +18,9 @@ struct usiw_ring {
 	uint32_t mask;	 /* slot count - 1 */
 	uint32_t stride; /* octets per slot */
 	uint32_t depth;	 /* entries it may hold */
+	/* Copies of the indices, for observers (usiw-res.h); or the indices
+	 * themselves.  Nothing here reads them. */
+	_Atomic uint32_t *shown_prod, *shown_cons;
 };
 
 /* Smallest power of two that is at least @cnt (@cnt 1 to 2^31). */
@@ -46,6 +49,17 @@ static inline void usiw_ring_init(struct usiw_ring *ring, void *mem,
 	ring->mask = usiw_ring_slot_cnt(depth) - 1;
 	ring->stride = stride;
 	ring->depth = depth;
+	ring->shown_prod = &ring->hdr->prod_idx;
+	ring->shown_cons = &ring->hdr->cons_idx;
+}
+
+/* Each index is copied to its place from now on. */
+static inline void usiw_ring_show(struct usiw_ring *ring,
+				  _Atomic uint32_t *prod,
+				  _Atomic uint32_t *cons)
+{
+	ring->shown_prod = prod;
+	ring->shown_cons = cons;
 }
 
 static inline void *usiw_ring_slot(const struct usiw_ring *ring, uint32_t idx)
@@ -148,6 +162,8 @@ static inline void usiw_ring_commit(const struct usiw_ring *ring, uint32_t cnt)
 	/* release: pairs with usiw_ring_peek(), entries before the index */
 	atomic_store_explicit(&ring->hdr->prod_idx, prod + cnt,
 			      memory_order_release);
+	atomic_store_explicit(ring->shown_prod, prod + cnt,
+			      memory_order_relaxed);
 }
 
 /* Consumer: the entry @ahead past the oldest, or NULL when there is none. */
@@ -171,6 +187,8 @@ static inline void usiw_ring_consume(const struct usiw_ring *ring, uint32_t cnt)
 	/* release: pairs with usiw_ring_reserve(), reads before the index */
 	atomic_store_explicit(&ring->hdr->cons_idx, cons + cnt,
 			      memory_order_release);
+	atomic_store_explicit(ring->shown_cons, cons + cnt,
+			      memory_order_relaxed);
 }
 
 #endif

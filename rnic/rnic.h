@@ -419,6 +419,7 @@ RNIC_EXPORT uint64_t rnic_raw_clock_ns(void);
 /* The ring of struct usiw_cqe. Its consumer is the provider, under the
  * provider's lock. Valid as long as the CQ. */
 RNIC_EXPORT const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq);
+RNIC_EXPORT uint32_t rnic_cq_num(const struct rnic_cq *cq);
 
 /*
  * The ring is empty: makes progress in this thread (takes the lead, one pass).
@@ -472,6 +473,7 @@ RNIC_EXPORT int rnic_srq_create(struct rnic_pd *pd,
 /* Octets to lend, for what rnic_srq_create() takes. */
 RNIC_EXPORT size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge);
 RNIC_EXPORT const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq);
+RNIC_EXPORT uint32_t rnic_srq_num(const struct rnic_srq *srq);
 /* Entries were committed. QPs may hold messages that wait for them. */
 RNIC_EXPORT void rnic_srq_ring_rq(struct rnic_srq *srq);
 /* 0 disarms. Fires once when fewer than @limit are posted. */

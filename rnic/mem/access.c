@@ -63,5 +63,6 @@ enum rnic_access_check rnic_mr_invalidate(struct rnic_mr_table *table,
 		return RNIC_MR_BAD_PD;
 	/* relaxed: every reader holds a lead, and the caller all */
 	atomic_store_explicit(&mr->is_invalidated, true, memory_order_relaxed);
+	rnic_mr_show(mr);
 	return RNIC_MR_OK;
 }

@@ -138,8 +138,12 @@ void rnic_mr_table_fini(struct rnic_mr_table *table)
 	if (!map)
 		return;
 	map_free_older(map);
-	for (uint32_t i = 0; i <= map->mask; i++)
-		free(map->slot[i].mr);
+	for (uint32_t i = 0; i <= map->mask; i++) {
+		struct rnic_mr *mr = map->slot[i].mr;
+
+		rnic_res_give(USIW_RES_MR, mr ? mr->res : NULL);
+		free(mr);
+	}
 	free(map);
 	atomic_store_explicit(&table->map, NULL, memory_order_relaxed);
 }
@@ -195,8 +199,8 @@ static uint32_t *table_cnt(struct rnic_mr_table *table,
 	return mr->kind == RNIC_MR_WINDOW ? &table->mw_cnt : &table->mr_cnt;
 }
 
-int rnic_mr_table_add(struct rnic_mr_table *table, const char *call,
-		      struct rnic_mr *mr)
+static int table_add(struct rnic_mr_table *table, const char *call,
+		     struct rnic_mr *mr)
 {
 	uint32_t *cnt = table_cnt(table, mr);
 	uint32_t max = mr->kind == RNIC_MR_WINDOW ? rnic_limits()->max_mw
@@ -215,6 +219,40 @@ int rnic_mr_table_add(struct rnic_mr_table *table, const char *call,
 	return ret;
 }
 
+int rnic_mr_table_add(struct rnic_mr_table *table, const char *call,
+		      struct rnic_mr *mr)
+{
+	struct usiw_res_mr *res = rnic_res_take(USIW_RES_MR, 0);
+	int ret;
+
+	if (!res)
+		return util_refuse_memory("verbs", call);
+	mr->res = res;
+	ret = table_add(table, call, mr);
+	if (ret < 0)
+		rnic_res_give(USIW_RES_MR, res);
+	else
+		rnic_mr_show(mr);
+	return ret;
+}
+
+void rnic_mr_show(const struct rnic_mr *mr)
+{
+	struct usiw_res_mr *res = mr->res;
+
+	rnic_res_open(&res->head);
+	res->head.id = mr->stag;
+	res->pd = mr->home->res->head.id;
+	res->addr = (uintptr_t)mr->addr;
+	res->len = mr->len;
+	res->iova = mr->iova;
+	res->access = mr->access;
+	res->type = mr->kind;
+	res->is_valid = !atomic_load_explicit(&mr->is_invalidated,
+					      memory_order_relaxed);
+	rnic_res_close(&res->head);
+}
+
 /* Under the lock: @index rests from now on, another does no longer. */
 static void table_rest(struct rnic_mr_table *table, uint32_t index)
 {
@@ -230,6 +268,7 @@ void rnic_mr_table_remove(struct rnic_mr_table *table, const struct rnic_mr *mr)
 {
 	struct rnic_mr_map *map;
 
+	rnic_res_give(USIW_RES_MR, mr->res);
 	util_lock(&table->lock);
 	table_rest(table, mr->stag >> 8);
 	--*table_cnt(table, mr);

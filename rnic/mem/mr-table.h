@@ -38,6 +38,12 @@ void rnic_mr_table_remove(struct rnic_mr_table *table,
  * leads. */
 void rnic_mr_rekey(struct rnic_mr *mr, uint8_t key);
 
+/*
+ * Others see the entry as it is now, from the first call on.  Context: its
+ * maker, or under the lead that guards it.
+ */
+void rnic_mr_show(const struct rnic_mr *mr);
+
 /* Are windows bound to it?  A lead at least: under all, or of its window's
  * engine, the answer lasts. */
 static inline bool rnic_mr_has_windows(const struct rnic_mr *mr)

@@ -285,6 +285,7 @@ static int rereg_plan(const struct rnic_mr *mr,
 int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 {
 	struct rnic_context *ctx = mr->home->ctx;
+	struct rnic_pd *home = mr->home;
 	struct rnic_mr next = {
 		.pd = mr->pd,
 		.addr = mr->addr,
@@ -315,11 +316,12 @@ int rnic_mr_rereg(struct rnic_mr *mr, const struct rnic_mr_change *want)
 		atomic_store_explicit(&mr->is_invalidated, false,
 				      memory_order_relaxed);
 	}
+	mr->home = next.pd;
+	rnic_mr_show(mr);
 	rnic_engines_unlead(&ctx->engines);
 	atomic_fetch_add_explicit(&next.pd->user_cnt, 1, memory_order_relaxed);
 	/* release: pairs with the acquire in rnic_pd_free() */
-	atomic_fetch_sub_explicit(&mr->home->user_cnt, 1, memory_order_release);
-	mr->home = next.pd;
+	atomic_fetch_sub_explicit(&home->user_cnt, 1, memory_order_release);
 	return 0;
 }
 

@@ -79,6 +79,7 @@ static void mw_unbind(struct rnic_mw *mw)
 	if (!mw->mr)
 		return;
 	mr_set_invalid(win, true);
+	rnic_mr_show(win);
 	atomic_fetch_sub_explicit(&mw->mr->mw_cnt, 1, memory_order_relaxed);
 	mw->mr = NULL;
 	if (owner) {
@@ -174,6 +175,7 @@ bool rnic_mw_bind(struct rnic_mw_owner *owner, const struct rnic_mw_bind *bind)
 	rnic_mr_rekey(win, (uint8_t)(bind->stag & RNIC_MR_KEY_MASK));
 	if (mr)
 		mw_set(mw, owner, mr, bind, ptr);
+	rnic_mr_show(win);
 	return true;
 }
 

@@ -46,6 +46,7 @@ struct rnic_mr {
 	struct rnic_pd *home; /* the domain that counts it among its users */
 	/* Regions of the same device memory; NULL: the application's memory. */
 	_Atomic uint32_t *dm_mr_cnt;
+	struct usiw_res_mr *res;
 };
 
 struct rnic_mr_slot {

@@ -60,6 +60,7 @@ static void cq_overrun(struct rnic_cq *cq)
 	if (cq->is_overrun)
 		return;
 	cq->is_overrun = true;
+	rnic_res_set(&cq->res->is_overrun, 1);
 	util_err("rnic", "cq: overrun: more completions than its %u entries",
 		 cq->ring.depth);
 	rnic_context_event(cq->ctx, &cq->async_node, USIW_EVENT_CQ_ERR,
@@ -82,15 +83,20 @@ static void cq_overrun(struct rnic_cq *cq)
  */
 static bool cq_disarm(struct rnic_cq *cq, uint64_t *armed)
 {
-	return atomic_compare_exchange_strong_explicit(
-		&cq->armed, armed, RNIC_CQ_NOT_ARMED, memory_order_relaxed,
-		memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(
+		    &cq->armed, armed, RNIC_CQ_NOT_ARMED, memory_order_relaxed,
+		    memory_order_relaxed))
+		return false;
+	rnic_res_set(&cq->res->armed, RNIC_CQ_NOT_ARMED);
+	return true;
 }
 
 static void cq_post(struct rnic_cq *cq)
 {
 	struct usiw_comp_event record = { .cq_handle = cq->handle };
 
+	/* relaxed: several threads; an event costs much more */
+	atomic_fetch_add_explicit(&cq->res->fired_cnt, 1, memory_order_relaxed);
 	if (cq->chan)
 		rnic_chan_post(cq->chan, &cq->comp_node, &record,
 			       sizeof(record));
@@ -274,6 +280,16 @@ size_t rnic_cq_slots_size(uint32_t cqe)
 	return rnic_ring_slots_size(cqe, sizeof(struct usiw_cqe));
 }
 
+static void cq_show(struct rnic_cq *cq, struct usiw_res_cq *res)
+{
+	cq->res = res;
+	usiw_ring_show(&cq->ring, &res->pushed_idx, &res->polled_idx);
+	res->context = cq->ctx->res->head.id;
+	res->depth = cq->ring.depth;
+	res->has_channel = cq->chan != NULL;
+	rnic_res_close(&res->head);
+}
+
 #define CREATE "ibv_create_cq"
 #define RESIZE "ibv_resize_cq"
 
@@ -281,6 +297,7 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 		   struct rnic_chan *chan, uint64_t handle, void *slots,
 		   struct rnic_cq **ret_cq)
 {
+	struct usiw_res_cq *res;
 	struct rnic_cq *cq;
 	int rc;
 
@@ -288,25 +305,29 @@ int rnic_cq_create(struct rnic_context *ctx, uint32_t cqe,
 			      rnic_limits()->max_cqe);
 	if (rc < 0)
 		return rc;
+	res = rnic_res_take(USIW_RES_CQ, 0);
 	cq = util_alloc_lines(1, sizeof(*cq));
-	if (!cq)
-		return util_refuse_memory("verbs", CREATE);
+	if (!res || !cq)
+		goto give;
 	cq->ctx = ctx;
 	rnic_place_init(&cq->place, ctx);
 	util_lock_init(&cq->lock, UTIL_RANK_CQ);
 	cq->handle = handle;
 	cq->mem.shm = &ctx->shm;
 	if (rnic_ring_alloc(&cq->ring, &cq->mem, cqe, sizeof(struct usiw_cqe),
-			    slots) < 0) {
-		free(cq);
-		return util_refuse_memory("verbs", CREATE);
-	}
+			    slots) < 0)
+		goto give;
 	if (chan) {
 		rnic_chan_get(chan);
 		cq->chan = chan;
 	}
+	cq_show(cq, res);
 	*ret_cq = cq;
 	return 0;
+give:
+	rnic_res_give(USIW_RES_CQ, res);
+	free(cq);
+	return util_refuse_memory("verbs", CREATE);
 }
 
 void rnic_cq_set_flags(struct rnic_cq *cq, uint32_t flags)
@@ -328,6 +349,9 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 		return util_refuse_memory("verbs", RESIZE);
 	rnic_engines_lead(&cq->ctx->engines);
 	is_done = !cq->is_overrun && rnic_ring_swap(&cq->ring, &cq->mem, &swap);
+	rnic_res_open(&cq->res->head);
+	cq->res->depth = cq->ring.depth;
+	rnic_res_close(&cq->res->head);
 	rnic_engines_unlead(&cq->ctx->engines);
 	rnic_ring_swap_end(&cq->ring, &cq->mem, &swap);
 	return is_done ? 0
@@ -335,6 +359,11 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t cqe, void *slots)
 				     "cqe is %u, fewer than the entries that "
 				     "are not polled, or the CQ is overrun",
 				     cqe);
+}
+
+uint32_t rnic_cq_num(const struct rnic_cq *cq)
+{
+	return cq->res->head.id;
 }
 
 const struct usiw_ring *rnic_cq_ring(const struct rnic_cq *cq)
@@ -393,11 +422,14 @@ static void cq_arm(struct rnic_cq *cq, bool solicited_only)
 
 	/* What is armed already stays so: its first entry, and the wider
 	 * request, count. */
-	if (cq_armed_kind(cq) < kind)
+	if (cq_armed_kind(cq) < kind) {
+		/* Before it is armed: who disarms it comes later. */
+		rnic_res_set(&cq->res->armed, kind);
 		atomic_store_explicit(
 			&cq->armed,
 			RNIC_CQ_ARMED(kind, usiw_ring_cons_idx(&cq->ring)),
 			memory_order_relaxed);
+	}
 	/* seq_cst: pairs with the fence in cq_fire(). */
 	atomic_thread_fence(memory_order_seq_cst);
 }
@@ -456,6 +488,7 @@ void rnic_cq_sleep_end(struct rnic_cq *cq)
 {
 	atomic_store_explicit(&cq->armed, RNIC_CQ_NOT_ARMED,
 			      memory_order_relaxed);
+	rnic_res_set(&cq->res->armed, RNIC_CQ_NOT_ARMED);
 	atomic_store_explicit(&cq->look, RNIC_CQ_LOOK_DUE,
 			      memory_order_relaxed);
 	rnic_engine_sleep_end(rnic_place_engine(&cq->place));
@@ -474,6 +507,7 @@ int rnic_cq_destroy(struct rnic_cq *cq, uint32_t *ret_comp_events,
 	if (cq->chan)
 		rnic_chan_put(cq->chan);
 	rnic_ring_free(&cq->ring, &cq->mem);
+	rnic_res_give(USIW_RES_CQ, cq->res);
 	free(cq);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "mem/atomic.h"
 #include "mem/object.h"
 #include "os/chan.h"
+#include "os/resource.h"
 #include "ring-mem.h"
 #include "rnic.h"
 
@@ -62,6 +63,7 @@ struct rnic_cq {
 	/* Guarded by the lead of its engine, or by the lock */
 	bool is_overrun; /* stays so */
 	struct rnic_cq_user_list users;
+	struct usiw_res_cq *res;
 };
 
 /* For which completions, and the index of the first entry that counts: the
@@ -104,6 +106,7 @@ struct rnic_srq {
 	uint32_t rnr_cnt;
 	_Atomic bool is_awaited; /* rnr_cnt > 0, for threads that post */
 	struct rnic_bell bell;
+	struct usiw_res_srq *res;
 };
 
 /* The receive of the current message, copied out of the ring. */

@@ -18,6 +18,7 @@ static void srq_check_limit(struct rnic_qp *qp)
 	if (!srq->limit || usiw_ring_used(&srq->ring) >= srq->limit)
 		return;
 	srq->limit = 0; /* fires once */
+	rnic_res_set(&srq->res->limit, 0);
 	rnic_context_event(qp->ctx, &srq->limit_node,
 			   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
 }

@@ -21,10 +21,23 @@ size_t rnic_srq_slots_size(uint32_t max_wr, uint32_t max_sge)
 	return rnic_ring_slots_size(max_wr, rnic_rqe_stride(max_sge));
 }
 
+static void srq_show(struct rnic_srq *srq, struct usiw_res_srq *res)
+{
+	srq->res = res;
+	usiw_ring_show(&srq->ring, &res->posted_idx, &res->taken_idx);
+	res->context = srq->pd->ctx->res->head.id;
+	res->pd = srq->pd->res->head.id;
+	res->depth = srq->ring.depth;
+	res->max_sge = srq->max_sge;
+	rnic_res_set(&res->limit, srq->limit);
+	rnic_res_close(&res->head);
+}
+
 int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 		    struct rnic_srq **ret_srq)
 {
 	const struct rnic_limits *limits = rnic_limits();
+	struct usiw_res_srq *res;
 	struct rnic_srq *srq;
 	int rc = util_check_range("verbs", CREATE, "max_wr", opt->max_wr, 1,
 				  limits->max_srq_wr);
@@ -34,9 +47,10 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 				      0, limits->max_srq_sge);
 	if (rc < 0)
 		return rc;
+	res = rnic_res_take(USIW_RES_SRQ, 0);
 	srq = util_alloc_lines(1, sizeof(*srq));
-	if (!srq)
-		return util_refuse_memory("verbs", CREATE);
+	if (!res || !srq)
+		goto give;
 	srq->pd = pd;
 	rnic_place_init(&srq->place, pd->ctx);
 	srq->handle = opt->handle;
@@ -46,14 +60,22 @@ int rnic_srq_create(struct rnic_pd *pd, struct rnic_srq_options *opt,
 	srq->max_sge = rnic_at_least_1(opt->max_sge);
 	srq->mem.shm = &pd->ctx->shm;
 	if (rnic_ring_alloc(&srq->ring, &srq->mem, opt->max_wr,
-			    rnic_rqe_stride(opt->max_sge), opt->slots) < 0) {
-		free(srq);
-		return util_refuse_memory("verbs", CREATE);
-	}
+			    rnic_rqe_stride(opt->max_sge), opt->slots) < 0)
+		goto give;
+	srq_show(srq, res);
 	atomic_fetch_add_explicit(&pd->user_cnt, 1, memory_order_relaxed);
 	opt->max_sge = srq->max_sge;
 	*ret_srq = srq;
 	return 0;
+give:
+	rnic_res_give(USIW_RES_SRQ, res);
+	free(srq);
+	return util_refuse_memory("verbs", CREATE);
+}
+
+uint32_t rnic_srq_num(const struct rnic_srq *srq)
+{
+	return srq->res->head.id;
 }
 
 const struct usiw_ring *rnic_srq_ring(const struct rnic_srq *srq)
@@ -78,6 +100,7 @@ int rnic_srq_set_limit(struct rnic_srq *srq, uint32_t limit)
 		rnic_context_event(ctx, &srq->limit_node,
 				   USIW_EVENT_SRQ_LIMIT_REACHED, srq->handle);
 	}
+	rnic_res_set(&srq->res->limit, srq->limit);
 	rnic_engine_unlead(engine);
 	return 0;
 }
@@ -97,6 +120,9 @@ int rnic_srq_resize(struct rnic_srq *srq, uint32_t max_wr, void *slots)
 		return util_refuse_memory("verbs", MODIFY);
 	engine = rnic_place_lead(&srq->place);
 	is_done = rnic_ring_swap(&srq->ring, &srq->mem, &swap);
+	rnic_res_open(&srq->res->head);
+	srq->res->depth = srq->ring.depth;
+	rnic_res_close(&srq->res->head);
 	rnic_engine_unlead(engine);
 	rnic_ring_swap_end(&srq->ring, &srq->mem, &swap);
 	return is_done ? 0
@@ -133,6 +159,7 @@ int rnic_srq_destroy(struct rnic_srq *srq, uint32_t *ret_async_events)
 	rnic_engine_unlead(engine);
 	*ret_async_events = rnic_chan_purge(pd->ctx->async, &srq->limit_node);
 	rnic_ring_free(&srq->ring, &srq->mem);
+	rnic_res_give(USIW_RES_SRQ, srq->res);
 	free(srq);
 	atomic_fetch_sub_explicit(&pd->user_cnt, 1, memory_order_release);
 	return 0;

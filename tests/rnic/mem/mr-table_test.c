@@ -11,6 +11,8 @@
 #include <string.h>
 
 static struct rnic_mr_table table;
+static struct usiw_res_pd pd_res;
+static struct rnic_pd pd = { .res = &pd_res };
 static _Atomic bool is_grown;
 
 static int setup(void **state)
@@ -34,6 +36,7 @@ static int teardown(void **state)
 
 static int mr_add(struct rnic_mr *mr)
 {
+	mr->home = &pd;
 	return rnic_mr_table_add(&table, "ibv_reg_mr", mr);
 }
 
