@@ -12,6 +12,7 @@
 #include "os/guard.h"
 #include "os/stat.h"
 #include "qp/rq.h"
+#include "qp/show.h"
 #include "qp/state.h"
 #include "util/log.h"
 
@@ -143,5 +144,6 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 	rnic_ud_count(ud, RNIC_STAT_rx_fpdu, &port->rx_fpdu, 1);
 	rnic_ud_count(ud, RNIC_STAT_rx_staged, &port->rx_staged, len);
 	rnic_stat_count(part, RNIC_STAT_ud_received, 1);
+	rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_SEND, len);
 	rnic_rq_complete(qp, &cqe);
 }

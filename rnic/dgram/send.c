@@ -10,6 +10,7 @@
 #include "host.h"
 #include "os/stat.h"
 #include "peer.h"
+#include "qp/show.h"
 #include "qp/sq-done.h"
 #include "qp/sq-op.h"
 #include "qp/sq.h"
@@ -99,6 +100,7 @@ static void wr_sent(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 	rnic_ud_count(ud, RNIC_STAT_tx_fpdu, &port->tx_fpdu, 1);
 	rnic_ud_count(ud, RNIC_STAT_tx_copied, &port->tx_copied, len);
 	rnic_stat_count(ud->engine->stat, RNIC_STAT_tx_payload, len);
+	rnic_qp_show_message(&ud->qp->res->tx, USIW_RES_OP_SEND, len);
 	wr_done(ud, sqe);
 }
 

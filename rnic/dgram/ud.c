@@ -29,6 +29,7 @@ static struct rnic_ud *ud_of(struct rnic_source *source)
 
 static void ud_detach(struct rnic_ud *ud)
 {
+	rnic_res_set(&ud->qp->res->carrier, USIW_RES_CARRIER_NONE);
 	ud->qp->link = NULL;
 	ud->qp = NULL;
 }
@@ -200,6 +201,7 @@ static int ud_attach(struct rnic_qp *qp, struct rnic_ud *ud)
 				   qp->num);
 	ud->qp = qp;
 	qp->link = ud;
+	rnic_res_set(&qp->res->carrier, USIW_RES_CARRIER_UDP);
 	rnic_ud_resume(ud);
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	return 0;

@@ -152,7 +152,8 @@ static int oob_begin(struct oob *oob, int fd)
 				 "the thread that connects cannot start, or "
 				 "QP 0x%06x has no TCP port to listen on",
 				 oob->num);
-	else if (rnic_qp_connecting(oob->qp) < 0)
+	else if (!rnic_qp_connecting(oob->qp, oob->dest_num, &oob->local,
+				     &oob->peer))
 		rc = util_refuse("verbs", EINVAL, MODIFY,
 				 "QP 0x%06x is connected, or has failed",
 				 oob->num);

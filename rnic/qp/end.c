@@ -9,6 +9,7 @@
 #include "util/clock.h"
 #include "rnr.h"
 #include "rq.h"
+#include "show.h"
 #include "sq-done.h"
 #include "sq.h"
 #include "state.h"
@@ -31,6 +32,7 @@ void rnic_qp_end_due(struct rnic_qp *qp)
 	rnic_rnr_drop(qp);
 	qp->irq.cnt = 0;
 	qp->irq.submitted_cnt = 0;
+	rnic_qp_show_reads_in(qp);
 	qp->arrival = (struct rnic_arrival){ 0 };
 	rnic_sq_flush(qp, cause.first);
 	rnic_rq_flush(qp);

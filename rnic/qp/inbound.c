@@ -19,6 +19,7 @@
 #include "os/stat.h"
 #include "rnr.h"
 #include "rq.h"
+#include "show.h"
 #include "sq.h"
 #include "state.h"
 #include "transport.h"
@@ -289,6 +290,9 @@ static int message_imm(struct rnic_qp *qp, const struct smpa_event *ev)
 	};
 
 	rnic_sched_note_told(&qp->engine->sched);
+	/* A Write of nothing is seen by its immediate data alone. */
+	if (!arrival->written_len && !imm_is_ahead(qp, ev->msg.opcode))
+		rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_WRITE, 0);
 	arrival->written_len = 0;
 	arrival->is_received = true;
 	if (imm_is_ahead(qp, ev->msg.opcode)) {
@@ -313,6 +317,7 @@ static int message_recv(struct rnic_qp *qp, const struct smpa_event *ev)
 	};
 
 	rnic_sched_note_told(&qp->engine->sched);
+	rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_SEND, ev->msg.len);
 	qp->arrival.written_len = 0;
 	qp->arrival.is_received = true;
 	qp->arrival.is_imm_marked = false;
@@ -361,11 +366,14 @@ static int message_write(struct rnic_qp *qp, const struct smpa_event *ev)
 	arrival->written_len = arrival->write_len;
 	arrival->write_len = 0;
 	/* RDMAP-10: placed; it makes no completion. */
-	if (arrival->written_len)
+	if (arrival->written_len) {
 		arrival->is_imm_marked = false;
-	else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
-		 ev->msg.to == RNIC_IMM_MARK_TO)
+		rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_WRITE,
+				     arrival->written_len);
+	} else if (ev->msg.stag == RNIC_IMM_MARK_STAG &&
+		   ev->msg.to == RNIC_IMM_MARK_TO) {
 		arrival->is_imm_marked = true; /* D-37 */
+	}
 	return 0;
 }
 
@@ -444,6 +452,7 @@ static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
 		.src = src,
 		.len = ev->read.len,
 	};
+	rnic_qp_show_reads_in(qp);
 	return 0;
 }
 
@@ -475,6 +484,7 @@ static int inbound_atomic(struct rnic_qp *qp, const struct smpa_event *ev)
 			    .compare = ev->atomic.compare,
 			    .compare_mask = ev->atomic.compare_mask },
 	};
+	rnic_qp_show_reads_in(qp);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "ack.h"
 #include "mem/atomic.h"
 #include "os/stat.h"
+#include "show.h"
 #include "state.h"
 #include "transport.h"
 
@@ -69,6 +70,7 @@ static int irq_submit_atomic(struct rnic_qp *qp, struct rnic_irq_entry *entry)
 		return 0;
 	qp->irq.submitted_cnt++;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_atomic_served, 1);
+	rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_ATOMIC, 0);
 	return 1;
 }
 
@@ -97,6 +99,9 @@ static int irq_submit_read(struct rnic_qp *qp,
 	irq->iov_turn ^= 1;
 	irq->submitted_cnt++;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_read_served, 1);
+	if (entry->len) /* none of the application has no octets to us */
+		rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_READ,
+				     entry->len);
 	return 1;
 }
 
@@ -118,6 +123,7 @@ void rnic_irq_sent(struct rnic_qp *qp)
 	irq->head = (irq->head + 1) % irq->max;
 	irq->cnt--;
 	irq->submitted_cnt--;
+	rnic_qp_show_reads_in(qp);
 }
 
 const struct rnic_irq_entry *rnic_irq_find(const struct rnic_irq *irq,

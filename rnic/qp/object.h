@@ -297,6 +297,7 @@ struct rnic_qp {
 	struct rnic_cq *send_cq, *recv_cq;
 	struct rnic_cq_user send_user, recv_user; /* in their lists */
 	struct rnic_srq *srq;
+	struct usiw_res_qp *res; /* what others see of it */
 	uint32_t num;
 	bool is_retired;
 	bool is_told; /* a peer was given the number: see qp-num.h */

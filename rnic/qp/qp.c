@@ -19,6 +19,7 @@
 #include "qp-table.h"
 #include "ring-mem.h"
 #include "serve.h"
+#include "show.h"
 #include "state.h"
 #include "transport.h"
 
@@ -92,6 +93,8 @@ static bool sq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 	if (rnic_ring_alloc(&sq->ring, &sq->mem, depth, stride, opt->sq_slots) <
 	    0)
 		return false;
+	usiw_ring_show(&sq->ring, &qp->res->sq_posted_idx,
+		       &qp->res->sq_done_idx);
 	/* Not util_alloc_lines(), which writes to all of it: a program may ask
 	 * for many entries and use a few. */
 	sq->wr = calloc(usiw_ring_slot_cnt(depth), sizeof(*sq->wr));
@@ -108,6 +111,8 @@ static bool rq_alloc(struct rnic_qp *qp, const struct rnic_qp_options *opt)
 		    &rq->ring, &rq->mem, rnic_at_least_1(opt->max_recv_wr),
 		    rnic_rqe_stride(opt->max_recv_sge), opt->rq_slots) < 0)
 		return false;
+	usiw_ring_show(&rq->ring, &qp->res->rq_posted_idx,
+		       &qp->res->rq_taken_idx);
 	return true;
 }
 
@@ -119,6 +124,7 @@ static void qp_release(struct rnic_qp *qp)
 	free(qp->sq.wr);
 	free(qp->sq.orq.entry);
 	free(qp->irq.entry);
+	rnic_res_give(USIW_RES_QP, qp->res);
 	free(qp);
 }
 
@@ -179,7 +185,8 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	atomic_init(&qp->rq.told_idx,
 		    atomic_load_explicit(&qp->recv_cq->ring.hdr->cons_idx,
 					 memory_order_relaxed));
-	rc = sq_alloc(qp, opt) && (opt->srq || rq_alloc(qp, opt))
+	rc = rnic_qp_show_init(qp) && sq_alloc(qp, opt) &&
+			     (opt->srq || rq_alloc(qp, opt))
 		     ? rnic_qp_table_add(qp)
 		     : util_refuse_memory("verbs", CREATE);
 	if (rc < 0) {
@@ -191,6 +198,7 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	rnic_cq_user_add(qp->send_cq, &qp->send_user, qp);
 	rnic_cq_user_add(qp->recv_cq, &qp->recv_user, qp);
 	rnic_engine_unlead(qp->engine);
+	rnic_qp_show(qp);
 	opt->max_send_wr = qp->sq.ring.depth;
 	opt->max_send_sge = qp->sq.max_sge;
 	opt->max_inline = qp->sq.max_inline;
@@ -234,6 +242,7 @@ static void qp_ord_apply(struct rnic_qp *qp)
 	if (qp->ord_limit < limit)
 		limit = qp->ord_limit;
 	orq->limit = limit;
+	rnic_qp_show_depths(qp);
 }
 
 static int qp_reads_alloc(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
@@ -278,18 +287,21 @@ int rnic_qp_prepare(struct rnic_qp *qp, uint16_t ird, uint16_t ord)
 	return qp_reads_alloc(qp, ird, ord);
 }
 
-int rnic_qp_connecting(struct rnic_qp *qp)
+bool rnic_qp_connecting(struct rnic_qp *qp, uint32_t dest_num,
+			const struct sockaddr_storage *local,
+			const struct sockaddr_storage *peer)
 {
-	int rc = -EINVAL;
+	bool is_idle;
 
 	rnic_engine_lead(qp->engine);
-	if (rnic_qp_state_now(qp) == RNIC_QPS_IDLE) {
+	is_idle = rnic_qp_state_now(qp) == RNIC_QPS_IDLE;
+	if (is_idle) {
+		rnic_qp_show_peer(qp, dest_num, local, peer);
 		rnic_qp_set_state(qp, RNIC_QPS_CONNECTING);
 		qp->is_rtr_only = true;
-		rc = 0;
 	}
 	rnic_engine_unlead(qp->engine);
-	return rc;
+	return is_idle;
 }
 
 void rnic_qp_not_connecting(struct rnic_qp *qp)
@@ -329,6 +341,8 @@ void rnic_qp_set_timeout(struct rnic_qp *qp, uint8_t timeout, uint64_t retry_ns)
 
 int rnic_qp_reset(struct rnic_qp *qp)
 {
+	static const struct sockaddr_storage none;
+
 	if (qp->link)
 		return util_refuse("verbs", EINVAL, "ibv_modify_qp",
 				   "QP 0x%06x has a stream", qp->num);
@@ -336,6 +350,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	qp->sq.done_idx = atomic_load_explicit(&qp->sq.ring.hdr->cons_idx,
 					       memory_order_relaxed);
 	qp->sq.next_idx = qp->sq.done_idx;
+	rnic_res_set(&qp->res->sq_sent_idx, qp->sq.next_idx);
 	if (!qp->srq)
 		usiw_ring_consume(&qp->rq.ring, usiw_ring_used(&qp->rq.ring));
 	qp->rq.current.is_open = false;
@@ -348,7 +363,9 @@ int rnic_qp_reset(struct rnic_qp *qp)
 	qp->ord_limit = UINT32_MAX;
 	qp->is_rtr_only = false;
 	qp->sq.ack.is_on = false;
-	atomic_store_explicit(&qp->tcp_error, 0, memory_order_relaxed);
+	rnic_qp_note_error(qp, 0);
+	rnic_res_set(&qp->res->status, USIW_WC_SUCCESS);
+	rnic_qp_show_peer(qp, 0, &none, &none);
 	atomic_fetch_add_explicit(&qp->reset_cnt, 1, memory_order_relaxed);
 	rnic_qp_set_state(qp, RNIC_QPS_IDLE);
 	return 0;
@@ -356,7 +373,7 @@ int rnic_qp_reset(struct rnic_qp *qp)
 
 int rnic_qp_error(const struct rnic_qp *qp)
 {
-	/* acquire: pairs with stream_note_error() */
+	/* acquire: pairs with rnic_qp_note_error() */
 	return atomic_load_explicit(&qp->tcp_error, memory_order_acquire);
 }
 

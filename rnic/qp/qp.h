@@ -14,8 +14,11 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
  * again.  Return: asynchronous events that were reported. */
 uint32_t rnic_qp_free(struct rnic_qp *qp);
 
-/* IDLE -> CONNECTING.  Takes the lead.  Return: 0; -EINVAL: not IDLE. */
-int rnic_qp_connecting(struct rnic_qp *qp);
+/* IDLE -> CONNECTING, to @dest_num at @peer.  Takes the lead.  Return: false:
+ * not IDLE. */
+bool rnic_qp_connecting(struct rnic_qp *qp, uint32_t dest_num,
+			const struct sockaddr_storage *local,
+			const struct sockaddr_storage *peer);
 /* And back. */
 void rnic_qp_not_connecting(struct rnic_qp *qp);
 

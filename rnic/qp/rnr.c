@@ -153,6 +153,7 @@ void rnic_rnr_drop(struct rnic_qp *qp)
 		return;
 	qp->rnr = NULL;
 	qp->held_out_idx = qp->held_in_idx;
+	rnic_res_set(&qp->res->rnr_held, 0);
 	qp->rnr_end_ns = 0;
 	if (qp->srq) {
 		TAILQ_REMOVE(&qp->srq->rnrs, rnr, link);
@@ -242,6 +243,7 @@ static struct held *held_open(struct rnic_rnr *rnr)
 	rnr->used += RNR_ALIGN;
 	rnr->cnt++;
 	rnr->qp->held_in_idx++;
+	rnic_res_set(&rnr->qp->res->rnr_held, rnr->cnt);
 	rnr->is_open = true;
 	held = held_at(rnr, rnr->newest);
 	held->len = 0;
@@ -319,6 +321,7 @@ bool rnic_rnr_message(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 	held->is_whole = true;
 	rnr->is_open = false;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_held, 1);
+	rnic_res_grow(&qp->res->rnr_cnt, 1);
 	rnr_remind(qp);
 	return true;
 }
@@ -344,6 +347,7 @@ static void rnr_pop(struct rnic_rnr *rnr)
 
 	rnr->cnt--;
 	rnr->qp->held_out_idx++;
+	rnic_res_set(&rnr->qp->res->rnr_held, rnr->cnt);
 	if (rnr->cnt) {
 		rnr->head = (rnr->head + len) % rnr->size;
 		rnr->used -= len;

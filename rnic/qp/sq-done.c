@@ -100,6 +100,8 @@ void rnic_sq_flush(struct rnic_qp *qp, enum usiw_wc_status first)
 		qp->cause.first = status; /* it has been told */
 	}
 	sq->next_idx = sq->done_idx;
+	rnic_res_set(&qp->res->sq_sent_idx, sq->next_idx);
 	sq->imm = (struct rnic_sq_imm){ 0 };
 	sq->orq.cnt = 0;
+	rnic_res_set(&qp->res->reads_out, 0);
 }

@@ -4,6 +4,7 @@
 #define RNIC_SQ_OP_H
 
 #include "object.h"
+#include "os/resource.h"
 #include "os/stat.h"
 
 enum rnic_sq_trait {
@@ -20,6 +21,7 @@ struct rnic_sq_op {
 	uint8_t wc_opcode; /* enum usiw_wc_opcode */
 	uint32_t access;   /* what the local SGEs must allow */
 	enum rnic_stat stat;
+	enum usiw_res_op shown; /* not SQ_LOCAL */
 };
 
 /* NULL: no such opcode. */

@@ -13,6 +13,7 @@
 #include "os/stat.h"
 #include "sq-done.h"
 #include "transport.h"
+#include "show.h"
 #include "sq-op.h"
 #include "state.h"
 
@@ -49,6 +50,7 @@ void rnic_sq_read_done(struct rnic_qp *qp)
 	orq->head = (orq->head + 1) % orq->max;
 	orq->cnt--;
 	rnic_ack_answered(qp, &entry);
+	rnic_qp_show_reads_out(qp);
 	if (!entry.is_ack)
 		rnic_sq_done(qp, entry.sq_idx);
 }
@@ -144,6 +146,7 @@ static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
 	entry->len = msg->read.len;
 	entry->placed = 0;
 	orq->cnt++;
+	rnic_qp_show_reads_out(qp);
 }
 
 static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
@@ -276,6 +279,7 @@ uint32_t rnic_sq_took(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	};
 	rnic_stat_count(qp->engine->stat, op->stat, 1);
 	sq->used_ops |= 1u << sqe->opcode;
+	rnic_res_set(&qp->res->sq_sent_idx, sq->next_idx + 1);
 	return sq->next_idx++;
 }
 
@@ -367,6 +371,7 @@ static int sq_submit(struct rnic_qp *qp)
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
+	rnic_qp_show_message(&qp->res->tx, op->shown, len);
 	rnic_sq_took(qp, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
 	if (!(op->traits & SQ_ANSWERED))
 		rnic_ack_note(sq, &sqe);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The state of a QP, and the cause of its end. */
 #include "state.h"
+#include "show.h"
 #include "transport.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 {
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
+	rnic_qp_show_state(qp, state);
 	/*
 	 * Pairs with the fence in rnic_qp_ring_rq(): either the posting thread
 	 * sees the end and rings, or the flush sees its entry.  A seq_cst store
@@ -60,12 +62,20 @@ void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event)
 				   qp_event_types[event], qp->handle);
 }
 
+void rnic_qp_note_error(struct rnic_qp *qp, int err)
+{
+	rnic_res_set(&qp->res->error, (uint32_t)err);
+	/* release: pairs with rnic_qp_error() */
+	atomic_store_explicit(&qp->tcp_error, err, memory_order_release);
+}
+
 void rnic_qp_fail(struct rnic_qp *qp, enum rnic_qp_state state,
 		  enum usiw_wc_status first, enum rnic_qp_event event)
 {
 	if (rnic_qp_has_ended(qp))
 		return;
 	rnic_qp_set_state(qp, state);
+	rnic_res_set(&qp->res->status, first);
 	qp->cause = (struct rnic_qp_cause){
 		.is_due = true,
 		.first = first,

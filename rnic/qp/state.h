@@ -25,6 +25,9 @@ int rnic_qp_meet_check(const struct rnic_qp *qp, const char *call);
 /* Raise an asynchronous event; RNIC_QP_EV_CNT: none. */
 void rnic_qp_raise(struct rnic_qp *qp, enum rnic_qp_event event);
 
+/* The errno of the connection that has ended; rnic_qp_error() tells it. */
+void rnic_qp_note_error(struct rnic_qp *qp, int err);
+
 /*
  * The QP ends: note the cause, unless there is one.  rnic_qp_end() has to
  * follow when control has returned to the stream's pass.

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "util/log.h"
+#include "carrier.h"
 #include "end.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
@@ -13,6 +13,7 @@
 #include "os/stat.h"
 #include "pass.h"
 #include "qp/qp.h"
+#include "qp/show.h"
 #include "qp/state.h"
 #include "serve.h"
 
@@ -48,7 +49,9 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	if (rc < 0)
 		goto unlead;
 	rnic_addr_of_socket(stream->source.fd, &qp->ends.local, &qp->ends.peer);
+	rnic_qp_show_peer(qp, 0, &qp->ends.local, &qp->ends.peer);
 	stream->qp = qp;
+	rnic_stream_show(stream, USIW_RES_CARRIER_TCP);
 	rnic_stream_enter(stream, RNIC_STREAM_RUN);
 	stream->cm_ref = cm_ref;
 	qp->link = stream;

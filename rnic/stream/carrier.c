@@ -35,3 +35,12 @@ int rnic_stream_discard(struct rnic_stream *stream)
 		stream->has_peer_fin = true;
 	return len == 0;
 }
+
+void rnic_stream_show(const struct rnic_stream *stream,
+		      enum usiw_res_carrier carrier)
+{
+	if (!stream->qp)
+		return;
+	rnic_res_set(&stream->qp->res->carrier, carrier);
+	rnic_res_set(&stream->qp->res->crc, stream->crc);
+}

@@ -63,4 +63,8 @@ ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
  * -errno: the carrier has failed. */
 int rnic_stream_discard(struct rnic_stream *stream);
 
+/* What carries octets to the peer from now on, for observers of the QP. */
+void rnic_stream_show(const struct rnic_stream *stream,
+		      enum usiw_res_carrier carrier);
+
 #endif

@@ -117,6 +117,7 @@ void rnic_stream_detach(struct rnic_stream *stream, int status)
 	rnic_stream_flush(stream);
 	if (!stream->qp)
 		return; /* a completion overran its CQ: detached already */
+	rnic_stream_show(stream, USIW_RES_CARRIER_NONE);
 	stream->qp->link = NULL;
 	stream->qp->due = NULL;
 	stream->qp->rnr_end_ns = 0;
@@ -327,9 +328,7 @@ void rnic_stream_addr_gone(struct rnic_source *source)
 			  "%s: its address, or its interface, is gone: "
 			  "the connection ends",
 			  RNIC_QP_NAME(qp));
-		/* release: pairs with rnic_qp_error() */
-		atomic_store_explicit(&qp->tcp_error, ETIMEDOUT,
-				      memory_order_release);
+		rnic_qp_note_error(qp, ETIMEDOUT);
 		rnic_stream_detach(stream, -ENETDOWN);
 		rnic_qp_fail(qp, RNIC_QPS_ERROR, USIW_WC_WR_FLUSH_ERR,
 			     RNIC_QP_EV_CNT);

@@ -118,6 +118,9 @@ static int stream_put(struct rnic_stream *stream)
 	}
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_tx_octets,
 			(uint64_t)len);
+	if (stream->qp)
+		rnic_res_grow(&stream->qp->res->tx.stream_octets,
+			      (uint64_t)len);
 	smpa_conn_tx_commit(stream->conn, (size_t)len);
 	stream->is_tx_blocked = (size_t)len < want;
 	return !stream->is_tx_blocked;
@@ -301,6 +304,9 @@ int rnic_stream_read(struct rnic_stream *stream)
 	rnic_engine_note_octets(stream->engine, &stream->source);
 	rnic_stat_count(stream->engine->stat, RNIC_STAT_rx_octets,
 			(uint64_t)len);
+	if (stream->qp)
+		rnic_res_grow(&stream->qp->res->rx.stream_octets,
+			      (uint64_t)len);
 	smpa_conn_rx_commit(stream->conn, (size_t)len);
 	rnic_stream_events(stream);
 	rnic_read_ahead_note(stream, (size_t)len, told->rx_fpdu - fpdu_cnt,

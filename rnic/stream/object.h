@@ -42,6 +42,7 @@ struct rnic_stream {
 	bool has_peer_fin;
 	bool is_half_closed; /* the QP has been told so */
 	bool is_initiator;
+	uint8_t crc;		       /* enum usiw_res_crc */
 	void *rx_staging, *tx_staging; /* lent now, from the engine's pools */
 	void *start_rx, *start_tx;     /* own, until attached */
 	size_t start_taken;	       /* octets of the peer's start frame */

@@ -31,9 +31,8 @@ static void stream_note_error(const struct rnic_stream *stream, int status)
 {
 	int err = status == -EPIPE ? ECONNRESET : -status;
 
-	if (stream->qp) /* release: pairs with rnic_qp_error() */
-		atomic_store_explicit(&stream->qp->tcp_error, err,
-				      memory_order_release);
+	if (stream->qp)
+		rnic_qp_note_error(stream->qp, err);
 }
 
 static void stream_failed(struct rnic_stream *stream, int status)

@@ -131,7 +131,6 @@ bool rnic_retry_is_over(struct rnic_stream *stream, uint64_t now_ns)
 		  "%s: the peer acknowledges nothing for %u ms: "
 		  "retries exhausted",
 		  RNIC_QP_NAME(qp), (unsigned int)(qp->retry_ns / NS_PER_MS));
-	/* release: pairs with rnic_qp_error() */
-	atomic_store_explicit(&qp->tcp_error, ETIMEDOUT, memory_order_release);
+	rnic_qp_note_error(qp, ETIMEDOUT);
 	return true;
 }

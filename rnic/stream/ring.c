@@ -28,6 +28,14 @@ static void ring_log(const struct rnic_stream *stream, const char *what)
 
 /* ---- from TCP to the rings --------------------------------------------- */
 
+static void ring_show(const struct rnic_stream *stream)
+{
+	rnic_stream_show(stream,
+			 stream->local && rnic_local_sends(stream->local)
+				 ? USIW_RES_CARRIER_RING
+				 : USIW_RES_CARRIER_TCP);
+}
+
 /* If this end sends by TCP again, the peer has to look there. */
 static void ring_note_left(struct rnic_stream *stream)
 {
@@ -37,6 +45,7 @@ static void ring_note_left(struct rnic_stream *stream)
 		return;
 	local->is_left_told = true;
 	stream->is_notice_due = true;
+	ring_show(stream);
 	rnic_stat_add(RNIC_STAT_local_left, 1);
 	ring_log(stream, "back from shared memory to TCP");
 }
@@ -51,8 +60,9 @@ static void ring_tx_begin(struct rnic_stream *stream)
 	stream->is_tx_blocked = false;
 	stream->meet_tries = 0;
 	/* Octets that go by TCP after all are checked there. */
-	if (!local->has_left_tx)
-		(void)smpa_conn_tx_drop_crc(stream->conn);
+	if (!local->has_left_tx && smpa_conn_tx_drop_crc(stream->conn) == 0)
+		stream->crc &= (uint8_t)~USIW_RES_CRC_TX;
+	ring_show(stream);
 	rnic_stat_add(RNIC_STAT_local_opened, 1);
 	ring_log(stream, "octets go through shared memory");
 	ring_note_left(stream);
@@ -63,6 +73,7 @@ static void ring_free(struct rnic_stream *stream)
 	rnic_local_free(stream->local);
 	stream->local = NULL;
 	stream->carrier = &rnic_tcp_carrier;
+	ring_show(stream);
 }
 
 int rnic_stream_ring_begin(struct rnic_stream *stream, struct rnic_local *local)
@@ -97,7 +108,9 @@ static int ring_rx_begin(struct rnic_stream *stream, uint64_t tcp_octets)
 	local->tcp_rest = tcp_octets - stream->rx_octets;
 	stream->is_socket_due = true;
 	/* What comes by TCP has its CRC, which is not looked at any more. */
-	(void)smpa_conn_rx_drop_crc(stream->conn);
+	if (smpa_conn_rx_drop_crc(stream->conn) == 0)
+		stream->crc &= (uint8_t)~USIW_RES_CRC_RX;
+	ring_show(stream);
 	if (!local->is_tx_on && local->wake_fd >= 0 &&
 	    stream->phase == RNIC_STREAM_RUN)
 		ring_tx_begin(stream);

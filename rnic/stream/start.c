@@ -102,6 +102,13 @@ int rnic_stream_start_flush(struct rnic_stream *stream)
 	return 0;
 }
 
+static void stream_established(struct rnic_stream *stream,
+			       const struct smpa_event *ev)
+{
+	stream->has_tx_markers = ev->start.tx_markers;
+	stream->crc = ev->start.has_crc ? USIW_RES_CRC_TX | USIW_RES_CRC_RX : 0;
+}
+
 int rnic_stream_start_step(struct rnic_stream *stream,
 			   struct smpa_event *ret_ev)
 {
@@ -117,8 +124,7 @@ int rnic_stream_start_step(struct rnic_stream *stream,
 			/* What the event queued, such as a TERMINATE, is sent
 			 * too; an RTR waits until a QP is there. */
 			if (ret_ev->type == SMPA_EV_ESTABLISHED)
-				stream->has_tx_markers =
-					ret_ev->start.tx_markers;
+				stream_established(stream, ret_ev);
 			else
 				rnic_stream_start_flush(stream);
 			return 1;

@@ -25,6 +25,7 @@ static struct {
 
 static struct rnic_engine engine;
 static struct rnic_stream stream;
+static struct usiw_res_qp qp_res;
 static struct rnic_qp qp;
 
 /* clang-format off */
@@ -115,7 +116,7 @@ CASE(a_queue_pair_takes_all_or_nothing)
 
 		memset(&fake, 0, sizeof(fake));
 		steps_clear();
-		memset(&qp, 0, sizeof(qp));
+		qp = (struct rnic_qp){ .res = &qp_res };
 		memset(&stream, 0, sizeof(stream));
 		fake.prepare = rows[i].prepare;
 		fake.lend = rows[i].lend;
@@ -160,7 +161,7 @@ CASE(only_the_named_stream_is_disconnected)
 {
 	for (size_t i = 0; i < ARRAY_LEN(disconnects); i++) {
 		steps_clear();
-		memset(&qp, 0, sizeof(qp));
+		qp = (struct rnic_qp){ .res = &qp_res };
 		qp.engine = &engine;
 		atomic_store(&qp.state, disconnects[i].state);
 		stream.cm_ref = REF;

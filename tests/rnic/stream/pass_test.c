@@ -17,6 +17,7 @@
 
 /* ---- the steps ----------------------------------------------------------- */
 
+static struct usiw_res_qp qp_res;
 static struct rnic_qp qp;
 static struct rnic_engine engine;
 static struct rnic_stream stream;
@@ -132,7 +133,7 @@ static void steps_begin(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	steps_clear();
-	memset(&qp, 0, sizeof(qp));
+	qp = (struct rnic_qp){ .res = &qp_res };
 	memset(&stream, 0, sizeof(stream));
 	fake.lost = fake.part = 1;
 	qp.state = RNIC_QPS_RTS;
