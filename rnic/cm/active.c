@@ -18,6 +18,7 @@
 #include "qp/qp-table.h"
 #include "qp/state.h"
 #include "reason.h"
+#include "state.h"
 #include "start/dial.h"
 
 #include <errno.h>

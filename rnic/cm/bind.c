@@ -10,6 +10,7 @@
 #include "port.h"
 #include "reason.h"
 #include "service.h"
+#include "state.h"
 #include "start/dial.h"
 
 #include <errno.h>

@@ -17,6 +17,7 @@
 #include "rnic-cm-ud.h"
 #include "sidr-answer.h"
 #include "sidr-request.h"
+#include "state.h"
 #include "steps.h"
 #include "stream/attach.h"
 #include "teardown.h"
@@ -37,6 +38,7 @@ static int id_create(struct rnic_cm_chan *chan, uint64_t uid, uint16_t ps,
 				   "a million ids are in use, or the process "
 				   "has no memory");
 	id->ud.ps = ps;
+	cm_id_show(id);
 	*ret_id = cm_id_num(id);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Connections in the making: the object, its lists and its socket. */
 #include "conn.h"
+#include "state.h"
 
 #include "util/env.h"
 #include "os/addr.h"

@@ -25,6 +25,7 @@
 #include "os/fd.h"
 #include "reason.h"
 #include "sidr.h"
+#include "state.h"
 #include "start/accept.h"
 
 #include <errno.h>
@@ -190,6 +191,7 @@ static void inherit_events(struct rnic_cm_chan *chan)
 			rnic_ref_remove(&rnic_loop.noted, child->ref);
 			TAILQ_REMOVE(&chan->ids, child, chan_link);
 			cm_sidr_forget(child->ud.sidr);
+			cm_id_show_fini(child);
 			free(child);
 		}
 		free(event);
@@ -215,6 +217,8 @@ static void inherit_id(struct cm_id *id)
 	id->listener.watched = 0;
 	id->listener.unfetched_cnt = 0;
 	id->is_inherited = true;
+	/* Its slot was the parent's.  Without memory others do not see it. */
+	(void)cm_id_show_init(id);
 	switch (id->state) {
 	case RNIC_CM_S_IDLE:
 	case RNIC_CM_S_LISTEN:

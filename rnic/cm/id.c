@@ -4,6 +4,7 @@
 
 #include "util/log.h"
 #include "event.h"
+#include "state.h"
 #include "os/fd.h"
 #include "qp/qp-table.h"
 #include "qp/rq.h"
@@ -30,6 +31,11 @@ int cm_id_new(struct rnic_cm_chan *chan, uint64_t uid, struct cm_id **ret_id)
 	id->uid = uid;
 	id->fd = -1;
 	id->ud.sock.fd = -1;
+	if (!cm_id_show_init(id)) {
+		rnic_ref_remove(&rnic_loop.noted, id->ref);
+		free(id);
+		return -ENOMEM;
+	}
 	cm_id_set_state(id, RNIC_CM_S_IDLE);
 	TAILQ_INSERT_TAIL(&chan->ids, id, chan_link);
 	*ret_id = id;

@@ -11,6 +11,7 @@
 #include "passive.h"
 #include "reason.h"
 #include "service.h"
+#include "state.h"
 #include "start/accept.h"
 
 #include <errno.h>

@@ -123,7 +123,8 @@ struct cm_id {
 	uint64_t ref;
 	uint64_t uid;
 	uint32_t events_reported;
-	cm_state state; /* changed by cm_id_set_state() */
+	cm_state state;		 /* changed by cm_id_set_state() */
+	struct usiw_res_id *res; /* what others see of it */
 	struct rnic_device *dev;
 	struct sockaddr_storage local, peer;
 	int fd; /* bound or listening TCP socket; -1 */
@@ -258,11 +259,5 @@ struct cm_manager {
 };
 
 extern struct cm_manager cm;
-
-/* Every change of an identity's state is made here. Locked. */
-static inline void cm_id_set_state(struct cm_id *id, cm_state state)
-{
-	id->state = state;
-}
 
 #endif

@@ -6,6 +6,7 @@
 #include "conn.h"
 #include "event.h"
 #include "reason.h"
+#include "state.h"
 
 #include <errno.h>
 #include <string.h>

@@ -19,6 +19,7 @@
 #include "qp/qp.h"
 #include "qp/state.h"
 #include "reason.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,10 +123,10 @@ static int request_report(struct cm_conn *conn, const struct smpa_event *ev)
 		free(event);
 		return ret;
 	}
-	cm_id_set_state(child, RNIC_CM_S_REQUEST);
 	child->dev = conn->dev;
 	child->local = conn->start.local;
 	child->peer = conn->start.peer;
+	cm_id_set_state(child, RNIC_CM_S_REQUEST);
 	cm_conn_detach(conn);
 	cm_conn_enter(conn, CM_PHASE_REQUEST, 0);
 	conn->id = child;
@@ -188,17 +189,18 @@ static int accept_attach(struct cm_conn *conn, struct rnic_qp *qp,
 			 struct cm_event *event)
 {
 	struct cm_id *id = conn->id;
-	int ret = qp ? cm_conn_attach(conn, id, qp) : cm_bare_stand(conn);
+	int ret;
 
+	if (qp)
+		id->qp_num = rnic_qp_num(qp);
+	ret = qp ? cm_conn_attach(conn, id, qp) : cm_bare_stand(conn);
 	conn->qp_life = 0;
 	if (ret < 0)
 		return ret;
 	event->ev.ird = rnic_stream_depth_min(conn->start.ird, UINT8_MAX);
 	event->ev.ord = rnic_stream_depth_min(conn->start.ord, UINT8_MAX);
-	if (qp) {
-		id->qp_num = rnic_qp_num(qp);
+	if (qp)
 		cm_conn_free(conn);
-	}
 	rnic_stat_add(RNIC_STAT_accepts, 1);
 	cm_event_post(event, RNIC_CM_ESTABLISHED, 0);
 	return 0;

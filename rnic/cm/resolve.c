@@ -8,6 +8,7 @@
 #include "os/addr.h"
 #include "reason.h"
 #include "service.h"
+#include "state.h"
 
 #include <errno.h>
 #include <netinet/in.h>

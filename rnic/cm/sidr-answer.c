@@ -23,6 +23,7 @@
 #include "reason.h"
 #include "rnic-cm-ud.h"
 #include "sidr.h"
+#include "state.h"
 #include "way.h"
 
 #define PASS_MAX 64
@@ -215,6 +216,7 @@ static int request_report(struct cm_id *listener, struct rnic_device *dev,
 free_child:
 	rnic_ref_remove(&rnic_loop.noted, child->ref);
 	TAILQ_REMOVE(&listener->chan->ids, child, chan_link);
+	cm_id_show_fini(child);
 	free(child);
 free_event:
 	free(event);

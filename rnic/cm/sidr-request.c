@@ -18,6 +18,7 @@
 #include "reason.h"
 #include "rnic-cm-ud.h"
 #include "sidr.h"
+#include "state.h"
 #include "way.h"
 
 /* 4.096 us * 2^20 (IBA 12.7.16), and that many requests in all. */

@@ -12,6 +12,7 @@
 #include "service.h"
 #include "sidr-answer.h"
 #include "sidr.h"
+#include "state.h"
 #include "qp/qp-table.h"
 #include "stream/attach.h"
 
@@ -94,5 +95,6 @@ void cm_id_free(struct cm_id *id)
 	free(id->ended);
 	free(id->timewait);
 	TAILQ_REMOVE(&id->chan->ids, id, chan_link);
+	cm_id_show_fini(id);
 	free(id);
 }

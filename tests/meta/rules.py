@@ -683,7 +683,7 @@ ONE_PLACE = (
     ("rnic/", r"atomic_store_explicit\(&\w+->state\b",
      "rnic/qp/state.c", "rnic_qp_set_state"),
     ("rnic/cm/", r"\b(id|child)->state = ",
-     "rnic/cm/object.h", "cm_id_set_state"),
+     "rnic/cm/state.c", "cm_id_set_state"),
     ("rnic/cm/", r"\bconn->phase = ", "rnic/cm/conn.c", "cm_conn_enter"),
     ("rnic/oob/", r"\blink->phase = ", "rnic/oob/link.c", "link_enter"),
     ("rnic/stream/", r"\bstream->phase = ",

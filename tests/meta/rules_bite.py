@@ -21,7 +21,7 @@ GOOD_SDP_MAP = {
 ROCE = {"doc/roce-map.md": "| IBA 9.2; A17 | x | `f()` | `t.c:x` | rxe |\n",
         "libsiw-ib/a.c": "/* IBA 9.2. */\nint f(void)\n{\n}\n", "t.c": "x"}
 
-STATE = {"rnic/cm/object.h": "void cm_id_set_state(struct cm_id *id)\n{\n"
+STATE = {"rnic/cm/state.c": "void cm_id_set_state(struct cm_id *id)\n{\n"
                             "\tid->state = 1;\n}\n"}
 
 RNIC_A = "int rnic_a(void)\n{\n}\n"
@@ -245,9 +245,9 @@ CASES = [
     ("one_place", {**STATE, "rnic/cm/a.c": "void f(void)\n{\n\tid->state = 1;"
                                            "\n}\n"},
      {**STATE, "rnic/cm/a.c": "/* id->state = 1; */ x = id->state == 1;"}),
-    ("one_place", {"rnic/cm/object.h": STATE["rnic/cm/object.h"].replace(
+    ("one_place", {"rnic/cm/state.c": STATE["rnic/cm/state.c"].replace(
         "cm_id_set_state", "other")}, STATE),
-    ("one_place", {"rnic/cm/object.h": ""}, STATE),
+    ("one_place", {"rnic/cm/state.c": ""}, STATE),
     ("one_place", {**STATE, "rnic/local/a.c":
                    "void f(void)\n{\n\tpwritev(fd, iov, 1, at);\n}\n"}, STATE),
     ("one_place", {**STATE, "rnic/os/a.c":
