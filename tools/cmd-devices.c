@@ -4,15 +4,10 @@
  * libibverbs and under the preload library.
  */
 #define _GNU_SOURCE
-#include "util/v4-mapped.h"
 #include "cmd.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,80 +15,14 @@
 #include <unistd.h>
 
 #include "util/env.h"
+#include "util/v4-mapped.h"
 #include "environment.h"
+#include "output.h"
 #include "setting.h"
+#include "verbs.h"
 
 /* The second half of the command, which runs under the preload library. */
 #define INSIDE "--inside"
-
-#define VERBS_LIBRARY "libibverbs.so.1"
-#define CLASS_DIR "/sys/class/infiniband"
-
-#undef ibv_query_port /* the symbol, not the inline function */
-
-/* Only this command needs libibverbs, so it is loaded at run time. */
-#define VERBS_CALLS(X)                                                         \
-	X(ibv_get_device_list)                                                 \
-	X(ibv_free_device_list)                                                \
-	X(ibv_get_device_name)                                                 \
-	X(ibv_get_device_guid)                                                 \
-	X(ibv_open_device)                                                     \
-	X(ibv_close_device)                                                    \
-	X(ibv_query_port)                                                      \
-	X(ibv_query_gid)
-
-static struct verbs {
-#define VERBS_FIELD(call) __typeof__(&call) call;
-	VERBS_CALLS(VERBS_FIELD)
-} verbs;
-
-static int verbs_load(void)
-{
-	static const char *const names[] = {
-#define VERBS_NAME(call) #call,
-		VERBS_CALLS(VERBS_NAME)
-	};
-	void *lib = dlopen(VERBS_LIBRARY, RTLD_NOW);
-
-	_Static_assert(sizeof(verbs) == sizeof(names),
-		       "nothing but pointers, in the order of the names");
-	if (!lib) {
-		printf("no device: %s; install libibverbs (Debian: "
-		       "libibverbs1)\n",
-		       dlerror());
-		return -1;
-	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		void *sym = dlsym(lib, names[i]);
-
-		if (!sym) {
-			printf("no device: " VERBS_LIBRARY " has no %s\n",
-			       names[i]);
-			return -1;
-		}
-		memcpy((char *)&verbs + i * sizeof(sym), &sym, sizeof(sym));
-	}
-	return 0;
-}
-
-/* First entry of a directory.  Return: 0; -ENODATA: it is empty; -errno. */
-static int first_entry(const char *path, char *ret_name, size_t size)
-{
-	const struct dirent *entry;
-	int ret = -ENODATA;
-	DIR *dir = opendir(path);
-
-	if (!dir)
-		return -errno;
-	while (ret < 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(ret_name, size, "%s", entry->d_name);
-		ret = 0;
-	}
-	closedir(dir);
-	return ret;
-}
 
 static unsigned long mtu_read(const char *ifname)
 {
@@ -137,28 +66,6 @@ static void gids_print(struct ibv_context *ctx, int gid_cnt)
 	puts(is_first ? "-" : "");
 }
 
-static const char *state_name(int state)
-{
-	switch (state) {
-	case IBV_PORT_ACTIVE:
-		return "active";
-	case IBV_PORT_DOWN:
-		return "down";
-	case IBV_PORT_INIT:
-		return "init";
-	case IBV_PORT_ARMED:
-		return "armed";
-	default:
-		return "unknown";
-	}
-}
-
-/* The persona, as libibverbs sees it. */
-static const char *persona_name(const struct ibv_device *dev)
-{
-	return dev->transport_type == IBV_TRANSPORT_IWARP ? "rnic" : "ca";
-}
-
 /* USIW_LOCAL of programs with this environment. */
 static const char *local_name(void)
 {
@@ -178,21 +85,20 @@ static void device_print(struct ibv_device *dev)
 	unsigned long long guid = be64toh(verbs.ibv_get_device_guid(dev));
 	struct ibv_context *ctx = verbs.ibv_open_device(dev);
 	struct ibv_port_attr port;
-	char path[256], ifname[256] = "-";
+	char ifname[VERBS_INTERFACE_MAX];
 
 	memset(&port, 0, sizeof(port));
-	snprintf(path, sizeof(path), CLASS_DIR "/%s/device/net", name);
-	(void)first_entry(path, ifname, sizeof(ifname));
+	verbs_interface(name, ifname);
 	if (!ctx) {
 		printf(ROW "cannot be opened: %s\n", name, ifname,
-		       persona_name(dev), local_name(), "-", mtu_read(ifname),
+		       verbs_persona(dev), local_name(), "-", mtu_read(ifname),
 		       guid, strerror(errno));
 		return;
 	}
 	if (verbs.ibv_query_port(ctx, 1, (struct _compat_ibv_port_attr *)&port))
 		port.state = IBV_PORT_NOP;
-	printf(ROW, name, ifname, persona_name(dev), local_name(),
-	       state_name(port.state), mtu_read(ifname), guid);
+	printf(ROW, name, ifname, verbs_persona(dev), local_name(),
+	       verbs_state(port.state), mtu_read(ifname), guid);
 	gids_print(ctx, port.gid_tbl_len);
 	verbs.ibv_close_device(ctx);
 }
@@ -201,10 +107,11 @@ static void device_print(struct ibv_device *dev)
 static int none_explain(int err)
 {
 	char name[256];
-	int ret = first_entry(CLASS_DIR, name, sizeof(name));
+	int ret = verbs_first_entry(VERBS_CLASS_DIR, name, sizeof(name));
 
 	if (ret < 0 && ret != -ENODATA && ret != -ENOENT)
-		printf("no device: usiw's " CLASS_DIR " cannot be read: %s\n",
+		printf("no device: usiw's " VERBS_CLASS_DIR
+		       " cannot be read: %s\n",
 		       strerror(-ret));
 	else if (ret == 0 && err)
 		printf("no device: libibverbs: %s\n", strerror(err));
@@ -214,23 +121,16 @@ static int none_explain(int err)
 	return 1;
 }
 
-/* Return: 0; 1: the output could not be written; the error was printed. */
-static int output_end(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return 0;
-	fprintf(stderr, "usiw: devices: standard output: %s\n",
-		strerror(errno));
-	return 1;
-}
-
 static int devices_inside(void)
 {
 	struct ibv_device **list;
+	char why[512];
 	int cnt = 0;
 
-	if (verbs_load() < 0)
+	if (verbs_load(VERBS_LIBRARY, why, sizeof(why)) < 0) {
+		printf("no device: %s\n", why);
 		return 1;
+	}
 	list = verbs.ibv_get_device_list(&cnt);
 	if (!list)
 		return none_explain(errno);
@@ -243,7 +143,7 @@ static int devices_inside(void)
 	for (int i = 0; i < cnt; i++)
 		device_print(list[i]);
 	verbs.ibv_free_device_list(list);
-	return output_end();
+	return output_end("devices");
 }
 
 static void devices_usage(FILE *out)
@@ -269,12 +169,8 @@ int cmd_devices(int argc, char **argv)
 		devices_usage(stderr);
 		return USAGE_EXIT;
 	}
-	/* Otherwise the first descriptor that is opened would replace it. */
-	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
-		fprintf(stderr, "usiw: devices: standard output: %s\n",
-			strerror(errno));
+	if (output_begin("devices"))
 		return 1;
-	}
 	/* Warnings say why an interface is no device. */
 	if (environment_set(false) < 0 || setenv("USIW_LOG", "warn", 0) < 0)
 		return 1;

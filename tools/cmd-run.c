@@ -3,25 +3,18 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "environment.h"
+#include "options.h"
 #include "program.h"
 #include "setting.h"
 
-#define PERSONA_OPTION "--persona"
-#define SDP_OPTION "--sdp"
-
-/* Options. */
-static bool wants_sdp;
-
 static void run_usage(FILE *out)
 {
-	fputs("Usage: usiw run [--persona rnic|ca] [--sdp] [--] COMMAND "
-	      "[ARGUMENTS]\n"
+	fputs("Usage: usiw run " OPTIONS_USAGE " [--] COMMAND [ARGUMENTS]\n"
 	      "Runs COMMAND, and what it runs itself, with " ENVIRONMENT_PRELOAD
 	      " preloaded:\n"
 	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
@@ -43,45 +36,27 @@ static int run_wrong(const char *what, const char *which)
 	return USAGE_EXIT;
 }
 
-/* Return: 0; USAGE_EXIT or 1: the reason was printed. */
-static int persona_set(const char *name)
-{
-	if (!name)
-		return run_wrong("value missing: rnic or ca", PERSONA_OPTION);
-	if (strcmp(name, "rnic") != 0 && strcmp(name, "ca") != 0)
-		return run_wrong("no such persona: use rnic or ca", name);
-	return environment_put("USIW_PERSONA", name, true) < 0 ? 1 : 0;
-}
-
 /*
  * Return: 0: *ret_first is the index of the command; USAGE_EXIT or 1: the
  * reason was printed.
  */
-static int options_take(char **argv, int *ret_first)
+static int words_take(char **argv, struct options *options, int *ret_first)
 {
-	const char *value;
-	int i = 1, ret;
+	const char *wrong[2];
+	int i = 1;
 
-	for (; argv[i] && argv[i][0] == '-'; i++) {
-		if (strcmp(argv[i], "--") == 0) {
-			i++;
+	while (argv[i] && argv[i][0] == '-' && strcmp(argv[i], "--") != 0) {
+		switch (options_take(argv, &i, options, wrong)) {
+		case OPTION_TAKEN:
 			break;
-		}
-		if (strcmp(argv[i], SDP_OPTION) == 0) {
-			wants_sdp = true;
-			continue;
-		}
-		if (strcmp(argv[i], PERSONA_OPTION) == 0)
-			value = argv[++i];
-		else if (strncmp(argv[i], PERSONA_OPTION "=",
-				 sizeof(PERSONA_OPTION)) == 0)
-			value = argv[i] + sizeof(PERSONA_OPTION);
-		else
+		case OPTION_OTHER:
 			return run_wrong("no such option", argv[i]);
-		ret = persona_set(value);
-		if (ret)
-			return ret;
+		case OPTION_WRONG:
+			return run_wrong(wrong[1], wrong[0]);
+		}
 	}
+	if (argv[i] && strcmp(argv[i], "--") == 0)
+		i++;
 	if (!argv[i])
 		return run_wrong("command missing", "");
 	*ret_first = i;
@@ -90,16 +65,17 @@ static int options_take(char **argv, int *ret_first)
 
 int cmd_run(int argc, char **argv)
 {
+	struct options options = { 0 };
 	int first = 1, ret, err;
 
 	if (argc > 1 && cmd_is_help(argv[1])) {
 		run_usage(stdout);
 		return fflush(stdout) ? 1 : 0;
 	}
-	ret = options_take(argv, &first);
+	ret = words_take(argv, &options, &first);
 	if (ret)
 		return ret;
-	if (environment_set(wants_sdp) < 0)
+	if (options_set(&options) < 0 || environment_set(options.wants_sdp) < 0)
 		return 1;
 	setting_warn_mistyped();
 	program_warn(argv + first);

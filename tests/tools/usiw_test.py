@@ -11,35 +11,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "..", "apps"))
-import reach  # noqa: E402
-
-USIW = ""
-SANITIZER = ""
-LIBDIR = ""
-
-
-def clean_env(**more):
-    env = {k: v for k, v in os.environ.items()
-           if k not in ("LD_PRELOAD", "RDMAV_DRIVERS")
-           and not (k.startswith("USIW_") and not k.endswith("_DIR"))}
-    if SANITIZER:  # usiw itself, with a LD_PRELOAD that is not its own
-        env.setdefault("ASAN_OPTIONS",
-                       "verify_asan_link_order=0:detect_leaks=0")
-    env.update(more)
-    return env
-
-
-def usiw(*args, env=None, program=None, **how):
-    return subprocess.run([program or USIW, *args], env=env or clean_env(),
-                          capture_output=True, text=True, timeout=50, **how)
-
-
-def usiw_of(user):
-    """The path of usiw as that user can reach it."""
-    build = os.path.dirname(os.path.dirname(USIW))
-    return reach.reachable(USIW, ((build, ("bin", "lib")),)) if user else USIW
+from tool import (LIBDIR, SANITIZER, USIW, clean_env, gains_rights, usiw,
+                  usiw_of)
+import reach
 
 
 def preload_of(directory):
@@ -518,6 +492,4 @@ class Devices(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    USIW, LIBDIR = os.path.realpath(sys.argv[1]), sys.argv[2]
-    SANITIZER = sys.argv[3] if len(sys.argv) > 3 else ""
     unittest.main(argv=sys.argv[:1], verbosity=2)
