@@ -78,7 +78,7 @@ int cmd_run(int argc, char **argv)
 	if (options_set(&options) < 0 || environment_set(options.wants_sdp) < 0)
 		return 1;
 	setting_warn_mistyped();
-	program_warn(argv + first);
+	program_warn(argv + first, options.wants_sdp);
 	execvp(argv[first], argv + first);
 	err = errno;
 	fprintf(stderr, "usiw: run: %s: %s\n", argv[first],

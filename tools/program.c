@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -77,51 +79,113 @@ static bool is_dynamic_linker(int fd, const elf_segment *dynamic)
 	return true;
 }
 
-/* Why an ELF file cannot be preloaded; NULL: it can. */
-static const char *elf_why_not(int fd)
+/* The file name of the program interpreter; "": it has none. */
+static void interp_name(int fd, const elf_segment *segment,
+			char ret_name[NAME_MAX + 1])
+{
+	char path[PATH_MAX] = "";
+	const char *slash;
+
+	if (segment->p_filesz >= sizeof(path) ||
+	    pread(fd, path, segment->p_filesz, (off_t)segment->p_offset) < 0)
+		path[0] = '\0';
+	slash = strrchr(path, '/');
+	snprintf(ret_name, NAME_MAX + 1, "%.*s", NAME_MAX,
+		 slash ? slash + 1 : path);
+}
+
+/* @ret_interp: as above, if the file can be preloaded. */
+static enum program_fault elf_fault(int fd, char ret_interp[NAME_MAX + 1])
 {
 	elf_segment segment;
 	elf_header header;
 
+	ret_interp[0] = '\0';
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return NULL; /* a script: its interpreter is not looked at */
+		return PROGRAM_FITS; /* exec reports the error */
 	if (header.e_ident[EI_CLASS] != OWN_CLASS)
-		return "a program of another word size cannot load the "
-		       "library that usiw preloads";
+		return PROGRAM_WORD_SIZE;
 	if (header.e_phentsize != sizeof(segment) ||
 	    header.e_phnum > SEGMENT_MAX)
-		return NULL;
+		return PROGRAM_FITS;
 	for (unsigned i = 0; i < header.e_phnum; i++) {
 		off_t at = (off_t)(header.e_phoff + i * sizeof(segment));
 
 		if (pread(fd, &segment, sizeof(segment), at) !=
 		    (ssize_t)sizeof(segment))
-			return NULL;
-		if (segment.p_type == PT_INTERP ||
-		    (segment.p_type == PT_DYNAMIC &&
-		     is_dynamic_linker(fd, &segment)))
-			return NULL;
+			return PROGRAM_FITS;
+		if (segment.p_type == PT_INTERP) {
+			interp_name(fd, &segment, ret_interp);
+			return PROGRAM_FITS;
+		}
+		if (segment.p_type == PT_DYNAMIC &&
+		    is_dynamic_linker(fd, &segment))
+			return PROGRAM_FITS;
 	}
-	return "a statically linked program loads no library, and usiw's has "
-	       "to be preloaded";
+	return PROGRAM_STATIC;
+}
+
+static enum program_fault file_fault(const char *path)
+{
+	char interp[NAME_MAX + 1], own[NAME_MAX + 1] = "";
+	enum program_fault fault;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return PROGRAM_FITS; /* perhaps it may only be executed */
+	fault = elf_fault(fd, interp);
+	close(fd);
+	fd = *interp ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return fault;
+	(void)elf_fault(fd, own);
+	close(fd);
+	return *own && strcmp(interp, own) != 0 ? PROGRAM_OTHER_LIBC : fault;
 }
 
 /* The dynamic linker ignores LD_PRELOAD if the program gains rights. */
-static const char *rights_why_not(const char *path, const struct stat *st)
+static enum program_fault rights_fault(const char *path, const struct stat *st)
 {
-	if ((st->st_mode & S_ISUID) && st->st_uid != geteuid())
-		return "the dynamic linker preloads nothing into a set-user-ID "
-		       "program";
-	if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
-	    st->st_gid != getegid())
-		return "the dynamic linker preloads nothing into a "
-		       "set-group-ID program";
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID))
+		return PROGRAM_FITS;
 	if (geteuid() != 0 &&
 	    getxattr(path, "security.capability", NULL, 0) > 0)
-		return "the dynamic linker preloads nothing into a program "
-		       "with file capabilities";
-	return NULL;
+		return PROGRAM_CAPABILITIES;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return PROGRAM_FITS;
+	if ((st->st_mode & S_ISUID) && st->st_uid != geteuid())
+		return PROGRAM_SETUID;
+	if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	    st->st_gid != getegid())
+		return PROGRAM_SETGID;
+	return PROGRAM_FITS;
+}
+
+const char *program_fault_text(enum program_fault fault)
+{
+	static const char *const texts[] = {
+		[PROGRAM_STATIC] =
+			"a statically linked program loads no library, and "
+			"usiw's has to be preloaded",
+		[PROGRAM_WORD_SIZE] =
+			"a program of another word size cannot load the "
+			"library that usiw preloads",
+		[PROGRAM_OTHER_LIBC] =
+			"a program of another C library cannot load the "
+			"library that usiw preloads",
+		[PROGRAM_SETUID] = "the dynamic linker preloads nothing into a "
+				   "set-user-ID program",
+		[PROGRAM_SETGID] = "the dynamic linker preloads nothing into a "
+				   "set-group-ID program",
+		[PROGRAM_CAPABILITIES] =
+			"the dynamic linker preloads nothing into a program "
+			"with file capabilities",
+	};
+
+	return fault == PROGRAM_FITS ? NULL : texts[fault];
 }
 
 bool program_is_there(const char *name)
@@ -132,76 +196,111 @@ bool program_is_there(const char *name)
 	return program_find(name, path, &st);
 }
 
-/* Programs that start others without LD_PRELOAD. */
-static const struct starter {
-	const char *name;
-	const char *letters; /* options that make it do so; NULL: always */
-	const char *option;  /* the same as a word; a "-" means it as well */
-	bool has_user;	     /* other words may come before the option */
-} starters[] = {
-	{ "sudo", NULL, NULL, false },
-	{ "doas", NULL, NULL, false },
-	{ "pkexec", NULL, NULL, false },
-	{ "su", "l", "--login", true },
-	{ "runuser", "l", "--login", true },
-	{ "env", "i", "--ignore-environment", false },
-};
-
-static bool starter_is_asked(const struct starter *starter, char *const *argv)
+/* Splits @text at blanks.  Return: the number of words. */
+static size_t words_split(char *text, char **ret_words, size_t max)
 {
-	if (!starter->letters)
-		return true;
-	for (; *++argv && strcmp(*argv, "--") != 0;) {
-		const char *word = *argv;
+	char *rest = text, *word;
+	size_t cnt = 0;
 
-		if (strcmp(word, "-") == 0 ||
-		    strcmp(word, starter->option) == 0 ||
-		    (word[0] == '-' && word[1] != '-' &&
-		     strpbrk(word, starter->letters)))
-			return true;
-		if (word[0] != '-' && !starter->has_user)
-			return false;
-	}
-	return false;
+	while (cnt < max && (word = strsep(&rest, " \t")))
+		if (*word)
+			ret_words[cnt++] = word;
+	return cnt;
 }
 
-static bool starter_warn(char *const *argv)
+/* Reads the first line of a script: its interpreter, and at most one argument.
+ * That of env -S is several words.  Return: false: it is no script. */
+static bool script_read(const char *path, struct program_script *ret_script)
 {
-	const char *slash = strrchr(argv[0], '/');
-	const char *name = slash ? slash + 1 : argv[0];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t cnt, max = PROGRAM_SCRIPT_WORDS - 2;
+	char *line = ret_script->line;
+	ssize_t len;
 
-	for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
-		if (strcmp(name, starters[i].name) != 0 ||
-		    !starter_is_asked(&starters[i], argv))
-			continue;
-		fprintf(stderr,
-			"usiw: run: what %s starts sees no device of usiw: "
-			"%s removes LD_PRELOAD from its environment; put usiw "
-			"run behind it: %s ... usiw run -- PROGRAM\n",
-			name, name, name);
-		return true;
+	if (fd < 0)
+		return false;
+	len = pread(fd, line, sizeof(ret_script->line) - 1, 0);
+	close(fd);
+	if (len < 3 || memcmp(line, "#!", 2) != 0)
+		return false;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(ret_script->path, sizeof(ret_script->path), "%s", path);
+	cnt = words_split(line + 2, ret_script->words, max);
+	if (cnt == 0)
+		return false;
+	if (cnt > 1 && strcmp(ret_script->words[1], "-S") == 0) {
+		memmove(&ret_script->words[1], &ret_script->words[2],
+			(cnt - 2) * sizeof(ret_script->words[0]));
+		cnt--;
 	}
-	return false;
+	ret_script->words[cnt] = ret_script->path;
+	ret_script->words[cnt + 1] = NULL;
+	return true;
 }
 
-void program_warn(char *const *argv)
+/* A starter that gains rights gets no LD_PRELOAD, and has none to pass on. */
+static void passed_examine(struct starter_way *way)
 {
 	char path[PATH_MAX];
-	const char *why;
 	struct stat st;
-	int fd;
 
-	if (!program_find(argv[0], path, &st))
-		return; /* exec reports the error */
-	if (starter_warn(argv))
-		return;
-	why = rights_why_not(path, &st);
-	fd = why ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0) {
-		why = elf_why_not(fd);
-		close(fd);
+	for (unsigned i = 0; i < way->passed_cnt && !way->remover; i++) {
+		const char *slash = strrchr(way->passed[i], '/');
+
+		if (!program_find(way->passed[i], path, &st) ||
+		    rights_fault(path, &st) == PROGRAM_FITS)
+			continue;
+		way->remover = slash ? slash + 1 : way->passed[i];
+		way->why = STARTER_REMOVES;
 	}
-	if (why)
+}
+
+void program_examine(char *const *argv, struct program *ret_program)
+{
+	struct starter_way *way = &ret_program->way;
+	struct stat st;
+
+	memset(ret_program, 0, sizeof(*ret_program));
+	starter_follow(argv, way);
+	for (unsigned i = 0; way->program; i++) {
+		if (!program_find(*way->program, ret_program->path, &st)) {
+			ret_program->is_missing = true;
+			return; /* exec reports the error */
+		}
+		if (i == PROGRAM_SCRIPT_MAX ||
+		    !script_read(ret_program->path, &ret_program->scripts[i]))
+			break;
+		ret_program->script_cnt = i + 1;
+		starter_follow_on(ret_program->scripts[i].words, way);
+	}
+	passed_examine(way);
+	if (!way->program)
+		return;
+	ret_program->fault = rights_fault(ret_program->path, &st);
+	if (ret_program->fault == PROGRAM_FITS)
+		ret_program->fault = file_fault(ret_program->path);
+}
+
+void program_warn(char *const *argv, bool wants_sdp)
+{
+	struct program program;
+	const char *why;
+
+	if (!program_is_there(argv[0]))
+		return; /* exec reports the error */
+	program_examine(argv, &program);
+	why = program_fault_text(program.fault);
+	if (program.way.remover && program.way.is_client && wants_sdp)
+		return;
+	if (program.way.remover)
+		fprintf(stderr,
+			"usiw: run: what %s starts sees no device of usiw: "
+			"%s %s; put usiw run behind it: %s ... usiw run -- "
+			"PROGRAM\n",
+			program.way.remover, program.way.remover,
+			program.way.why, program.way.remover);
+	else if (why)
 		fprintf(stderr, "usiw: run: %s sees no device of usiw: %s\n",
-			path, why);
+			program.path, why);
 }

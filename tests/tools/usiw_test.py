@@ -136,8 +136,8 @@ class Run(unittest.TestCase):
                 os.chmod(path, 0o4711)
                 self.sees_no_device(path, "set-user-ID", user=reach.NOBODY,
                                     program=usiw_of(reach.NOBODY))
-            else:
-                self.sees_no_device(shutil.which("su"), "set-user-ID")
+            elif gains_rights():
+                self.sees_no_device(shutil.which("passwd"), "set-user-ID")
 
     def test_programs_that_clear_the_environment_are_told(self):
         with tempfile.TemporaryDirectory() as place:
@@ -166,6 +166,92 @@ class Run(unittest.TestCase):
                     "PROGRAM\n"
                 self.assertEqual((done.returncode, done.stderr),
                                  (0, want if is_told else ""), words)
+
+    def test_ssh_may_use_sdp_itself(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.symlink("/bin/true", os.path.join(place, "ssh"))
+            for option in (), ("--sdp",):
+                done = usiw("run", *option, "--", "ssh", "host", "ls",
+                            env=clean_env(PATH=place))
+                self.assertEqual("what ssh starts" in done.stderr, not option)
+                done = usiw("doctor", *option, "--", "ssh", "host", "ls",
+                            env=clean_env(PATH=place + ":" +
+                                          os.environ["PATH"]))
+                self.assertEqual("what ssh starts" in done.stdout, not option)
+
+    def test_what_other_programs_start_is_looked_at(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "static")
+            self.elf_file(path, 2)
+            script, outer = (os.path.join(place, n) for n in ("one", "two"))
+            for name, line in ((script, f"#!{path} -x"),
+                               (outer, f"#!/usr/bin/env -S {script} -y")):
+                with open(name, "w", encoding="ascii") as stream:
+                    stream.write(line + "\n")
+                os.chmod(name, 0o755)
+            for words in (["nice", path], ["nice", "-n5", path],
+                          ["nice", "-n", "5", path, "nice"],
+                          ["timeout", "-s", "KILL", "5", path],
+                          ["env", "-u", "X", "A=b", path],
+                          ["taskset", "-c", "0", "nohup", path],
+                          [USIW, "run", "--persona", "ca", "--", path],
+                          [script], [outer], ["nice", outer]):
+                done = usiw("run", "--", *words)
+                self.assertEqual(
+                    done.stderr.count(f"usiw: run: {path} sees no device of "
+                                      "usiw: a statically linked"),
+                    1 + (words[0] == USIW), (words, done.stderr))
+            for words in (["nice"], ["nice", "true", path],
+                          ["timeout", "5", "true"], ["env"],
+                          ["nice", "-n", path, "true"]):
+                self.assertNotIn("sees no", usiw("run", *words).stderr)
+
+    def test_usiw_run_behind_what_clears_the_environment(self):
+        for words, is_told in (
+                (["env", "-i", "true"], True),
+                (["env", "-u", "LD_PRELOAD", "true"], True),
+                (["env", "LD_PRELOAD=", "true"], True),
+                (["env", "-i", USIW, "run", "true"], False),
+                (["env", "-i", USIW, "run", "env", "-i", "true"], True),
+                (["env", "-i", USIW, "--version"], True)):
+            done = usiw("run", "--", *words)
+            self.assertEqual("what env starts sees no device" in done.stderr,
+                             is_told, words)
+
+    def test_rights_that_a_program_does_not_gain(self):
+        """The kernel gives none with no_new_privs, and LD_PRELOAD stays."""
+        if os.geteuid() != 0:
+            self.skipTest("set-user-ID files of others are root's to make")
+        with tempfile.TemporaryDirectory() as place:
+            os.chmod(place, 0o755)
+            path = shutil.copy(shutil.which("ibv_devices"), place)
+            os.chmod(path, 0o4755)
+            for words, is_told in ([], True), (["--no-new-privs"], False):
+                done = subprocess.run(
+                    ["setpriv", "--reuid", str(reach.NOBODY), "--clear-groups",
+                     *words, usiw_of(reach.NOBODY), "run", path],
+                    env=clean_env(), capture_output=True, text=True,
+                    timeout=50)
+                self.assertEqual("set-user-ID" in done.stderr, is_told)
+                self.assertEqual("usiw_lo" in done.stdout, not is_told)
+            done = subprocess.run(
+                ["setpriv", "--reuid", str(reach.NOBODY), "--clear-groups",
+                 usiw_of(reach.NOBODY), "run", "su", "--version"],
+                env=clean_env(), capture_output=True, text=True, timeout=50)
+            self.assertIn("usiw: run: what su starts sees no device of "
+                          "usiw: su removes LD_PRELOAD", done.stderr)
+
+    def test_a_program_of_another_libc_is_told(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "program")
+            with open(path + ".c", "w", encoding="ascii") as source:
+                source.write("int main(void) { return 0; }\n")
+            subprocess.run(["cc", "-o", path, path + ".c",
+                            "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"],
+                           check=True)
+            done = usiw("run", path)
+            self.assertIn(f"usiw: run: {path} sees no device of usiw: a "
+                          "program of another C library", done.stderr)
 
     def test_a_program_with_file_capabilities_is_told(self):
         """The kernel starts such a program in secure mode, and the loader
