@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See process.h. */
+#define _GNU_SOURCE
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/page-find.h"
+#include "util/plain-text.h"
+
+/* What a search is about. */
+struct search {
+	struct process_list *list;
+	int ret; /* why a page could not be taken */
+};
+
+static void process_free(struct process *process)
+{
+	close(process->fd);
+	if (process->proc_fd >= 0)
+		close(process->proc_fd);
+	free(process);
+}
+
+static int list_append(struct process_list *list, struct process *process)
+{
+	struct process **bigger =
+		realloc(list->at, (list->cnt + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	list->at = bigger;
+	list->at[list->cnt++] = process;
+	return 0;
+}
+
+static bool list_has(const struct process_list *list, int pid)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		if (list->at[i]->pid == pid && list->at[i]->proc_fd >= 0)
+			return true;
+	return false;
+}
+
+/* The user's name, or number. */
+static void user_set(struct process *process, int fd)
+{
+	const struct passwd *entry;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	entry = getpwuid(st.st_uid);
+	if (entry)
+		snprintf(process->user, sizeof(process->user), "%s",
+			 entry->pw_name);
+	else
+		snprintf(process->user, sizeof(process->user), "%u",
+			 (unsigned int)st.st_uid);
+	util_plain_text(process->user, sizeof(process->user));
+}
+
+/* A process that has ended has no program any more, before it is waited for and
+ * after that. */
+static bool process_lives(const struct process *process)
+{
+	char link[2];
+
+	return readlinkat(process->proc_fd, "exe", link, sizeof(link)) >= 0;
+}
+
+static int process_add(struct process_list *list, const struct process *from)
+{
+	struct process *process = malloc(sizeof(*process));
+	int ret;
+
+	if (!process)
+		return -ENOMEM;
+	*process = *from;
+	process->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
+	process->stat.fd = process->fd;
+	ret = process->fd < 0 ? -errno : list_append(list, process);
+	if (ret < 0)
+		process_free(process);
+	return ret;
+}
+
+/* ---- in /proc ------------------------------------------------------------ */
+
+static int proc_open(int pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* A forked child without a page of its own may have its parent's. */
+static int running_found(void *arg, const struct util_found_page *page)
+{
+	struct process process = { .pid = page->pid, .fd = page->fd };
+	struct search *search = arg;
+	int ret = util_stat_read(page->fd, &process.stat);
+
+	if (ret == -EPROTONOSUPPORT)
+		search->list->misfit_pid = page->pid;
+	if (ret < 0) {
+		search->ret = ret;
+		return ret == -ENOMEM ? ret : 0;
+	}
+	if (!util_page_is_own(page->pid, process.stat.pid))
+		return 0;
+	process.proc_fd = proc_open(page->pid);
+	if (process.proc_fd < 0)
+		return 0; /* it has ended */
+	user_set(&process, process.proc_fd);
+	ret = process_add(search->list, &process);
+	if (ret < 0) {
+		close(process.proc_fd);
+		return ret;
+	}
+	search->ret = 0;
+	return 1;
+}
+
+static bool running_skips(void *arg, int pid)
+{
+	const struct search *search = arg;
+
+	return list_has(search->list, pid);
+}
+
+int process_find(struct process_list *list, int pid)
+{
+	struct search state = { .list = list };
+	const struct util_page_search search = {
+		.name = UTIL_STAT_NAME,
+		.found = running_found,
+		.skips = running_skips,
+		.arg = &state,
+	};
+	int ret = util_page_find(&search, pid);
+
+	/* A page was there, and was not taken. */
+	return pid && ret == -ENOENT && state.ret < 0 ? state.ret : ret;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static int file_found(void *arg, const struct util_found_page *page)
+{
+	struct process process = { .fd = page->fd, .proc_fd = -1 };
+	struct process_list *list = arg;
+	int ret = util_stat_read(page->fd, &process.stat);
+
+	if (ret < 0)
+		return ret;
+	process.pid = page->pid ? page->pid : (int)process.stat.pid;
+	process.has_ended = kill(process.pid, 0) < 0 && errno == ESRCH;
+	if (!process.has_ended && list_has(list, process.pid))
+		return 0; /* found in /proc already */
+	user_set(&process, page->fd);
+	return process_add(list, &process);
+}
+
+int process_find_file(struct process_list *list, const char *path)
+{
+	const struct util_page_search search = {
+		.name = UTIL_STAT_NAME,
+		.found = file_found,
+		.arg = list,
+	};
+
+	return util_page_find_file(&search, path);
+}
+
+/* ---- again --------------------------------------------------------------- */
+
+int process_refresh(struct process *process)
+{
+	int ret = util_stat_read(process->fd, &process->stat);
+
+	if (process->proc_fd >= 0 && !process_lives(process))
+		process->has_ended = true;
+	return ret;
+}
+
+void process_drop_ended(struct process_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (process_refresh(list->at[i]) < 0 || list->at[i]->has_ended)
+			process_free(list->at[i]);
+		else
+			list->at[kept++] = list->at[i];
+	}
+	list->cnt = kept;
+}
+
+void process_list_free(struct process_list *list)
+{
+	for (size_t i = 0; i < list->cnt; i++)
+		process_free(list->at[i]);
+	free(list->at);
+	*list = (struct process_list){ .cnt = 0 };
+}
+
+const char *process_error(int err)
+{
+	switch (err) {
+	case -ESRCH:
+		return "there is none";
+	case -EACCES:
+	case -EPERM:
+		return "not permitted: it is another user's, or it must not "
+		       "be examined; try as root";
+	case -ENOENT:
+		return "it has opened no device of usiw; is it run by usiw "
+		       "run?";
+	case -EPROTONOSUPPORT:
+		return "it has another version of usiw: use the usiw command "
+		       "that was installed with it";
+	case -EPROTO:
+		return "its counter page is damaged";
+	case -EAGAIN:
+		return "its counter page is being made; try again";
+	default:
+		return strerror(-err);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Processes with usiw devices, and copies of their counter pages. */
+#ifndef STAT_PROCESS_H
+#define STAT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/stat-read.h"
+
+struct process {
+	int pid;     /* as it is called here; of a file: as it was there */
+	int fd;	     /* of the page */
+	int proc_fd; /* of /proc/PID; -1: a file */
+	bool has_ended;
+	char user[33];
+	struct util_stat stat; /* the last copy */
+};
+
+struct process_list {
+	struct process **at;
+	size_t cnt;
+	int misfit_pid; /* one with a page of another version; 0: none */
+};
+
+/*
+ * Adds each process that is not in the list yet; @pid not 0: only that one.
+ * Return: 0; -errno as util_page_find(), -EPROTONOSUPPORT, -EPROTO or
+ *   -EAGAIN as util_stat_read() for @pid.
+ */
+int process_find(struct process_list *list, int pid);
+
+/* Adds a page in a file, or those of a directory. Return: 0; -errno as
+ * util_page_find_file() and util_stat_read(). */
+int process_find_file(struct process_list *list, const char *path);
+
+/*
+ * Copies the page anew.  One that has ended keeps its last copy.
+ * Return: 0; -errno as util_stat_read(): as before, and nothing more is to be
+ *   expected of it.
+ */
+int process_refresh(struct process *process);
+
+/* Takes those out that have ended, or are unreadable. */
+void process_drop_ended(struct process_list *list);
+
+void process_list_free(struct process_list *list);
+
+/* Why process_find() failed, for a message. */
+const char *process_error(int err);
+
+#endif
