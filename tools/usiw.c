@@ -15,6 +15,7 @@ static const struct command {
 	{ "run", cmd_run,
 	  "run a program that sees usiw devices; --sdp: for its sockets" },
 	{ "devices", cmd_devices, "list the devices such a program sees" },
+	{ "stat", cmd_stat, "show what processes have and do" },
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

@@ -71,7 +71,7 @@ def check_groff(paths):
         return ["groff is not installed (Debian: groff-base)"]
     found = []
     for path in paths:
-        done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", path],
+        done = subprocess.run(["groff", "-t", "-man", "-ww", "-z", "-Tutf8", path],
                               capture_output=True, text=True)
         found += done.stderr.strip().split("\n") if done.stderr else []
     return found

@@ -24,7 +24,7 @@ OURS = {
     "providers/usiw": ("abi", "util", "rnic"),
     "kernel-abi": ("abi", "util", "rnic"),
     "sdp": ("util",),
-    "tools": ("abi", "util"),
+    "tools": ("abi", "util", "sdp/rules", "sdp/stat"),
     "bench": (),
 }
 # Other layers may include only these headers of a layer.
