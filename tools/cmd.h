@@ -12,6 +12,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 
 /* True if @word asks for the usage. */
 static inline bool cmd_is_help(const char *word)

@@ -16,6 +16,7 @@ static const struct command {
 	  "run a program that sees usiw devices; --sdp: for its sockets" },
 	{ "devices", cmd_devices, "list the devices such a program sees" },
 	{ "stat", cmd_stat, "show what processes have and do" },
+	{ "top", cmd_top, "show processes and their rates, on the screen" },
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
