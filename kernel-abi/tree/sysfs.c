@@ -16,6 +16,7 @@
 #include "tree/pci.h"
 #include "base/provider.h"
 #include "base/rnic-dl.h"
+#include "base/totals.h"
 
 #define TREE_PATH_MAX 256
 
@@ -224,11 +225,7 @@ static int show_dev(const struct rnic_device_attr *attr,
 	X(rcv_data, (stats.rx_direct + stats.rx_staged) / 4)                   \
 	X(xmit_packets, stats.tx_fpdu)                                         \
 	X(rcv_packets, stats.rx_fpdu)                                          \
-	X(rcv_errors, stats.rx_crc_bad)                                        \
-	X(rx_direct, stats.rx_direct)                                          \
-	X(rx_staged, stats.rx_staged)                                          \
-	X(tx_inplace, stats.tx_inplace)                                        \
-	X(tx_copied, stats.tx_copied)
+	X(rcv_errors, stats.rx_crc_bad)
 
 #define SHOW_COUNTER(name, value)                                              \
 	static int show_##name(const struct rnic_device_attr *attr,            \
@@ -236,13 +233,16 @@ static int show_dev(const struct rnic_device_attr *attr,
 			       size_t size)                                    \
 	{                                                                      \
 		struct rnic_device_stats stats;                                \
-		(void)attr;                                                    \
-		kabi_rnic()->device_stats(node->dev, &stats);                  \
+                                                                               \
+		kabi_totals(node->dev, attr->ifindex, &stats);                 \
 		return snprintf(buf, size, "%" PRIu64 "\n",                    \
 				(uint64_t)(value));                            \
 	}
 
 COUNTERS(SHOW_COUNTER)
+
+#define SHOW_HW_COUNTER(name, field) SHOW_COUNTER(hw_##name, stats.field)
+KABI_HW_COUNTERS(SHOW_HW_COUNTER)
 
 /*
  * No provider matches by it.  libibverbs reads it for the first provider that
@@ -285,7 +285,6 @@ int kabi_node_content(const struct kabi_node *node,
 #define IBDEV "/sys/class/infiniband/%d/"
 #define IBPORT IBDEV "ports/1/"
 #define COUNTER IBPORT "counters/"
-#define HW_COUNTER IBPORT "hw_counters/"
 /* Only a PCI device of ours has these. */
 #define PCI "%p/"
 #define UVERBS "/sys/class/infiniband_verbs/%u/"
@@ -349,15 +348,10 @@ static const struct tree_row tree_rows[] = {
 	TEXT(COUNTER "multicast_rcv_packets", "0\n"),
 	SHOW(COUNTER "port_rcv_errors", show_rcv_errors),
 	TEXT(COUNTER "port_xmit_discards", "0\n"),
-	/* the first two have the names of the kernel's rxe; the rest are
-	 * usiw's */
-	SHOW(HW_COUNTER "sent_pkts", show_xmit_packets),
-	SHOW(HW_COUNTER "rcvd_pkts", show_rcv_packets),
-	SHOW(HW_COUNTER "rx_crc_bad", show_rcv_errors),
-	SHOW(HW_COUNTER "rx_direct", show_rx_direct),
-	SHOW(HW_COUNTER "rx_staged", show_rx_staged),
-	SHOW(HW_COUNTER "tx_inplace", show_tx_inplace),
-	SHOW(HW_COUNTER "tx_copied", show_tx_copied),
+#define HW_COUNTER_ROW(name, field)                                            \
+	SHOW(IBPORT "hw_counters/" #name, show_hw_##name),
+	KABI_HW_COUNTERS(HW_COUNTER_ROW) TEXT(IBPORT "hw_counters/lifespan",
+					      STRING(KABI_LIFESPAN_MS) "\n"),
 
 	MERGED("/sys/class/infiniband_verbs"),
 	TEXT("/sys/class/infiniband_verbs/abi_version", "6\n"),

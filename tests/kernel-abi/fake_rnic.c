@@ -35,7 +35,7 @@ struct rnic_chan {
 static struct rnic_device devices[FAKE_DEVICE_CNT] = {
 	{ .attr = { .name = "usiw_lo",
 		    .ifname = "lo",
-		    .ifindex = 1,
+		    .ifindex = 2000000001,
 		    .uverbs_num = 1000,
 		    .mtu = 65536,
 		    .is_up = true,
@@ -43,7 +43,7 @@ static struct rnic_device devices[FAKE_DEVICE_CNT] = {
 		    .gid = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } } },
 	{ .attr = { .name = "usiw_down0",
 		    .ifname = "down0",
-		    .ifindex = 7,
+		    .ifindex = 2000000007,
 		    .uverbs_num = 1001,
 		    .mtu = 1500,
 		    .is_up = false,
