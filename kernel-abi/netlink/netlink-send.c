@@ -16,8 +16,10 @@
 #include "util/log.h"
 #include "util/reason.h"
 #include "netlink/nldev.h"
+#include "base/census.h"
 #include "base/real.h"
 #include "base/rnic-dl.h"
+#include "base/totals.h"
 #include "base/user.h"
 
 /* The longest request that is read; the kernel's limit is its send buffer. */
@@ -41,10 +43,14 @@ struct snapshot {
 	struct kabi_nldev nldev;
 	struct kabi_nldev_device *devices;
 	struct rnic_device_attr *attrs;
+	struct rnic_device *const *list;
+	struct kabi_census census;
 };
 
 static void snapshot_fini(struct snapshot *snap)
 {
+	if (snap->nldev.census)
+		kabi_census_free(&snap->census);
 	free(snap->devices);
 	free(snap->attrs);
 }
@@ -53,21 +59,21 @@ static void snapshot_fini(struct snapshot *snap)
 static int snapshot_init(struct snapshot *snap, struct kabi_netlink *nl)
 {
 	const struct kabi_rnic *rnic = kabi_rnic();
-	struct rnic_device *const *list = NULL;
 	uint32_t base = util_settings()->devices == UTIL_DEVICES_BESIDE
 				? INDEX_BESIDE
 				: 0;
-	int cnt = rnic->device_list(&list), ret = -ENOMEM;
+	int cnt, ret = -ENOMEM;
 
+	memset(snap, 0, sizeof(*snap));
+	cnt = rnic->device_list(&snap->list);
 	if (cnt < 0)
 		return cnt;
-	memset(snap, 0, sizeof(*snap));
 	snap->devices = calloc((size_t)cnt + 1, sizeof(*snap->devices));
 	snap->attrs = calloc((size_t)cnt + 1, sizeof(*snap->attrs));
 	if (!snap->devices || !snap->attrs)
 		goto fini;
 	for (int i = 0; i < cnt; i++) {
-		ret = rnic->device_query(list[i], &snap->attrs[i]);
+		ret = rnic->device_query(snap->list[i], &snap->attrs[i]);
 		if (ret < 0)
 			goto fini;
 		snap->devices[i].attr = &snap->attrs[i];
@@ -86,6 +92,26 @@ static int snapshot_init(struct snapshot *snap, struct kabi_netlink *nl)
 fini:
 	snapshot_fini(snap);
 	return ret;
+}
+
+/* Adds what a request about resources or statistics needs.  Return: 0;
+ * -ENOMEM. */
+static int snapshot_extend(struct snapshot *snap,
+			   const struct kabi_nldev_request *req)
+{
+	int ret = 0;
+
+	if (!snap->nldev.census)
+		ret = kabi_census_take(&snap->census);
+	if (ret < 0)
+		return ret;
+	snap->nldev.census = &snap->census;
+	for (size_t i = 0; i < snap->nldev.device_cnt; i++)
+		if (req->op == RDMA_NLDEV_CMD_STAT_GET && req->has_dev &&
+		    snap->devices[i].index == req->dev_index)
+			kabi_totals(snap->list[i], snap->attrs[i].ifindex,
+				    &snap->devices[i].stats);
+	return 0;
 }
 
 /* ---- the real kernel ---------------------------------------------------- */
@@ -251,11 +277,16 @@ static int requests_answer(struct kabi_netlink *nl, int fd,
 	ret = snapshot_init(&snap, nl);
 	if (ret < 0)
 		return ret;
-	for (size_t at = 0; at < len; at += step) {
+	for (size_t at = 0; ret >= 0 && at < len; at += step) {
 		step = kabi_nldev_decode(octets + at, len - at, &req);
+		if (kabi_nldev_wants_census(&req))
+			ret = snapshot_extend(&snap, &req);
+		if (ret < 0)
+			break;
 		request_answer(nl, &snap.nldev, &req, &reply);
 	}
-	ret = reply_queue(fd, &reply);
+	if (ret >= 0)
+		ret = reply_queue(fd, &reply);
 	kabi_nldev_reply_free(&reply);
 	snapshot_fini(&snap);
 	return ret;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "abi/usiw-abi.h"
+#include "netlink/resource.h"
+#include "netlink/statistic.h"
 #include "rnic/rnic.h"
 #include "tree/sysfs.h"
 
@@ -240,6 +242,19 @@ static const struct operation {
 } operations[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = { answer_get, dump_get },
 	[RDMA_NLDEV_CMD_PORT_GET] = { answer_port, dump_port },
+	[RDMA_NLDEV_CMD_RES_GET] = { kabi_resource_sums,
+				     kabi_resource_dump_sums },
+	[RDMA_NLDEV_CMD_RES_QP_GET] = { kabi_resource_one, kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = { kabi_resource_one,
+					   kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_CQ_GET] = { kabi_resource_one, kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_MR_GET] = { kabi_resource_one, kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_PD_GET] = { kabi_resource_one, kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_CTX_GET] = { kabi_resource_one,
+					 kabi_resource_dump },
+	[RDMA_NLDEV_CMD_RES_SRQ_GET] = { kabi_resource_one,
+					 kabi_resource_dump },
+	[RDMA_NLDEV_CMD_STAT_GET] = { kabi_statistic_get, kabi_statistic_dump },
 	[RDMA_NLDEV_CMD_SYS_GET] = { answer_sys, NULL },
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { answer_chardev, NULL },
 };
@@ -250,12 +265,25 @@ static bool is_dump(const struct kabi_nldev_request *req)
 	       NLM_F_DUMP; /* either bit, as the kernel */
 }
 
+bool kabi_nldev_wants_census(const struct kabi_nldev_request *req)
+{
+	answer_fn fn;
+
+	if (req->err < 0 || req->is_quiet)
+		return false;
+	fn = operations[req->op].answer;
+	return fn == kabi_resource_sums || fn == kabi_resource_one ||
+	       fn == kabi_statistic_get;
+}
+
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req)
 {
 	if (req->err < 0 || req->is_quiet || device_find(nldev, req))
 		return KABI_NLDEV_OURS;
-	if (req->op == RDMA_NLDEV_CMD_GET && is_dump(req))
+	if ((req->op == RDMA_NLDEV_CMD_GET ||
+	     req->op == RDMA_NLDEV_CMD_RES_GET) &&
+	    is_dump(req))
 		return KABI_NLDEV_BOTH;
 	if (req->op == RDMA_NLDEV_CMD_GET_CHARDEV && !req->has_dev &&
 	    strcmp(req->type, "rdma_cm") == 0)
@@ -350,7 +378,7 @@ void kabi_nldev_merge(const struct kabi_nldev *nldev,
 	size_t len, step;
 
 	if (is_list)
-		(void)dump_get(nldev, req, NULL, reply);
+		(void)operations[req->op].dump(nldev, req, NULL, reply);
 	for (; (len = message_at(at, real_len, &hdr)); at += step) {
 		int err = 0;
 

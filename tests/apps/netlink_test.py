@@ -104,7 +104,7 @@ def refusals():
                   ["rdma", "dev", "set", "usiw_lo", "name", "other"],
                   ["rdma", "link", "add", "x", "type", "siw", "netdev", "lo"],
                   ["rdma", "system", "set", "netns", "shared"],
-                  ["rdma", "resource", "show"]):
+                  ["rdma", "statistic", "mr"]):
         with Test(" ".join(words)) as test:
             program = test.start("rdma", words)
             program.wait(30, codes=None)

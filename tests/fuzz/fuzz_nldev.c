@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "kernel-abi/base/census.h"
 #include "kernel-abi/netlink/nldev.h"
 #include "rnic/rnic.h"
 
@@ -26,6 +27,33 @@ static const struct kabi_nldev_device devices[] = {
 	{ .attr = &attrs[0], .index = 0 },
 	{ .attr = &attrs[1], .index = 1 },
 };
+
+/* More queue pairs than a message has room for. */
+#define QP_CNT 40
+
+static struct usiw_res_qp qps[QP_CNT];
+static struct usiw_res_srq srq = { .head.id = 1, .depth = 8 };
+static struct usiw_res_mr mr = { .head.id = 0x100, .len = 4096 };
+static struct usiw_res_id id = { .state = USIW_RES_IDS_LISTEN };
+static struct kabi_resource qp_rows[QP_CNT];
+static struct kabi_resource srq_rows[] = { { 7, 1, 0, &srq.head } };
+static struct kabi_resource mr_rows[] = { { 7, 2, 0, &mr.head } };
+static struct kabi_resource id_rows[] = { { 7, 0, 0, &id.head } };
+static const struct kabi_census census = {
+	.kind = { [USIW_RES_QP] = { qp_rows, QP_CNT, 0 },
+		  [USIW_RES_SRQ] = { srq_rows, 1, 0 },
+		  [USIW_RES_MR] = { mr_rows, 1, 0 },
+		  [USIW_RES_ID] = { id_rows, 1, 0 } },
+};
+
+static void census_fill(void)
+{
+	for (uint32_t i = 0; i < QP_CNT; i++) {
+		qps[i] = (struct usiw_res_qp){ .head.id = 0x100 + i,
+					       .srq = i & 1 };
+		qp_rows[i] = (struct kabi_resource){ 7, 1, 0, &qps[i].head };
+	}
+}
 
 /* Return: number of messages. Checks that each is complete, and that usiw's
  *   have its port. */
@@ -90,7 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kabi_nldev nldev = { .devices = devices,
 				    .device_cnt = 2,
 				    .fw_ver = "1",
-				    .portid = PORTID };
+				    .portid = PORTID,
+				    .census = &census };
 	struct kabi_nldev_request req;
 	size_t len, step;
 
@@ -98,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
+	census_fill();
 	nldev.is_capped = data[0] & 1;
 	len = data[0] < size - 1 ? data[0] : size - 1;
 	/* separate allocations, so that a sanitizer sees both ends */
