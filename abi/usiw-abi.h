@@ -239,7 +239,7 @@ enum usiw_async_type {
  * grow.
  */
 #define USIW_STAT_MAGIC 0x75736977u /* "usiw" */
-#define USIW_STAT_VERSION 3
+#define USIW_STAT_VERSION 4
 #define USIW_STAT_MAX 60
 #define USIW_STAT_PARTS 32
 
@@ -252,6 +252,29 @@ struct usiw_stat_part {
 	_Alignas(USIW_CACHE_LINE) _Atomic uint64_t value[64];
 };
 
+/*
+ * What observing commands ask of the process (usiw-observer.h): one of each
+ * kind at a time.  A command takes `owner` (its process ID; 0: none), has the
+ * records' place ready in this file, and sets the bit of the kind in `wanted`
+ * last.  A command that leaves clears the bit; the next one waits until no
+ * thread writes a record any more.
+ */
+#define USIW_OBSERVE_CNT 2
+
+/* No command's: the process has calls that must fail (USIW_FAULT). */
+#define USIW_CALLS_FAIL (1u << 31)
+
+struct usiw_observed {
+	/* 1 << kind; USIW_CALLS_FAIL */
+	_Alignas(USIW_CACHE_LINE) _Atomic uint32_t wanted;
+	struct usiw_observe_request {
+		_Atomic uint32_t owner;
+		_Atomic uint32_t serial; /* grows with each request */
+		/* Threads of the process that write a record. */
+		_Atomic uint32_t user_cnt;
+	} request[USIW_OBSERVE_CNT];
+};
+
 struct usiw_stat_page {
 	uint32_t magic;
 	uint32_t version;
@@ -261,6 +284,7 @@ struct usiw_stat_page {
 	uint32_t reserved[11];
 	struct usiw_stat stat[USIW_STAT_MAX];
 	struct usiw_stat_part part[USIW_STAT_PARTS];
+	struct usiw_observed observed;
 };
 
 _Static_assert(sizeof(struct usiw_stat) == 32, "stat layout");
@@ -268,5 +292,6 @@ _Static_assert(offsetof(struct usiw_stat_page, stat) == 64, "stat layout");
 _Static_assert(offsetof(struct usiw_stat_page, part) == 64 + 32 * USIW_STAT_MAX,
 	       "stat layout");
 _Static_assert(sizeof(struct usiw_stat_part) == 512, "stat layout");
+_Static_assert(sizeof(struct usiw_observed) == USIW_CACHE_LINE, "stat layout");
 
 #endif

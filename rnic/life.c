@@ -25,6 +25,7 @@
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/netif-cache.h"
+#include "os/observer.h"
 #include "os/resource.h"
 #include "os/stat.h"
 #include "os/stranger.h"
@@ -128,7 +129,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 
 	if (!rnic_fdtab())
 		return -ENOMEM;
-	rnic_stat_init();
+	rnic_observer_start();
 	whole = calloc(1, sizeof(*whole));
 	if (!whole)
 		return -ENOMEM;
@@ -163,7 +164,7 @@ static int context_renew(struct rnic_context *ctx)
 	struct rnic_chan *inherited = ctx->async;
 	int rc;
 
-	rnic_stat_init();
+	rnic_observer_start();
 	rc = context_start(ctx, rnic_chan_fd(inherited));
 	if (rc < 0) {
 		ctx->async = inherited;
@@ -363,6 +364,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_netif_fork_child();
 	rnic_netif_cache_fork_child();
 	rnic_stat_fork_child();
+	rnic_observer_fork_child();
 	rnic_res_fork_child();
 	rnic_cm_fork_child(tab);
 	rnic_oob_fork_child();

@@ -9,7 +9,7 @@
 #include "loop/loop.h"
 #include "os/evfd.h"
 #include "os/fd.h"
-#include "os/stat.h"
+#include "os/observer.h"
 #include "teardown.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 	util_lock(&rnic_loop.lock);
 	LIST_INSERT_HEAD(&cm.chans, chan, link);
 	util_unlock(&rnic_loop.lock);
-	rnic_stat_init();
+	rnic_observer_start();
 	*ret_chan = chan;
 	return 0;
 }

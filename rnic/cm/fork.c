@@ -23,6 +23,7 @@
 #include "os/addr.h"
 #include "os/evfd.h"
 #include "os/fd.h"
+#include "os/observer.h"
 #include "reason.h"
 #include "sidr.h"
 #include "state.h"
@@ -332,6 +333,7 @@ int cm_chan_lock(struct rnic_cm_chan *chan)
 	if (!cm_chan_is_known(chan)) {
 		ret = -ENODEV;
 	} else {
+		rnic_observer_start();
 		manager_inherit();
 		ret = chan_renew(chan);
 	}

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* program_invocation_short_name, MAP_ANONYMOUS */
 #include "stat.h"
 
+#include "abi/usiw-observer.h"
 #include "util/cancel.h"
 #include "util/clock.h"
 #include "util/lock.h"
@@ -174,6 +175,9 @@ int rnic_stat_extend(size_t size, void **ret_mem, uint64_t *ret_offset)
 		return -ENOENT;
 	if (!file_is_ours(fd))
 		return -ESTALE;
+	/* Then the records of commands that observe follow. */
+	if (at + size > USIW_OBSERVER_AT(0))
+		return -EFBIG;
 	ret = util_page_extend(fd, at, size, ret_mem);
 	if (ret < 0)
 		return ret;

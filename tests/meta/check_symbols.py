@@ -83,6 +83,7 @@ MAY_CANCEL = {
     "cm/port.c": r"\w+dir",                   # in UTIL_CANCEL_OFF()
     "engine/engine.c": "pthread_join",  # in UTIL_CANCEL_OFF()
     "engine/lead.c": "usleep",  # in UTIL_CANCEL_OFF()
+    "os/observer.c": "open",  # in UTIL_CANCEL_OFF()
     "os/netif.c": r"nl_\w+|rtnl_\w+",  # in UTIL_CANCEL_OFF(), as the next one
     "provider": "fopen|fclose|fgets|fprintf|__fprintf_chk|fscanf|"
                 "__isoc\\w+scanf|pthread_cond_wait|close|syslog",
