@@ -110,6 +110,13 @@ void rnic_local_leave_tx(struct rnic_local *local);
  * the next octets that it has. */
 void rnic_local_leave_rx(struct rnic_local *local);
 
+/* Octets of the stream that this end has taken out of its ring. */
+static inline uint64_t rnic_local_received(const struct rnic_local *local)
+{
+	return local->is_rx_on ? local->rx.own - sizeof(struct rnic_ring_start)
+			       : 0;
+}
+
 /* Do octets of this end leave by the ring? */
 static inline bool rnic_local_sends(const struct rnic_local *local)
 {

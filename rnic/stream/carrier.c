@@ -4,14 +4,24 @@
 
 #include <errno.h>
 
+#include "os/observer.h"
+#include "tap.h"
+
 /* Reads in a row that throw away; then the next stream has its turn. */
 #define DISCARD_MAX 16
 
 ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt, int flags)
 {
-	ssize_t len = stream->carrier->send(stream, iov, cnt, flags);
+	bool is_captured = rnic_observed(USIW_OBSERVE_PACKETS);
+	struct rnic_tap_look look;
+	ssize_t len;
 
+	if (is_captured)
+		rnic_tap_begin(stream, true, &look);
+	len = stream->carrier->send(stream, iov, cnt, flags);
+	if (is_captured)
+		rnic_tap_end(stream, true, &look, iov, cnt, len);
 	if (len > 0)
 		stream->tx_octets += (uint64_t)len;
 	return len;
@@ -20,7 +30,16 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt)
 {
-	return stream->carrier->recv(stream, iov, cnt);
+	bool is_captured = rnic_observed(USIW_OBSERVE_PACKETS);
+	struct rnic_tap_look look;
+	ssize_t len;
+
+	if (is_captured)
+		rnic_tap_begin(stream, false, &look);
+	len = stream->carrier->recv(stream, iov, cnt);
+	if (is_captured)
+		rnic_tap_end(stream, false, &look, iov, cnt, len);
+	return len;
 }
 
 int rnic_stream_discard(struct rnic_stream *stream)

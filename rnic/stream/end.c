@@ -21,6 +21,7 @@
 #include "meet.h"
 #include "util/clock.h"
 #include "os/fd.h"
+#include "os/observer.h"
 #include "os/stat.h"
 #include "qp/region.h"
 #include "qp/rnr.h"
@@ -30,6 +31,7 @@
 #include "qp/state.h"
 #include "qp/transport.h"
 #include "retry.h"
+#include "tap.h"
 #include "tcp.h"
 
 /* A peer that takes so many octets within the drain limit gets another one:
@@ -67,6 +69,7 @@ static void stream_free(struct rnic_stream *stream)
 	struct rnic_engine *engine = stream->engine;
 
 	stream_count(stream);
+	rnic_tap_free(stream);
 	rnic_engine_remove(engine, &stream->source);
 	rnic_fd_close(stream->source.fd);
 	rnic_stream_meet_end(stream);
@@ -85,6 +88,8 @@ static void stream_fin(struct rnic_stream *stream)
 	if (stream->is_fin_sent)
 		return;
 	stream->carrier->fin(stream);
+	if (rnic_observed(USIW_OBSERVE_PACKETS))
+		rnic_tap_fin(stream);
 	stream->is_fin_sent = true;
 	stream->is_tx_blocked = false;
 }

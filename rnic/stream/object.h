@@ -22,6 +22,7 @@ enum rnic_stream_phase {
 
 struct rnic_carrier;
 struct rnic_local;
+struct rnic_tap;
 
 struct rnic_stream {
 	struct rnic_source source;	    /* the socket */
@@ -78,6 +79,7 @@ struct rnic_stream {
 	uint64_t cm_ref;	    /* 0: no note to leave, or left already */
 	uint32_t pass_cnt;	    /* to look at the EMSS now and then */
 	struct smpa_counters told;  /* already in the counter page */
+	struct rnic_tap *tap; /* tap.c; NULL until the stream is captured */
 };
 
 /* Of a QP with this transport; NULL: it has none. */

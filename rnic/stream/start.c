@@ -15,6 +15,7 @@
 #include "os/fd.h"
 #include "os/guard.h"
 #include "os/tcp.h"
+#include "tap.h"
 #include "tcp.h"
 
 static int stream_lend_start(struct rnic_stream *stream)
@@ -164,6 +165,7 @@ void rnic_stream_free(struct rnic_stream *stream)
 {
 	if (!stream)
 		return;
+	rnic_tap_free(stream);
 	rnic_fd_close(stream->source.fd);
 	stream_release(stream);
 }
