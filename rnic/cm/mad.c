@@ -9,9 +9,11 @@
 #include "util/addr-text.h"
 #include "util/cancel.h"
 #include "util/log.h"
+#include "dgram/tap.h"
 #include "dgram/udp-send.h"
 #include "dgram/udp.h"
 #include "loop/loop.h"
+#include "os/observer.h"
 #include "os/stat.h"
 #include "os/stranger.h"
 
@@ -107,12 +109,17 @@ static int mad_send_host(const struct cm_way *way,
 	};
 	struct iovec iov[] = { { &head, sizeof(head) }, { mad, SIB_MAD_SIZE } };
 	struct sib_path path = way->path;
-	int len;
+	int ret;
 
 	path.hop_limit = HOST_HOP_LIMIT;
-	len = sib_grh_encode(&path, op->hdr_size + SIB_MAD_SIZE + SIB_ICRC_SIZE,
+	ret = sib_grh_encode(&path, op->hdr_size + SIB_MAD_SIZE + SIB_ICRC_SIZE,
 			     head.grh, sizeof(head.grh));
-	return len < 0 ? len : rnic_host_send(cm.mads.sock.fd, name, iov, 2);
+	if (ret >= 0)
+		ret = rnic_host_send(cm.mads.sock.fd, name, iov, 2);
+	if (ret == 0 && rnic_observed(USIW_OBSERVE_PACKETS))
+		rnic_dgram_tap(SIB_QPN_GSI, true, USIW_CARRIER_UNIX, &head,
+			       iov + 1, 1, SIB_MAD_SIZE);
+	return ret;
 }
 
 static void mad_lost(const struct cm_way *way, int ret)
@@ -153,6 +160,12 @@ static int mad_decode(const struct rnic_host_head *head, size_t len,
 	if (!sib_grh_gids(head->grh, &ret_mad->path.src, &ret_mad->path.dst))
 		return -EBADMSG;
 	memcpy(ret_mad->octets, head + 1, SIB_MAD_SIZE);
+	if (rnic_observed(USIW_OBSERVE_PACKETS)) {
+		const struct iovec iov = { ret_mad->octets, SIB_MAD_SIZE };
+
+		rnic_dgram_tap(SIB_QPN_GSI, false, USIW_CARRIER_UNIX, head,
+			       &iov, 1, SIB_MAD_SIZE);
+	}
 	return 0;
 }
 

@@ -10,10 +10,12 @@
 #include "mem/context.h"
 #include "mem/sge.h"
 #include "os/guard.h"
+#include "os/observer.h"
 #include "os/stat.h"
 #include "qp/rq.h"
 #include "qp/show.h"
 #include "qp/state.h"
+#include "tap.h"
 #include "util/log.h"
 
 /* The GRH, then the payload. */
@@ -98,8 +100,18 @@ static bool deliver_is_here(const struct rnic_ud *ud, const uint8_t *grh)
 	return rnic_gid_is_there(dev->gids, dst.raw);
 }
 
-void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
-		     const void *payload, uint32_t len)
+static void deliver_tap(const struct rnic_ud *ud, enum usiw_carrier carrier,
+			const struct rnic_host_head *head, const void *payload,
+			uint32_t len)
+{
+	const struct iovec iov = { (void *)(uintptr_t)payload, len };
+
+	rnic_dgram_tap(ud->qp->num, false, carrier, head, &iov, 1, len);
+}
+
+void rnic_ud_deliver(struct rnic_ud *ud, enum usiw_carrier carrier,
+		     const struct rnic_host_head *head, const void *payload,
+		     uint32_t len)
 {
 	struct rnic_qp *qp = ud->qp;
 	struct rnic_stat_part part = qp->engine->stat;
@@ -116,6 +128,8 @@ void rnic_ud_deliver(struct rnic_ud *ud, const struct rnic_host_head *head,
 		rnic_stat_count(part, RNIC_STAT_ud_lost, 1);
 		return;
 	}
+	if (rnic_observed(USIW_OBSERVE_PACKETS))
+		deliver_tap(ud, carrier, head, payload, len);
 	if (head->qkey != ud->qkey) {
 		rnic_stat_count(part, RNIC_STAT_ud_bad_qkey, 1);
 		return;

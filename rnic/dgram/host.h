@@ -32,6 +32,9 @@ enum rnic_host_flags {
 	RNIC_HOST_BEHIND = 1u << 2,
 };
 
+/* Above them, 24 bits: the PSN, which only captures show. */
+#define RNIC_HOST_PSN_SHIFT 8
+
 /* In front of the payload: what a receive needs, with the GRH next to it. */
 struct rnic_host_head {
 	uint32_t magic; /* enum rnic_host_magic */

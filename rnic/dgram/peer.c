@@ -120,6 +120,13 @@ int rnic_peer_send(struct rnic_ud *ud, uint32_t num, struct iovec *iov, int cnt)
 	return rc;
 }
 
+bool rnic_peer_has_inbox(const struct rnic_ud *ud, uint32_t num)
+{
+	const struct rnic_peer *peer = peer_find(ud, num);
+
+	return peer && peer->inbox.shared;
+}
+
 void rnic_peers_free(struct rnic_ud *ud)
 {
 	for (uint32_t i = 0; ud->peers && i < PEERS; i++)

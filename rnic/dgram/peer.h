@@ -17,6 +17,9 @@
 int rnic_peer_send(struct rnic_ud *ud, uint32_t num, struct iovec *iov,
 		   int cnt);
 
+/* Do datagrams go to its inbox? */
+bool rnic_peer_has_inbox(const struct rnic_ud *ud, uint32_t num);
+
 /* An inbox was given: @fd is closed. */
 void rnic_peer_given(struct rnic_ud *ud, uint32_t num, int fd);
 

@@ -19,7 +19,7 @@ static void route_here(struct rnic_qp *qp, struct rnic_host_head *head,
 {
 	void *link = qp->link;
 
-	rnic_ud_deliver(link, head, head + 1, len);
+	rnic_ud_deliver(link, USIW_CARRIER_UDP, head, head + 1, len);
 	rnic_qp_end(qp);
 	if (!qp->link)
 		qp->transport->step(link);

@@ -8,6 +8,7 @@
 #include "dev/device.h"
 #include "engine/engine.h"
 #include "host.h"
+#include "os/observer.h"
 #include "os/stat.h"
 #include "peer.h"
 #include "qp/show.h"
@@ -15,6 +16,7 @@
 #include "qp/sq-op.h"
 #include "qp/sq.h"
 #include "qp/state.h"
+#include "tap.h"
 #include "udp-send.h"
 
 #define PSN_MASK 0xffffffu
@@ -149,9 +151,11 @@ static int host_send(struct rnic_ud *ud, struct ud_wr *wr)
 		.imm_be = hdr->imm_be,
 		.flags = (wr->to.opcode == USIW_WR_SEND_IMM ? RNIC_HOST_IMM
 							    : 0) |
-			 (hdr->is_solicited ? RNIC_HOST_SOLICITED : 0),
+			 (hdr->is_solicited ? RNIC_HOST_SOLICITED : 0) |
+			 hdr->psn << RNIC_HOST_PSN_SHIFT,
 	};
 	uint32_t pad = -datagram->len & 3;
+	int rc;
 
 	if (sib_grh_encode(&datagram->path,
 			   sib_op(hdr->opcode)->hdr_size + datagram->len + pad +
@@ -159,7 +163,15 @@ static int host_send(struct rnic_ud *ud, struct ud_wr *wr)
 			   head.grh, sizeof(head.grh)) < 0)
 		return -EINVAL;
 	wr->iov[0] = (struct iovec){ &head, sizeof(head) };
-	return rnic_peer_send(ud, head.dest_num, wr->iov, 1 + datagram->cnt);
+	rc = rnic_peer_send(ud, head.dest_num, wr->iov, 1 + datagram->cnt);
+	if (rc == 0 && rnic_observed(USIW_OBSERVE_PACKETS))
+		rnic_dgram_tap(ud->qp->num, true,
+			       rnic_peer_has_inbox(ud, head.dest_num)
+				       ? USIW_CARRIER_INBOX
+				       : USIW_CARRIER_UNIX,
+			       &head, datagram->iov, datagram->cnt,
+			       datagram->len);
+	return rc;
 }
 
 /* Return: whether the next one may follow. */

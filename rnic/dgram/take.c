@@ -157,7 +157,7 @@ static int socket_take_one(struct rnic_ud *ud)
 	else if (head->magic == RNIC_HOST_ASK)
 		inbox_give(ud, &from);
 	else
-		rnic_ud_deliver(ud, head, head + 1,
+		rnic_ud_deliver(ud, USIW_CARRIER_UNIX, head, head + 1,
 				(uint32_t)((size_t)len - sizeof(*head)));
 	return 0;
 }
@@ -283,7 +283,8 @@ static bool inbox_take_one(struct rnic_ud *ud, const void *datagram,
 		return false;
 	if (rnic_qp_is_over(ud->qp) || !ud_may_take(ud))
 		return false;
-	rnic_ud_deliver(ud, &head, (const uint8_t *)datagram + sizeof(head),
+	rnic_ud_deliver(ud, USIW_CARRIER_INBOX, &head,
+			(const uint8_t *)datagram + sizeof(head),
 			len - (uint32_t)sizeof(head));
 	rnic_inbox_drop(&ud->inbox);
 	return !rnic_qp_is_over(ud->qp);

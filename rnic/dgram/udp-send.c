@@ -13,7 +13,9 @@
 
 #include "os/addr.h"
 #include "os/guard.h"
+#include "os/observer.h"
 #include "os/tcp.h"
+#include "tap.h"
 
 /* Who sends keeps them open. */
 static struct udp_from {
@@ -138,7 +140,18 @@ struct udp_packet {
 	union udp_control control;
 	uint8_t head[SIB_HDR_MAX], tail[SIB_TAIL_MAX];
 	struct iovec iov[RNIC_UDP_PIECES + 2]; /* head, payload, tail */
+	/* For a capture; 0: none. */
+	uint32_t tap_qp_num;
+	struct sib_path tap_path;
 };
+
+/* It has left. */
+static void packet_tap(const struct udp_packet *packet)
+{
+	if (packet->tap_qp_num)
+		rnic_dgram_tap_packet(packet->tap_qp_num, &packet->tap_path,
+				      packet->iov, (int)packet->msg.msg_iovlen);
+}
 
 struct udp_icrc {
 	const struct sib_path *path;
@@ -187,6 +200,11 @@ static int packet_fill(struct udp_packet *packet,
 		.msg_iovlen = (size_t)icrc.cnt + 1,
 		.msg_control = &packet->control,
 	};
+	packet->tap_qp_num = 0;
+	if (rnic_observed(USIW_OBSERVE_PACKETS)) {
+		packet->tap_qp_num = datagram->hdr.src_qpn;
+		packet->tap_path = path;
+	}
 	if (is_ipv4)
 		control_ipv4(&packet->msg, &path, ifindex);
 	else
@@ -245,6 +263,8 @@ uint32_t rnic_udp_batch_send(struct rnic_udp_batch *batch, int *ret_err)
 			*ret_err = send_error();
 			break;
 		}
+		for (long i = 0; i < cnt; i++)
+			packet_tap(&batch->packet[sent + (uint32_t)i]);
 		sent += (uint32_t)cnt;
 	}
 	batch->cnt = 0;
@@ -274,9 +294,9 @@ int rnic_udp_send_mad(const struct sib_path *path, uint32_t dev_ifindex,
 
 	if (rc < 0)
 		return rc;
-	return rnic_tcp()->sendmsg(
-		       rnic_udp_send_fd(sib_gid_is_ipv4(&path->dst)),
-		       &packet.msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0
-		       ? send_error()
-		       : 0;
+	if (rnic_tcp()->sendmsg(rnic_udp_send_fd(sib_gid_is_ipv4(&path->dst)),
+				&packet.msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return send_error();
+	packet_tap(&packet);
+	return 0;
 }

@@ -303,7 +303,8 @@ static bool udp_take(struct rnic_engine *engine, struct udp_seen *seen,
 	head.imm_be = pkt.hdr.imm_be;
 	head.flags =
 		(sib_op(pkt.hdr.opcode)->ext & SIB_IMMDT ? RNIC_HOST_IMM : 0) |
-		(pkt.hdr.is_solicited ? RNIC_HOST_SOLICITED : 0);
+		(pkt.hdr.is_solicited ? RNIC_HOST_SOLICITED : 0) |
+		pkt.hdr.psn << RNIC_HOST_PSN_SHIFT;
 	payload = buf + (pkt.payload - buf);
 	memcpy(payload - sizeof(head), &head, sizeof(head));
 	return packet_route(engine, seen->ifindex,
