@@ -17,6 +17,8 @@ static const struct command {
 	{ "devices", cmd_devices, "list the devices such a program sees" },
 	{ "stat", cmd_stat, "show what processes have and do" },
 	{ "top", cmd_top, "show processes and their rates, on the screen" },
+	{ "capture", cmd_capture,
+	  "write what a program sends and receives, for Wireshark" },
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
