@@ -95,6 +95,8 @@
 	  "refuse", "peers of MPA revision 0, the RDMA Consortium's")          \
 	X("USIW_MARKERS", FLAG, markers, 0, 0, "on|off", "off",                \
 	  "ask peers for MPA markers towards us")                              \
+	X("USIW_FAULT", TEXT, fault, 0, 0, "RULE[;RULE...]", "",               \
+	  "faults to inject, for tests of programs")                           \
 	X("USIW_SDP_CARRIER", WORD, sdp_carrier, 0, 0, "auto|cm", "auto",      \
 	  "how SDP connections of sockets begin; auto: on TCP connections, "   \
 	  "which change to SDP; cm: by rdma_cm, as on other devices")          \

@@ -49,6 +49,7 @@ struct util_settings {
 	bool rtr;	 /* USIW_RTR on|off: offer RTR, default on */
 	enum util_mpa_rev0 mpa_rev0; /* USIW_MPA_REV0 refuse|permissive */
 	bool markers;		     /* USIW_MARKERS on|off, default off */
+	const char *fault; /* USIW_FAULT, see util/fault-spec.h; NULL: none */
 	enum util_sdp_carrier sdp_carrier; /* USIW_SDP_CARRIER auto|cm */
 	uint32_t sdp_pm_port;		   /* USIW_SDP_PM_PORT, UDP, 3935 */
 	uint32_t sdp_after;		   /* USIW_SDP_AFTER, octets, 65536 */
