@@ -15,6 +15,7 @@
 #include "dgram/ud.h"
 #include "dgram/udp.h"
 #include "engine/engines.h"
+#include "fault/rules.h"
 #include "local/local.h"
 #include "loop/loop.h"
 #include "mem/context.h"
@@ -130,6 +131,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 	if (!rnic_fdtab())
 		return -ENOMEM;
 	rnic_observer_start();
+	rnic_fault_start();
 	whole = calloc(1, sizeof(*whole));
 	if (!whole)
 		return -ENOMEM;
@@ -165,6 +167,7 @@ static int context_renew(struct rnic_context *ctx)
 	int rc;
 
 	rnic_observer_start();
+	rnic_fault_start();
 	rc = context_start(ctx, rnic_chan_fd(inherited));
 	if (rc < 0) {
 		ctx->async = inherited;
@@ -366,6 +369,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_stat_fork_child();
 	rnic_observer_fork_child();
 	rnic_res_fork_child();
+	rnic_fault_fork_child();
 	rnic_cm_fork_child(tab);
 	rnic_oob_fork_child();
 	rnic_starts_fork_child();
@@ -400,4 +404,5 @@ __attribute__((destructor)) static void process_exit(void)
 	rnic_loop_stop();
 	contexts_drain();
 	rnic_netif_end();
+	rnic_fault_end();
 }

@@ -4,6 +4,7 @@
 
 #include "util/reason.h"
 #include "event.h"
+#include "fault/rules.h"
 #include "fork.h"
 #include "join.h"
 #include "loop/loop.h"
@@ -36,6 +37,7 @@ int rnic_cm_chan_new(struct rnic_cm_chan **ret_chan)
 	LIST_INSERT_HEAD(&cm.chans, chan, link);
 	util_unlock(&rnic_loop.lock);
 	rnic_observer_start();
+	rnic_fault_start();
 	*ret_chan = chan;
 	return 0;
 }

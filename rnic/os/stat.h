@@ -75,7 +75,8 @@
 	X(start_timeouts)                                                      \
 	X(mr_registered)                                                       \
 	X(mem_faults) /* accesses to registered memory that does not exist */  \
-	X(qp_created)
+	X(qp_created)                                                          \
+	X(faults_injected) /* by USIW_FAULT */
 
 enum rnic_stat {
 #define RNIC_STAT_ENUM(name) RNIC_STAT_##name,

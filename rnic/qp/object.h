@@ -290,6 +290,13 @@ struct rnic_refusal {
 	enum rnic_qp_event event;
 };
 
+/* What rules of USIW_FAULT ask about the QP (fault/rules.h); all 0 without. */
+struct rnic_qp_fault {
+	uint32_t no; /* its position in the process, from 1 on */
+	uint64_t out_octets, in_octets; /* payload of messages */
+	uint64_t rnr_ns; /* until then receives are not there; 0 */
+};
+
 struct rnic_qp {
 	struct rnic_mw_owner owner; /* its domain, and windows of type 2 */
 	struct rnic_context *ctx;
@@ -320,6 +327,7 @@ struct rnic_qp {
 	struct rnic_rq rq;
 	struct rnic_irq irq;
 	struct rnic_arrival arrival;
+	struct rnic_qp_fault fault;
 	uint32_t access;
 	bool has_access;    /* the application set it */
 	uint32_t ord_limit; /* the application's; UINT32_MAX: none */

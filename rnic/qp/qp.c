@@ -11,6 +11,7 @@
 #include "util/reason.h"
 #include "cq.h"
 #include "engine/engine.h"
+#include "fault/rules.h"
 #include "mem/mw.h"
 #include "os/chan.h"
 #include "os/stat.h"
@@ -204,6 +205,8 @@ int rnic_qp_new(struct rnic_pd *pd, struct rnic_qp_options *opt,
 	opt->max_inline = qp->sq.max_inline;
 	opt->max_recv_wr = opt->srq ? 0 : qp->rq.ring.depth;
 	opt->max_recv_sge = opt->srq ? 0 : qp->rq.max_sge;
+	if (rnic_fault_is_on(RNIC_FAULT_ANYWHERE))
+		qp->fault.no = rnic_fault_qp_no();
 	rnic_stat_add(RNIC_STAT_qp_created, 1);
 	*ret_qp = qp;
 	return 0;
