@@ -232,6 +232,15 @@ static void cqe_stamp(struct usiw_cqe *slot, uint32_t flags)
 		slot->wallclock_ns = util_clock_ns(CLOCK_REALTIME);
 }
 
+/* There is no room for a completion.  Return: as rnic_cq_push(). */
+static int cq_lose(struct rnic_cq *cq)
+{
+	if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
+		return 0;
+	cq_overrun(cq);
+	return -ENOSPC;
+}
+
 static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 		   struct rnic_stat_part part)
 {
@@ -239,12 +248,8 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 	uint64_t armed;
 	uint32_t idx;
 
-	if (!slot || cq->is_overrun) {
-		if (cq->flags & RNIC_CQ_IGNORE_OVERRUN)
-			return 0;
-		cq_overrun(cq);
-		return -ENOSPC;
-	}
+	if (!slot || cq->is_overrun)
+		return cq_lose(cq);
 	*slot = *cqe;
 	/* Only a CQ that asks for it pays for a clock. */
 	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
@@ -270,6 +275,15 @@ int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 {
 	bool is_locked = cq_lock(cq);
 	int rc = cq_push(cq, cqe, part);
+
+	cq_unlock(cq, is_locked);
+	return rc;
+}
+
+int rnic_cq_overrun(struct rnic_cq *cq)
+{
+	bool is_locked = cq_lock(cq);
+	int rc = cq_lose(cq);
 
 	cq_unlock(cq, is_locked);
 	return rc;

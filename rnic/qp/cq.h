@@ -23,6 +23,9 @@ void rnic_cq_user_remove(struct rnic_cq *cq, struct rnic_cq_user *user);
 int rnic_cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 		 struct rnic_stat_part part);
 
+/* A completion comes that does not fit.  Return: as rnic_cq_push(). */
+int rnic_cq_overrun(struct rnic_cq *cq);
+
 /* Is the application waiting for any completion?  A hint, any thread. */
 bool rnic_cq_is_awaited(const struct rnic_cq *cq);
 

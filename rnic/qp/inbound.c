@@ -11,6 +11,7 @@
 #include "util/log.h"
 #include "ack.h"
 #include "engine/wake.h"
+#include "fault.h"
 #include "irq.h"
 #include "mem/access.h"
 #include "mem/atomic.h"
@@ -202,6 +203,13 @@ static int recv_too_short(struct rnic_qp *qp)
 	return turn_away(qp, SMPA_F_DDP_U_TOO_LONG, RNIC_QP_EV_REQ_ERR);
 }
 
+/* A message begins, and is to find no receive (USIW_FAULT). */
+static bool segment_is_faulted(struct rnic_qp *qp, const struct smpa_event *ev)
+{
+	return rnic_fault_is_on(RNIC_FAULT_AT_RECEIVE) && !ev->seg.mo &&
+	       rnic_qp_fault_rnr(qp);
+}
+
 static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct rnic_recv *recv = &qp->rq.current;
@@ -216,7 +224,7 @@ static int segment_send(struct rnic_qp *qp, const struct smpa_event *ev)
 	if (imm_is_ahead(qp, ev->seg.opcode))
 		return qp->transport->sink(qp, NULL, 0);
 	if (!recv->is_open &&
-	    (!rnic_rnr_is_clear(qp) ||
+	    (segment_is_faulted(qp, ev) || !rnic_rnr_is_clear(qp) ||
 	     rnic_rnr_is_behind_reads(qp, ev->seg.opcode, ev->seg.inv_stag) ||
 	     rnic_rq_claim(qp) < 0)) {
 		if (rnic_rnr_segment(qp, ev) == 0)

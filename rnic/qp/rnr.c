@@ -17,6 +17,7 @@
 #include "util/log.h"
 #include "engine/engine.h"
 #include "engine/staging.h"
+#include "fault.h"
 #include "irq.h"
 #include "mem/sge.h"
 #include "util/clock.h"
@@ -453,7 +454,8 @@ bool rnic_rnr_deliver(struct rnic_qp *qp)
 	struct held held;
 	uint16_t fault;
 
-	if (rnic_qp_is_over(qp) || !rnr->cnt || rnr_awaits_reads(rnr))
+	if (rnic_qp_is_over(qp) || !rnr->cnt || rnr_awaits_reads(rnr) ||
+	    rnic_qp_fault_holds(qp))
 		return false;
 	held = *held_oldest(rnr);
 	if (!held.is_whole &&
