@@ -8,6 +8,7 @@
 #include "end.h"
 #include "engine/engine.h"
 #include "engine/thread.h"
+#include "fault.h"
 #include "meet.h"
 #include "os/addr.h"
 #include "os/stat.h"
@@ -58,6 +59,8 @@ int rnic_qp_attach_stream(struct rnic_qp *qp, struct rnic_stream *stream,
 	qp->due = &stream->source.due;
 	rnic_qp_set_state(qp, RNIC_QPS_RTS);
 	rnic_stat_add(RNIC_STAT_streams_opened, 1);
+	if (rnic_fault_is_on(RNIC_FAULT_AT_STREAM))
+		rnic_stream_fault_begin(stream);
 	rnic_stream_meet_begin(stream);
 	/* No siw connects out of band. */
 	if (!rnic_qp_has_usiw_peer(qp))

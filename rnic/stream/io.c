@@ -15,6 +15,8 @@
 #include "engine/sockets.h"
 #include "engine/staging.h"
 #include "engine/wake.h"
+#include "fault-message.h"
+#include "fault/rules.h"
 #include "nudge.h"
 #include "os/stat.h"
 #include "qp/inbound.h"
@@ -237,6 +239,9 @@ void rnic_stream_events(struct rnic_stream *stream)
 			stream->has_peer_fin = true;
 		else if (rnic_qp_is_over(stream->qp))
 			return;
+		else if (rnic_fault_is_on(RNIC_FAULT_AT_STREAM) &&
+			 rnic_stream_fault_event(stream, &ev))
+			continue;
 		else if (rnic_inbound_event(stream->qp, &ev))
 			rnic_stream_refuse(stream);
 		else

@@ -22,16 +22,18 @@ enum rnic_stream_phase {
 
 struct rnic_carrier;
 struct rnic_local;
+struct rnic_stream_fault;
 struct rnic_tap;
 
 struct rnic_stream {
 	struct rnic_source source;	    /* the socket */
 	const struct rnic_carrier *carrier; /* of its octets */
-	struct rnic_local *local;     /* ring.c; NULL with another carrier */
-	int meet_fd;		      /* meet.c: it listens; -1: no */
-	uint64_t meet_at;	      /* FPDUs before the next try */
-	uint8_t meet_tries;	      /* left; 0: it stays on TCP */
-	enum rnic_stream_phase phase; /* changed by rnic_stream_enter() */
+	struct rnic_local *local;	 /* ring.c; NULL with another carrier */
+	struct rnic_stream_fault *fault; /* fault.c; NULL: none is possible */
+	int meet_fd;			 /* meet.c: it listens; -1: no */
+	uint64_t meet_at;		 /* FPDUs before the next try */
+	uint8_t meet_tries;		 /* left; 0: it stays on TCP */
+	enum rnic_stream_phase phase;	 /* changed by rnic_stream_enter() */
 	struct smpa_conn *conn;
 	struct rnic_engine *engine; /* NULL in START */
 	struct rnic_qp *qp;	    /* NULL in START and DRAIN */

@@ -19,6 +19,7 @@
 
 #include "util/log.h"
 #include "engine/engine.h"
+#include "fault.h"
 #include "util/clock.h"
 #include "qp/sq-done.h"
 #include "qp/state.h"
@@ -97,6 +98,8 @@ static enum look look_take(struct rnic_stream *stream)
 	struct tcp_info info;
 	bool is_same;
 
+	if (rnic_stream_fault_is_silent(stream))
+		return LOOK_SAME;
 	if (!rnic_stream_tcp_info(stream, &info) ||
 	    (!info.tcpi_unacked && !info.tcpi_notsent_bytes))
 		return LOOK_EMPTY;

@@ -3,10 +3,12 @@
 #include "serve.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 
 #include "carrier.h"
 #include "end.h"
 #include "engine/engine.h"
+#include "fault.h"
 #include "io.h"
 #include "nudge.h"
 #include "pass.h"
@@ -23,6 +25,7 @@ enum stream_time {
 	TIME_STALL,
 	TIME_NUDGE,
 	TIME_PROBE,
+	TIME_FAULT,
 	TIME_CNT,
 };
 
@@ -39,6 +42,7 @@ static struct stream_times stream_times(const struct rnic_stream *stream)
 		[TIME_STALL] = stream->stall.next_ns,
 		[TIME_NUDGE] = stream->nudge.ns,
 		[TIME_PROBE] = stream->probe.ns,
+		[TIME_FAULT] = rnic_stream_fault_ns(stream),
 	} };
 }
 
@@ -66,6 +70,10 @@ static void time_serve(struct rnic_stream *stream, int which, uint64_t now_ns)
 	case TIME_PROBE:
 		if (rnic_stream_probe_is_due(stream, now_ns))
 			rnic_stream_probe(stream);
+		break;
+	case TIME_FAULT:
+		rnic_stream_fault_serve(stream, now_ns);
+		rnic_stream_pass(stream, EPOLLIN | EPOLLOUT);
 		break;
 	}
 }

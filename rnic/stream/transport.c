@@ -3,6 +3,8 @@
 #include "transport.h"
 
 #include "end.h"
+#include "fault-message.h"
+#include "fault/rules.h"
 #include "io.h"
 #include "os/tcp.h"
 #include "pass.h"
@@ -18,7 +20,9 @@ static struct smpa_conn *conn_of(const struct rnic_qp *qp)
 
 static int stream_submit(struct rnic_qp *qp, const struct smpa_msg *msg)
 {
-	return smpa_conn_submit(conn_of(qp), msg);
+	return rnic_fault_is_on(RNIC_FAULT_AT_STREAM)
+		       ? rnic_stream_fault_submit(rnic_qp_stream(qp), msg)
+		       : smpa_conn_submit(conn_of(qp), msg);
 }
 
 static int stream_sink(struct rnic_qp *qp, const struct iovec *iov, int cnt)
