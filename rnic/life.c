@@ -15,6 +15,7 @@
 #include "dgram/ud.h"
 #include "dgram/udp.h"
 #include "engine/engines.h"
+#include "fault-time.h"
 #include "fault/rules.h"
 #include "local/local.h"
 #include "loop/loop.h"
@@ -151,6 +152,7 @@ int rnic_context_open(struct rnic_device *dev, struct rnic_context **ret_ctx)
 		return rc;
 	}
 	rnic_port_watch(ctx);
+	rnic_fault_time_start();
 	*ret_ctx = ctx;
 	return 0;
 }
@@ -180,6 +182,7 @@ static int context_renew(struct rnic_context *ctx)
 	ctx->next = contexts;
 	contexts = ctx;
 	rnic_port_watch(ctx);
+	rnic_fault_time_start();
 	/* release: all of it before the sign that it is there */
 	atomic_store_explicit(&ctx->fork_gen, rnic_fork_gen(),
 			      memory_order_release);
@@ -376,6 +379,7 @@ static void process_child(struct util_fdtab *tab)
 	rnic_udp_fork_child();
 	rnic_group_fork_child();
 	rnic_port_fork_child();
+	rnic_fault_time_fork_child();
 	rnic_qp_table_fork_child();
 	util_lock_init(&list_lock, UTIL_RANK_DEVICE);
 	contexts = NULL;

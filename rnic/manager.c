@@ -10,6 +10,7 @@
 #include "cm/sidr-request.h"
 #include "cm/steps.h"
 #include "dgram/udp.h"
+#include "fault-time.h"
 #include "loop/loop.h"
 #include "oob/link.h"
 #include "oob/oob.h"
@@ -113,6 +114,7 @@ static rnic_timer_expired *const manager_expire[RNIC_TIMER_CNT] = {
 	[RNIC_TIMER_PORT_AGAIN] = rnic_port_look_again,
 	[RNIC_TIMER_PORT_LOST] = rnic_port_lost,
 	[RNIC_TIMER_PORT_REMOVED] = rnic_port_removed,
+	[RNIC_TIMER_FAULT] = rnic_fault_time_expire,
 };
 
 /* What a peer was told last still is to arrive. */

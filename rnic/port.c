@@ -102,7 +102,7 @@ static void port_hear(struct rnic_port *port,
 }
 
 /* All of them, from one answer of the kernel: messages may be lost. */
-static void ports_look(void)
+void rnic_ports_look(void)
 {
 	struct rnic_netif_table *table;
 	struct rnic_port *port;
@@ -238,7 +238,7 @@ static int ports_open(void)
 void rnic_port_look_again(struct rnic_timer *timer)
 {
 	(void)timer;
-	ports_look();
+	rnic_ports_look();
 }
 
 /* The socket is read before the kernel is asked, so that no change is missed:
@@ -263,7 +263,7 @@ void rnic_port_ready(void)
 		rnic_ports_close();
 	}
 	if (is_due)
-		ports_look();
+		rnic_ports_look();
 }
 
 /* ---- contexts ----------------------------------------------------------- */
@@ -312,6 +312,14 @@ void rnic_port_unwatch(struct rnic_context *ctx)
 		(void)rnic_chan_purge(ctx->async, &port->node[i]);
 	if (LIST_EMPTY(&ports.watched))
 		rnic_ports_close();
+}
+
+void rnic_port_each(void (*act)(struct rnic_context *ctx, void *arg), void *arg)
+{
+	const struct rnic_port *port;
+
+	LIST_FOREACH(port, &ports.watched, link)
+	act(port->ctx, arg);
 }
 
 void rnic_port_catch_up(void)

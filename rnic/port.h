@@ -48,6 +48,11 @@ void rnic_port_unwatch(struct rnic_context *ctx);
 
 /* ---- for the loop, locked -------------------- --------------------------- */
 
+/* Looks at all of them: a fault may have changed their state. */
+void rnic_ports_look(void);
+/* Calls @act for each context that is watched. */
+void rnic_port_each(void (*act)(struct rnic_context *ctx, void *arg),
+		    void *arg);
 /* The kernel has sent a message. */
 void rnic_port_ready(void);
 /* The kernel did not answer before. */

@@ -9,6 +9,7 @@
 #include "bind.h"
 #include "conn.h"
 #include "event.h"
+#include "fault.h"
 #include "id.h"
 #include "loop/loop.h"
 #include "os/addr.h"
@@ -301,6 +302,24 @@ static int qp_check(const struct cm_id *id, uint32_t qp_num, bool *ret_is_bare)
 	return ret;
 }
 
+/* Is the peer not to be asked (USIW_FAULT)?  The connection may be gone. */
+static bool active_fault(struct cm_conn *conn)
+{
+	const struct util_fault_rule *rule = cm_fault(
+		(struct sockaddr *)&conn->id->peer,
+		RNIC_FAULT_BIT(CM_UNREACHABLE) | RNIC_FAULT_BIT(CM_REJECT) |
+			RNIC_FAULT_BIT(CM_TIMEOUT));
+
+	if (!rule && !rnic_fault_port_down_ns())
+		return false;
+	cm_id_set_state(conn->id, RNIC_CM_S_CONNECT);
+	if (!rule || rule->fault == UTIL_FAULT_CM_UNREACHABLE)
+		cm_conn_abort(conn, -EHOSTUNREACH);
+	else if (rule->fault == UTIL_FAULT_CM_REJECT)
+		cm_conn_abort(conn, -ECONNREFUSED);
+	return true; /* CM_TIMEOUT: its time is up some day */
+}
+
 int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 		      struct cm_conn **ret_conn)
 {
@@ -335,6 +354,8 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 	id->conn = conn;
 	if (id->fd >= 0) /* the question comes from the same port */
 		rnic_sock_set_flag(id->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (active_fault(conn))
+		return 0;
 	if (cm_ask_begin(conn)) {
 		cm_id_set_state(id, RNIC_CM_S_CONNECT);
 		return 0;

@@ -179,6 +179,21 @@ void cm_ids_removed(const struct rnic_device *dev)
 	}
 }
 
+void cm_ids_moved(void)
+{
+	struct cm_event *event;
+	struct cm_id *id;
+	uint32_t slot = 0;
+
+	while ((id = rnic_ref_next(&rnic_loop.noted, &slot))) {
+		if (!id->dev || !id->uid)
+			continue;
+		event = cm_event_new(id);
+		if (event)
+			cm_event_post(event, RNIC_CM_ADDR_CHANGE, 0);
+	}
+}
+
 void cm_ids_close(void)
 {
 	struct cm_id *id;

@@ -22,6 +22,8 @@ void cm_id_end_unread(struct rnic_timer *unread);
 void cm_id_timewait_exit(struct rnic_timer *in_timewait);
 /* DEVICE_REMOVAL for all identities of the device, once. */
 void cm_ids_removed(const struct rnic_device *dev);
+/* USIW_FAULT: their addresses have moved to another interface of a bond. */
+void cm_ids_moved(void);
 /* The process exits: closes the sockets of all identities. */
 void cm_ids_close(void);
 

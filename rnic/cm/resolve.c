@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "event.h"
+#include "fault.h"
 #include "fork.h"
 #include "os/addr.h"
 #include "reason.h"
@@ -117,6 +118,7 @@ static int resolve_route_to(struct cm_id *id, const struct sockaddr *src,
 static int resolve_addr(struct cm_id *id, const struct sockaddr *src,
 			const struct sockaddr *dst)
 {
+	const struct util_fault_rule *fault;
 	struct cm_event *event;
 	int ret = resolve_check(id, src, dst);
 
@@ -130,7 +132,11 @@ static int resolve_addr(struct cm_id *id, const struct sockaddr *src,
 		free(event);
 		return ret;
 	}
-	ret = resolve_route_to(id, src, dst);
+	fault = cm_fault(dst, RNIC_FAULT_BIT(CM_ADDR_ERROR));
+	if (fault)
+		ret = -(int)(fault->err ? fault->err : EHOSTUNREACH);
+	else
+		ret = resolve_route_to(id, src, dst);
 	cm_event_post(event,
 		      ret < 0 ? RNIC_CM_ADDR_ERROR : RNIC_CM_ADDR_RESOLVED,
 		      ret);
@@ -152,6 +158,7 @@ int rnic_cm_resolve_addr(struct rnic_cm_chan *chan, uint32_t num,
 
 static int resolve_route(struct cm_id *id)
 {
+	const struct util_fault_rule *fault;
 	struct cm_event *event;
 
 	if (id->state != RNIC_CM_S_ADDR)
@@ -159,6 +166,13 @@ static int resolve_route(struct cm_id *id)
 	event = cm_event_new(id);
 	if (!event)
 		return util_refuse_memory("cm", ROUTE);
+	fault = cm_fault((struct sockaddr *)&id->peer,
+			 RNIC_FAULT_BIT(CM_ROUTE_ERROR));
+	if (fault) {
+		cm_event_post(event, RNIC_CM_ROUTE_ERROR,
+			      -(int)(fault->err ? fault->err : ETIMEDOUT));
+		return 0;
+	}
 	cm_id_set_state(id, RNIC_CM_S_ROUTE);
 	cm_event_post(event, RNIC_CM_ROUTE_RESOLVED, 0);
 	return 0;

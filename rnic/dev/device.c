@@ -5,6 +5,7 @@
 #include "util/device-name.h"
 #include "util/env.h"
 #include "util/log.h"
+#include "fault/rules.h"
 #include "os/addr.h"
 #include "os/netif-cache.h"
 
@@ -452,7 +453,8 @@ void rnic_device_fill_attr(const struct rnic_device *dev,
 		attr->ifindex = netif->ifindex;
 		memcpy(attr->mac, netif->mac, sizeof(attr->mac));
 		attr->mtu = netif->mtu;
-		attr->is_up = netif->is_up && netif->is_running;
+		attr->is_up = netif->is_up && netif->is_running &&
+			      !rnic_fault_port_down_ns();
 	}
 	attr->gid_cnt = rnic_gid_table_update(dev->gids, table, attr->ifindex,
 					      attr->guid_be, attr->gid);

@@ -11,6 +11,7 @@
 #include "os/observer.h"
 #include "os/stat.h"
 #include "peer.h"
+#include "qp/fault.h"
 #include "qp/show.h"
 #include "qp/sq-done.h"
 #include "qp/sq-op.h"
@@ -207,6 +208,8 @@ static uint32_t batch_fill(struct rnic_ud *ud, struct ud_wr *wr,
 	const struct rnic_sq *sq = &ud->qp->sq;
 	uint32_t cnt = 1;
 
+	if (rnic_fault_is_on(RNIC_FAULT_AT_DATAGRAM))
+		return cnt; /* each of them passes there */
 	for (; cnt < RNIC_UDP_BATCH; cnt++) {
 		uint32_t idx = sq->next_idx + cnt;
 
@@ -249,6 +252,33 @@ static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 
 /* ---- both ---------------------------------------------------------------- */
 
+/* Is the datagram to be lost (USIW_FAULT)? */
+static bool wr_is_faulted(struct rnic_ud *ud, const struct ud_wr *wr)
+{
+	struct rnic_qp *qp = ud->qp;
+	struct sockaddr_storage peer;
+	struct rnic_fault_event event;
+	struct rnic_fault_hits hits;
+
+	rnic_qp_fault_event(qp, &event);
+	rnic_udp_addr(&wr->datagram.path.dst, SIB_UDP_PORT, 0, &peer);
+	event.peer = &peer;
+	event.faults = RNIC_FAULT_BIT(DATAGRAM_LOST);
+	qp->fault.out_octets += wr->datagram.len;
+	event.octets = qp->fault.out_octets;
+	if (rnic_fault_match(&event, &hits))
+		rnic_fault_tell(&event, &hits);
+	return hits.rules || rnic_fault_port_down_ns();
+}
+
+/* It was sent, as far as the program can see.  Return: true. */
+static bool wr_lose(struct rnic_ud *ud, const struct ud_wr *wr)
+{
+	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
+	wr_done(ud, &wr->sqe);
+	return true;
+}
+
 /* Return: whether the next one may follow. */
 static bool sq_send(struct rnic_ud *ud)
 {
@@ -260,6 +290,8 @@ static bool sq_send(struct rnic_ud *ud)
 		rnic_qp_fail_at(ud->qp, idx, status);
 		return false;
 	}
+	if (rnic_fault_is_on(RNIC_FAULT_AT_DATAGRAM) && wr_is_faulted(ud, &wr))
+		return wr_lose(ud, &wr);
 	return wr.to.label & USIW_AV_OWN ? sq_send_host(ud, &wr)
 					 : sq_send_udp(ud, &wr);
 }

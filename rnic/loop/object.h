@@ -102,6 +102,7 @@ enum rnic_timer_list {
 	RNIC_TIMER_PORT_AGAIN,
 	RNIC_TIMER_PORT_LOST, /* an address, or an interface, is gone */
 	RNIC_TIMER_PORT_REMOVED,
+	RNIC_TIMER_FAULT, /* one timer, for each time anew */
 	RNIC_TIMER_CNT
 };
 

@@ -4,6 +4,7 @@
 #include "ud-fixture.h"
 
 #include "engine/engine.h"
+#include "fault/rules.h"
 #include "os/fd.h"
 #include "util/env.h"
 
@@ -352,6 +353,40 @@ CASE(a_datagram_waits_for_a_receive_for_some_time)
 	ud_send(&p.side[0], &to, 5, 10);
 	assert_int_equal(rnicpair_take(&p.side[1], p.side[1].rcq).wr_id, 4);
 	rnicpair_close(&p);
+}
+
+/* Its WR is done all the same; those around it arrive. */
+CASE(a_datagram_is_lost_on_command)
+{
+	struct rnicpair p;
+
+	rnic_fault_start();
+	rnic_fault_read("datagram=lost,nth=2,every=3,qp=1,peer=127.0.0.1");
+	ud_open(&p, &defaults);
+	for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
+		struct usiw_ud_sqe to = ud_to(p.side[1].qp);
+		uint64_t lost = test_stat(RNIC_STAT_ud_lost);
+
+		to.label = ways[w].label;
+		for (uint32_t i = 1; i <= 3; i++) {
+			if (i != 2)
+				ud_recv(&p.side[1], i, 0, 5000);
+			ud_send(&p.side[0], &to, i, 100 * i);
+			assert_int_equal(
+				rnicpair_take(&p.side[0], p.side[0].scq).wr_id,
+				i);
+			if (i == 2)
+				continue;
+			assert_int_equal(
+				rnicpair_take(&p.side[1], p.side[1].rcq)
+					.byte_len,
+				40 + 100 * i);
+		}
+		assert_row(ways[w].name,
+			   test_stat(RNIC_STAT_ud_lost) == lost + 1);
+	}
+	rnicpair_close(&p);
+	rnic_fault_read("cq=overrun,process=another");
 }
 
 static uint64_t lost_cnt(void)
