@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "util/lock.h"
 #include "util/log.h"
@@ -80,6 +79,16 @@ void usiw_handle_remove(struct usiw_handle *handle)
 	if (at)
 		*at = handle->next;
 	util_unlock(&table_lock);
+}
+
+bool usiw_handle_is_there(const struct usiw_handle *handle)
+{
+	bool is_there;
+
+	util_lock(&table_lock);
+	is_there = table_find(handle) != NULL;
+	util_unlock(&table_lock);
+	return is_there;
 }
 
 int usiw_handle_check(const struct usiw_handle *handle, const char *call)

@@ -7,6 +7,7 @@
 #ifndef USIW_HANDLE_H
 #define USIW_HANDLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* In each object.  It is not accessed before it is found in the table. */
@@ -30,6 +31,9 @@ void usiw_handle_renumber(struct usiw_handle *handle);
 
 /* It does not exist any more. */
 void usiw_handle_remove(struct usiw_handle *handle);
+
+/* Does the object exist?  Nothing is said if not. */
+bool usiw_handle_is_there(const struct usiw_handle *handle);
 
 /*
  * Before a verb that a kernel would do uses the object.  @call is for the log.
