@@ -72,7 +72,7 @@ int usiw_cq_new(struct ibv_context *context, uint32_t cqe,
 	cq->fork_gen = rnic_fork_gen();
 	cq->ring = rnic_cq_ring(cq->rnic);
 	cq->cq.cqe = (int)cq->ring->depth;
-	cq->cq.handle = usiw_handle_next();
+	cq->cq.handle = rnic_cq_num(cq->rnic);
 	usiw_handle_add(&cq->handle, &cq->cq.handle);
 	*ret_cq = cq;
 	return 0;

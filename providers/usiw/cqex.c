@@ -2,7 +2,9 @@
 /* Extended completion queues: attributes, and polling one by one. */
 #include <string.h>
 
+#include "call.h"
 #include "objects.h"
+#include "print.h"
 #include "reason.h"
 #include "result.h"
 
@@ -57,8 +59,7 @@ static int cq_start(struct usiw_cq *cq)
 }
 
 /* If there is a completion, the caller holds the lock until ibv_end_poll(). */
-static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
-			   struct ibv_poll_cq_attr *attr)
+static int poll_start(struct ibv_cq_ex *cq_ex, struct ibv_poll_cq_attr *attr)
 {
 	static const char call[] = "ibv_start_poll";
 	struct usiw_cq *cq = cq_of(cq_ex);
@@ -84,17 +85,81 @@ static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
 	return ret;
 }
 
-static int cqex_next_poll(struct ibv_cq_ex *cq_ex)
+static int poll_next(struct ibv_cq_ex *cq_ex)
 {
 	return cq_look(cq_of(cq_ex));
 }
 
-static void cqex_end_poll(struct ibv_cq_ex *cq_ex)
+static void poll_end(struct ibv_cq_ex *cq_ex)
 {
 	struct usiw_cq *cq = cq_of(cq_ex);
 
 	atomic_store_explicit(&cq->batch_thread, 0, memory_order_relaxed);
 	usiw_cq_unlock(cq);
+}
+
+/* ---- the same, observed: see call.h -------------------------------------- */
+
+static void observed_begin(struct usiw_call *call, const char *name,
+			   struct ibv_cq_ex *cq_ex)
+{
+	usiw_call_begin(call, name);
+	call->is_poll = true;
+	usiw_print_name(call, "cq");
+	usiw_print_cq_ex(call, cq_ex);
+	usiw_call_args_end(call);
+}
+
+/* ENOENT says that the CQ is empty. */
+static int observed_end(struct usiw_call *call, struct ibv_cq_ex *cq_ex,
+			int err)
+{
+	usiw_call_return(call);
+	if (!err)
+		call->wc = &cq_of(cq_ex)->wc;
+	if (err == ENOENT)
+		util_text_add(&call->text, "ENOENT");
+	usiw_call_end(call, err == ENOENT ? 0 : err ? -err : 1);
+	return err;
+}
+
+static int cqex_start_poll(struct ibv_cq_ex *cq_ex,
+			   struct ibv_poll_cq_attr *attr)
+{
+	struct usiw_call call;
+
+	if (!usiw_calls_are_observed())
+		return poll_start(cq_ex, attr);
+	observed_begin(&call, "ibv_start_poll", cq_ex);
+	return observed_end(&call, cq_ex,
+			    usiw_call_fails(&call, NULL)
+				    ? usiw_result_int(call.err)
+				    : poll_start(cq_ex, attr));
+}
+
+static int cqex_next_poll(struct ibv_cq_ex *cq_ex)
+{
+	struct usiw_call call;
+
+	if (!usiw_calls_are_observed())
+		return poll_next(cq_ex);
+	observed_begin(&call, "ibv_next_poll", cq_ex);
+	return observed_end(&call, cq_ex, poll_next(cq_ex));
+}
+
+static void cqex_end_poll(struct ibv_cq_ex *cq_ex)
+{
+	struct usiw_call call;
+
+	if (!usiw_calls_are_observed()) {
+		poll_end(cq_ex);
+		return;
+	}
+	observed_begin(&call, "ibv_end_poll", cq_ex);
+	call.is_poll = false;
+	poll_end(cq_ex);
+	usiw_call_return(&call);
+	usiw_call_end(&call, 0);
 }
 
 /* ---- the current completion --------------------------------------------- */

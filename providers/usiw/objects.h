@@ -432,17 +432,24 @@ void usiw_cqe_decode(const struct usiw_cqe *cqe, struct ibv_wc *ret_wc);
 
 /* The operations of verbs-ops.def that are done. */
 #define USIW_DECL_DO(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_POST(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_COUNT(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_POLL(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_MAKE(ret, name, params) ret usiw_##name params;
+#define USIW_DECL_TELL(ret, name, params) ret usiw_##name params;
 #define USIW_DECL_INT(ret, name, params)
 #define USIW_DECL_PTR(ret, name, params)
 #define USIW_DECL_FD(ret, name, params)
 #define USIW_DECL_VOID(ret, name, params)
 #define USIW_DECL_REREG(ret, name, params)
 #define USIW_DECL_LIB(ret, name, params)
-#define VERBS_ROW(since, kind, ret, name, params)                              \
+#define VERBS_ROW(since, kind, ret, name, params, args)                        \
 	USIW_DECL_##kind(ret, name, params)
 #include "verbs-ops.def"
 
 extern const struct verbs_ops usiw_context_ops;
+/* Those that libibverbs gets: usiw_context_ops, but with usiw check. */
+extern const struct verbs_ops *usiw_offered_ops;
 
 /* Stores the operations of @layout, in its order, at @ret_ops: at most
  * VERBS_OP_CNT pointers.  Return: their number. */

@@ -68,7 +68,7 @@ struct ibv_pd *usiw_alloc_pd(struct ibv_context *context)
 		return usiw_result_null(err);
 	}
 	pd->pd.context = context;
-	pd->pd.handle = usiw_handle_next();
+	pd->pd.handle = rnic_pd_num(pd->rnic);
 	usiw_handle_add(&pd->handle, &pd->pd.handle);
 	return &pd->pd;
 }
@@ -264,7 +264,7 @@ usiw_alloc_parent_domain(struct ibv_context *context,
 		atomic_fetch_add_explicit(&pd->td->user_cnt, 1,
 					  memory_order_relaxed);
 	}
-	pd->pd.handle = usiw_handle_next();
+	pd->pd.handle = rnic_pd_num(pd->rnic);
 	usiw_handle_add(&pd->handle, &pd->pd.handle);
 	return &pd->pd;
 }

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "posted.h"
 #include "reason.h"
 #include "result.h"
 #include "sqe.h"
@@ -102,7 +103,7 @@ int usiw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			break;
 	}
 	if (cnt)
-		usiw_ring_commit(qp->sq, cnt);
+		usiw_sq_commit(qp, cnt);
 	usiw_sq_unlock(qp);
 	if (cnt)
 		rnic_qp_ring_sq(qp->rnic);
@@ -131,7 +132,7 @@ static int sq_post_bind_locked(struct usiw_qp *qp, const struct ibv_mw *mw,
 		err = usiw_sqe_set_bind(&qp->vqp.qp, mw, rkey, &bind->bind_info,
 					slot);
 	if (!err)
-		usiw_ring_commit(qp->sq, 1);
+		usiw_sq_commit(qp, 1);
 	return err;
 }
 
@@ -169,7 +170,7 @@ bool usiw_rqe_encode(uint32_t max_sge, const struct ibv_recv_wr *wr,
 /* Encodes and publishes the list.  Return: the first that is not accepted;
  * NULL: all are. */
 static struct ibv_recv_wr *rq_post_locked(const struct usiw_ring *ring,
-					  uint32_t max_sge,
+					  uint32_t qp_num, uint32_t max_sge,
 					  struct ibv_recv_wr *wr,
 					  uint32_t *ret_cnt)
 {
@@ -182,7 +183,7 @@ static struct ibv_recv_wr *rq_post_locked(const struct usiw_ring *ring,
 			break;
 	}
 	if (cnt)
-		usiw_ring_commit(ring, cnt);
+		usiw_rq_commit(ring, qp_num, cnt);
 	*ret_cnt = cnt;
 	return wr;
 }
@@ -216,7 +217,8 @@ int usiw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			       : "has an SRQ: ibv_post_srq_recv() is its"));
 	}
 	usiw_rq_lock(qp);
-	wr = rq_post_locked(qp->rq, qp->cap.max_recv_sge, wr, &cnt);
+	wr = rq_post_locked(qp->rq, ibqp->qp_num, qp->cap.max_recv_sge, wr,
+			    &cnt);
 	usiw_rq_unlock(qp);
 	if (cnt)
 		rnic_qp_ring_rq(qp->rnic);
@@ -237,7 +239,7 @@ int usiw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		return usiw_result_int(usiw_refuse_forked(SRQ_RECV));
 	}
 	usiw_srq_lock(srq);
-	wr = rq_post_locked(srq->ring, srq->max_sge, wr, &cnt);
+	wr = rq_post_locked(srq->ring, 0, srq->max_sge, wr, &cnt);
 	usiw_srq_unlock(srq);
 	if (cnt)
 		rnic_srq_ring_rq(srq->rnic);

@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "util/cancel.h"
+#include "util/clock.h"
 #include "util/device-name.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "interface.h"
+#include "rnic/os/rnic-observer.h"
+#include "call.h"
 #include "objects.h"
 #include "result.h"
 
@@ -49,8 +52,7 @@ static void device_uninit(struct verbs_device *vdev)
 }
 
 /* Takes over @cmd_fd, even on failure. */
-static struct verbs_context *context_alloc(struct ibv_device *device,
-					   int cmd_fd, void *private_data)
+static struct verbs_context *context_make(struct ibv_device *device, int cmd_fd)
 {
 	struct rnic_device *dev = rnic_device_by_name(device->name);
 	UTIL_CANCEL_OFF();
@@ -58,7 +60,6 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 	struct verbs_ops ops; /* of the library's layout: at most as many */
 	int err;
 
-	(void)private_data;
 	if (!dev) {
 		util_err("verbs", "%s: the RNIC has no such device",
 			 device->name);
@@ -88,6 +89,8 @@ static struct verbs_context *context_alloc(struct ibv_device *device,
 		util_err("verbs", "%s: open: %s", device->name, strerror(-err));
 		goto uninit;
 	}
+	atomic_store_explicit(&usiw_observed_word, rnic_observed_word(),
+			      memory_order_relaxed);
 	ctx->dev = dev;
 	ctx->is_ca = rnic_device_persona(dev) == RNIC_PERSONA_CA;
 	ctx->context.async_fd = rnic_context_async_fd(ctx->rnic);
@@ -100,6 +103,27 @@ uninit:
 	usiw_library.fn.uninit_context(usiw_library_context(&ctx->context));
 	free(ctx);
 	return usiw_result_null(err);
+}
+
+/* The first context is where observing begins. */
+static struct verbs_context *context_alloc(struct ibv_device *device,
+					   int cmd_fd, void *private_data)
+{
+	uint64_t began_ns = util_now_ns();
+	struct verbs_context *made = context_make(device, cmd_fd);
+	struct usiw_call call;
+
+	(void)private_data;
+	if (!usiw_calls_are_observed())
+		return made;
+	usiw_call_begin(&call, "ibv_open_device");
+	call.began_ns = began_ns;
+	usiw_call_return(&call);
+	util_text_add(&call.text, "device=%s", device->name);
+	usiw_call_args_end(&call);
+	util_text_add(&call.text, made ? "context" : "NULL");
+	usiw_call_end(&call, made ? 0 : -call.saved_errno);
+	return made;
 }
 
 void usiw_free_context(struct ibv_context *context)

@@ -310,3 +310,14 @@ int usiw_query_port(struct ibv_context *context, uint8_t port_num,
 	port_rate_fill(dev.ifname, attr);
 	return 0;
 }
+
+/* Programs of rdma_cm ask for it without knowing. */
+int usiw_query_ece(struct ibv_qp *ibqp, struct ibv_ece *ece)
+{
+	(void)ibqp;
+	(void)ece;
+	return usiw_result_int(usiw_refuse(
+		EOPNOTSUPP, "ibv_query_ece",
+		"usiw does not have it; librdmacm asks before it connects a "
+		"QP"));
+}

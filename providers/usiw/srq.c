@@ -62,7 +62,7 @@ static int srq_new(struct ibv_pd *ibpd, struct ibv_srq_attr *attr,
 	srq->ring = rnic_srq_ring(srq->rnic);
 	attr->max_wr = opt.max_wr;
 	attr->max_sge = opt.max_sge;
-	srq->srq.handle = usiw_handle_next();
+	srq->srq.handle = rnic_srq_num(srq->rnic);
 	usiw_handle_add(&srq->handle, &srq->srq.handle);
 	*ret_srq = srq;
 	return 0;

@@ -140,7 +140,7 @@ struct verbs_qp {
 };
 
 /* Every operation of every layout.  A library has the rows of its layout. */
-#define VERBS_ROW(since, kind, ret, name, params) ret(*name) params;
+#define VERBS_ROW(since, kind, ret, name, params, args) ret(*name) params;
 struct verbs_ops {
 #include "verbs-ops.def"
 };

@@ -10,6 +10,9 @@
  */
 #include <string.h>
 
+#include "call.h"
+#include "posted.h"
+#include "print.h"
 #include "reason.h"
 #include "result.h"
 #include "sqe.h"
@@ -401,7 +404,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 			     : 0;
 }
 
-static void wr_abort(struct ibv_qp_ex *qpx)
+static void batch_abort(struct ibv_qp_ex *qpx)
 {
 	struct usiw_qp *qp = qp_of(qpx);
 
@@ -409,7 +412,24 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 		usiw_sq_unlock(qp);
 }
 
-static int wr_complete(struct ibv_qp_ex *qpx)
+static void wr_abort(struct ibv_qp_ex *qpx)
+{
+	struct usiw_call call;
+
+	if (!usiw_calls_are_observed()) {
+		batch_abort(qpx);
+		return;
+	}
+	usiw_call_begin(&call, "ibv_wr_abort");
+	usiw_print_name(&call, "qp");
+	usiw_print_qp(&call, &qpx->qp_base);
+	usiw_call_args_end(&call);
+	batch_abort(qpx);
+	usiw_call_return(&call);
+	usiw_call_end(&call, 0);
+}
+
+static int batch_complete(struct ibv_qp_ex *qpx)
 {
 	struct usiw_qp *qp = qp_of(qpx);
 	uint32_t cnt;
@@ -420,11 +440,39 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	cnt = qp->wr.cnt;
 	err = qp->wr.err;
 	if (!err && cnt)
-		usiw_ring_commit(qp->sq, cnt);
+		usiw_sq_commit(qp, cnt);
 	usiw_sq_unlock(qp);
 	if (!err && cnt)
 		rnic_qp_ring_sq(qp->rnic);
 	return usiw_result_int(err);
+}
+
+/* See call.h.  Not inlined, because it needs much stack. */
+static __attribute__((noinline)) int complete_observed(struct ibv_qp_ex *qpx)
+{
+	struct usiw_qp *qp = qp_of(qpx);
+	struct usiw_call call;
+	int err;
+
+	usiw_call_begin(&call, COMPLETE);
+	usiw_print_name(&call, "qp");
+	usiw_print_qp(&call, &qpx->qp_base);
+	if (!usiw_is_forked(qp->fork_gen)) {
+		usiw_print_entries(&call, qp, qp->wr.cnt);
+		if (!qp->wr.err && usiw_call_fails(&call, &qpx->qp_base))
+			qp->wr.err = call.err;
+	}
+	usiw_call_args_end(&call);
+	err = batch_complete(qpx);
+	usiw_call_return(&call);
+	usiw_call_end(&call, -err);
+	return err;
+}
+
+static int wr_complete(struct ibv_qp_ex *qpx)
+{
+	return usiw_calls_are_observed() ? complete_observed(qpx)
+					 : batch_complete(qpx);
 }
 
 /* ---- set-up of a queue pair ---------------------------------------------- */

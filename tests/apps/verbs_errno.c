@@ -20,7 +20,7 @@
 
 /* The verbs.h of Debian 12 lacks rows after layout 36: they cannot be
  * called. */
-#define VERBS_ROW(since, kind, ret, name, params) { #name, (since) > 36 },
+#define VERBS_ROW(since, kind, ret, name, params, args) { #name, (since) > 36 },
 static struct {
 	const char *name;
 	bool is_called;

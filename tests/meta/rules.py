@@ -28,8 +28,12 @@ OURS = {
     "bench": (),
 }
 # Other layers may include only these headers of a layer.
-PUBLIC = {"rnic": {"rnic/rnic.h", "rnic/dgram/rnic-ud.h",
-                   "rnic/cm/rnic-cm-ud.h"},
+PUBLIC = {"sdp": {"sdp/rules/rules.h", "sdp/stat/read.h"},
+          "rnic": {"rnic/rnic.h", "rnic/dgram/rnic-ud.h",
+                   "rnic/cm/rnic-cm-ud.h",
+                   "rnic/os/rnic-observer.h",
+                   "rnic/os/rnic-watch.h",
+                   "rnic/qp/rnic-fault.h"},
           "libsiw-mpa": {"libsiw-mpa/include/siw-mpa.h", "libsiw-mpa/wire.h",
                          "libsiw-mpa/registers.h"}}
 # Layer -> pattern of the system headers it may include; anything if absent.
@@ -814,7 +818,8 @@ PRODUCT_FUNCTION = re.compile(r"(rnic|cm|oob|loop|kabi|usiw|util|sdp)_\w+")
 # Lists that make names of functions: file, its entries, prefix of the names.
 NAME_LISTS = (
     ("kernel-abi/base/rnic-dl.h", r"\bX\((\w+)\)", "rnic_"),
-    ("providers/usiw/verbs-ops.def", r"^OP\(\d+, DO, [\w\s*]+, (\w+)", "usiw_"),
+    ("providers/usiw/verbs-ops.def",
+     r"^OP\(\d+, (?:DO|POST|COUNT|POLL|MAKE|TELL), [\w\s*]+, (\w+)", "usiw_"),
 )
 # A definition or a declaration begins in column 0. So does a stub: a macro
 # with arguments.

@@ -26,6 +26,16 @@ struct fake_rnic {
 	bool wants_progress;
 	void (*on_progress)(struct rnic_cq *cq);
 
+	_Atomic uint32_t observed; /* rnic_observed_word() */
+	/* Of rnic_observer_begin(): this one, and others behind it; NULL: no
+	 * room. */
+	struct usiw_record *record;
+	uint32_t record_max;
+	bool no_guard;			/* rnic_guard_copy() */
+	const char *fault_name;		/* rnic_fault_call(): this call ... */
+	int fault_err;			/* ... returns this */
+	const struct rnic_qp *fault_qp; /* recorded */
+
 	/* Recorded calls. */
 	uint32_t open_cnt; /* number of objects */
 	uint32_t ring_sq_cnt, ring_rq_cnt, ring_srq_cnt, arm_cnt;
@@ -48,6 +58,7 @@ struct fake_rnic {
 	size_t dm_len;
 	uint32_t dm_log_align;
 	uint32_t srq_limit;
+	uint32_t observer_end_cnt, copy_cnt;
 	uint32_t move_cnt;
 	enum rnic_qp_state moves[8]; /* arguments of rnic_qp_modify() */
 	int chan_refs;
@@ -81,6 +92,9 @@ struct fake_rnic {
 };
 
 extern struct fake_rnic fake;
+
+/* Octets of each record that a test gets. */
+#define FAKE_RECORD_SIZE 2048
 
 /* For a call of the RNIC: what fail_name and fail_err say. */
 int fake_result_of(const char *name);

@@ -12,20 +12,25 @@
 #include "fake-rnic.h"
 
 static const char *const op_names[] = {
-#define VERBS_ROW(since, kind, ret, name, params) #name,
+#define VERBS_ROW(since, kind, ret, name, params, args) #name,
 #include "providers/usiw/verbs-ops.def"
 };
 
 /* Rows that are left to the library. */
 #define LIB_IS_LIB(name) #name,
 #define LIB_IS_DO(name)
+#define LIB_IS_POST(name)
+#define LIB_IS_COUNT(name)
+#define LIB_IS_POLL(name)
+#define LIB_IS_MAKE(name)
+#define LIB_IS_TELL(name)
 #define LIB_IS_INT(name)
 #define LIB_IS_PTR(name)
 #define LIB_IS_FD(name)
 #define LIB_IS_VOID(name)
 #define LIB_IS_REREG(name)
 static const char *const lib_names[] = {
-#define VERBS_ROW(since, kind, ret, name, params) LIB_IS_##kind(name)
+#define VERBS_ROW(since, kind, ret, name, params, args) LIB_IS_##kind(name)
 #include "providers/usiw/verbs-ops.def"
 	NULL
 };
@@ -62,7 +67,7 @@ CASE(rows_are_sorted)
 }
 
 static const uint8_t op_since[] = {
-#define VERBS_ROW(since, kind, ret, name, params) since,
+#define VERBS_ROW(since, kind, ret, name, params, args) since,
 #include "providers/usiw/verbs-ops.def"
 };
 
