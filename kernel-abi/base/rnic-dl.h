@@ -13,6 +13,8 @@
 #include <stdbool.h>
 
 #include "rnic/cm/rnic-cm-ud.h"
+#include "rnic/os/rnic-observer.h"
+#include "rnic/qp/rnic-fault.h"
 #include "rnic/rnic.h"
 #include "util/fdtab.h"
 
@@ -57,6 +59,10 @@
 	X(cm_reject)                                                           \
 	X(cm_disconnect)                                                       \
 	X(cm_set_option)                                                       \
+	X(fault_call)                                                          \
+	X(observed_word)                                                       \
+	X(observer_begin)                                                      \
+	X(observer_end)                                                        \
 	X(cm_write_event)                                                      \
 	X(cm_migrate)                                                          \
 	X(cm_join)                                                             \

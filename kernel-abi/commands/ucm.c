@@ -17,12 +17,14 @@
 
 #include "util/addr-text.h"
 #include "util/cancel.h"
+#include "util/clock.h"
 #include "base/rnic-dl.h"
 #include "commands/ucm-event.h"
 #include "commands/ucm-file.h"
 #include "commands/ucm-mcast.h"
 #include "commands/ucm-path.h"
 #include "commands/ucm-query.h"
+#include "commands/ucm-trace.h"
 #include "base/user.h"
 
 #define UCM_CMD_MAX 512
@@ -559,6 +561,21 @@ static const struct {
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
+/* Without a rule of USIW_FAULT for its call, the handler does it. */
+static int command_do(struct kabi_ucm *file, uint32_t cmd,
+		      const struct kabi_ucm_call *call)
+{
+	bool is_traced = kabi_ucm_is_traced();
+	uint64_t began_ns = is_traced ? util_now_ns() : 0;
+	int ret = kabi_rnic()->fault_call(call->name, NULL);
+
+	if (ret == 0)
+		ret = commands[cmd].handler(file, call);
+	if (is_traced)
+		kabi_ucm_trace(cmd, call, began_ns, ret);
+	return ret;
+}
+
 _Static_assert(sizeof(struct rdma_ucm_accept) <= UCM_CMD_MAX &&
 		       sizeof(struct rdma_ucm_resolve_addr) <= UCM_CMD_MAX,
 	       "every command fits");
@@ -607,7 +624,7 @@ ssize_t kabi_ucm_write(struct util_file *file, const void *buf, size_t len)
 	ret = kabi_user_get(copy, user + sizeof(hdr), in);
 	if (ret < 0)
 		return ret;
-	ret = commands[hdr.cmd].handler((struct kabi_ucm *)file, &call);
+	ret = command_do((struct kabi_ucm *)file, hdr.cmd, &call);
 	/* The handlers find everything by number. */
 	if (ret == -ENOENT)
 		return kabi_ucm_refuse(&call, ENOENT,

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "rnic/cm/rnic-cm-ud.h"
+#include "rnic/os/rnic-observer.h"
+#include "rnic/qp/rnic-fault.h"
 #include "rnic/rnic.h"
 #include "util/fdtab.h"
 
@@ -378,6 +380,25 @@ REFUSE(set_option, struct rnic_cm_chan *chan, uint32_t id,
        enum rnic_cm_option opt, uint32_t value)
 REFUSE(write_event, struct rnic_cm_chan *chan, uint32_t id,
        enum rnic_cm_event_type type, int status, const void *arg)
+int rnic_fault_call(const char *name, const struct rnic_qp *qp)
+{
+	return 0;
+}
+const _Atomic uint32_t *rnic_observed_word(void)
+{
+	static const _Atomic uint32_t none;
+
+	return &none;
+}
+bool rnic_observer_begin(enum usiw_observe kind, uint16_t record_kind,
+			 uint32_t len, struct rnic_observer_record *ret_record)
+{
+	return false;
+}
+void rnic_observer_end(enum usiw_observe kind,
+		       const struct rnic_observer_record *record)
+{
+}
 bool rnic_cm_make_way(const struct sockaddr *addr, socklen_t len)
 {
 	return false;

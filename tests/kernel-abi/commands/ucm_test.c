@@ -2,6 +2,7 @@
 /* Commands of the rdma_cm file, as librdmacm writes them, and invalid ones. */
 #include "test.h"
 
+#include "rnic/fault/rules.h"
 #include "rnic/os/guard.h"
 #include "util/env.h"
 #include "ucm-fixture.h"
@@ -766,6 +767,61 @@ static void a_guard_changes_nothing(void **state)
 	is_sandboxed = false;
 }
 
+/* ---- faults on command ---- */
+
+static const struct {
+	uint32_t nr;
+	const char *rule;
+} failing[] = {
+	{ RDMA_USER_CM_CMD_CREATE_ID, "verb=rdma_create_id,errno=EIO" },
+	{ RDMA_USER_CM_CMD_DESTROY_ID, "verb=rdma_destroy_id,errno=EIO" },
+	{ RDMA_USER_CM_CMD_BIND_IP, "verb=rdma_bind_addr,errno=EIO" },
+	{ RDMA_USER_CM_CMD_BIND, "verb=rdma_bind_addr,errno=EIO" },
+	{ RDMA_USER_CM_CMD_RESOLVE_IP, "verb=rdma_resolve_addr,errno=EIO" },
+	{ RDMA_USER_CM_CMD_RESOLVE_ADDR, "verb=rdma_resolve_addr,errno=EIO" },
+	{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, "verb=rdma_resolve_route,errno=EIO" },
+	{ RDMA_USER_CM_CMD_CONNECT, "verb=rdma_connect,errno=EIO" },
+	{ RDMA_USER_CM_CMD_LISTEN, "verb=rdma_listen,errno=EIO" },
+	{ RDMA_USER_CM_CMD_ACCEPT, "verb=rdma_accept,errno=EIO" },
+	{ RDMA_USER_CM_CMD_REJECT, "verb=rdma_reject,errno=EIO" },
+	{ RDMA_USER_CM_CMD_DISCONNECT, "verb=rdma_disconnect,errno=EIO" },
+	{ RDMA_USER_CM_CMD_SET_OPTION, "verb=rdma_set_option,errno=EIO" },
+	{ RDMA_USER_CM_CMD_JOIN_IP_MCAST,
+	  "verb=rdma_join_multicast,errno=EIO" },
+	{ RDMA_USER_CM_CMD_JOIN_MCAST, "verb=rdma_join_multicast,errno=EIO" },
+	{ RDMA_USER_CM_CMD_LEAVE_MCAST, "verb=rdma_leave_multicast,errno=EIO" },
+	{ RDMA_USER_CM_CMD_MIGRATE_ID, "verb=rdma_migrate_id,errno=EIO" },
+};
+
+static void a_rule_fails_the_command_of_a_call(void **state)
+{
+	const uint8_t zeros[512] = { 0 };
+	struct ucm *u = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(failing); i++) {
+		rnic_fault_read(failing[i].rule);
+		assert_int_equal(ucm_send(u, failing[i].nr, zeros,
+					  sizeof(zeros), ANSWER_SIZE),
+				 -EIO);
+	}
+	rnic_fault_read("cq=overrun"); /* none that is met here */
+}
+
+static void a_failed_command_has_done_nothing(void **state)
+{
+	struct rdma_ucm_create_id cmd = { .response = answer_of(*state),
+					  .ps = RDMA_PS_TCP };
+	struct ucm *u = *state;
+
+	rnic_fault_read("verb=rdma_create_id,nth=2,errno=ENOMEM");
+	ucm_create(u);
+	memset(u->answer, 0xee, sizeof(u->answer));
+	assert_int_equal(SEND(u, CREATE_ID, cmd, ANSWER_SIZE), -ENOMEM);
+	assert_int_equal(u->answer[0], 0xee);
+	ucm_create(u);
+	rnic_fault_read("cq=overrun");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -790,6 +846,8 @@ int main(void)
 		cmocka_unit_test(open_obeys_its_flags),
 		UCM_TEST(a_sandbox_changes_nothing),
 		UCM_TEST(a_guard_changes_nothing),
+		UCM_TEST(a_rule_fails_the_command_of_a_call),
+		UCM_TEST(a_failed_command_has_done_nothing),
 	};
 	const struct CMUnitTest rnic_tests[] = {
 		UCM_TEST(qp_attributes_are_those_of_a_rnic),
