@@ -8,13 +8,15 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "fault.h"
 #include "options.h"
 #include "program.h"
 #include "setting.h"
 
 static void run_usage(FILE *out)
 {
-	fputs("Usage: usiw run " OPTIONS_USAGE " [--] COMMAND [ARGUMENTS]\n"
+	fputs("Usage: usiw run " OPTIONS_USAGE " [--fault RULES]\n"
+	      "                [--chaos SEED[,hard]] [--] COMMAND [ARGUMENTS]\n"
 	      "Runs COMMAND, and what it runs itself, with " ENVIRONMENT_PRELOAD
 	      " preloaded:\n"
 	      "libibverbs and librdmacm in it find usiw devices.  Settings: "
@@ -23,6 +25,11 @@ static void run_usage(FILE *out)
 	      "adapters\n"
 	      "(sets USIW_PERSONA).\n"
 	      "--sdp: its stream sockets use RDMA; see libsdp(7).\n"
+	      "--fault: faults happen to it, as in stream=reset,after=1M; see "
+	      "usiw-fault(7).\n"
+	      "--chaos: a mix of them that a correct program survives, drawn "
+	      "by the seed;\n"
+	      "hard: also one that ends a connection, or lets work fail.\n"
 	      "Exit code: that of COMMAND; 127 not found, 126 not executable, "
 	      "1 usiw is\n"
 	      "incomplete, 2 wrong usage.\n",
@@ -43,14 +50,19 @@ static int run_wrong(const char *what, const char *which)
 static int words_take(char **argv, struct options *options, int *ret_first)
 {
 	const char *wrong[2];
-	int i = 1;
+	int i = 1, ret;
 
 	while (argv[i] && argv[i][0] == '-' && strcmp(argv[i], "--") != 0) {
 		switch (options_take(argv, &i, options, wrong)) {
 		case OPTION_TAKEN:
 			break;
 		case OPTION_OTHER:
-			return run_wrong("no such option", argv[i]);
+			ret = fault_take(argv, &i);
+			if (ret < 0)
+				return run_wrong("no such option", argv[i]);
+			if (ret)
+				return ret;
+			break;
 		case OPTION_WRONG:
 			return run_wrong(wrong[1], wrong[0]);
 		}

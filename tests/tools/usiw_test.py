@@ -101,6 +101,69 @@ class Run(unittest.TestCase):
             done = usiw("run", "true", env=clean_env(**{name: "on"}))
             self.assertEqual(done.stderr, "")
 
+    def test_a_wrong_rule_is_shown_with_a_caret(self):
+        for rules, caret, why in (
+                ("verb=post_send,nth=3,errno=EGAIN", 27, "is EAGAIN meant?"),
+                ("", 0, "a rule is wanted here"),
+                ("stream=delay", 12, "use for=")):
+            for words in (["--fault", rules], [f"--fault={rules}"]):
+                done = usiw("run", *words, "touch", "/proc/nothing")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                what, text, mark = done.stderr.splitlines()
+                self.assertTrue(what.startswith("usiw: run: --fault: "))
+                self.assertIn(why, what)
+                self.assertEqual((text, mark), (rules, " " * caret + "^"))
+        self.assertEqual(usiw("run", "--fault").returncode, 2)
+
+    def env_with(self, *words, **more):
+        done = usiw("run", *words, "env", env=clean_env(**more))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return dict(line.split("=", 1)
+                    for line in done.stdout.splitlines() if "=" in line)
+
+    def test_rules_add_up(self):
+        env = self.env_with("--fault", "cq=overrun", "--fault=stream=reset",
+                            USIW_FAULT="device=fatal")
+        self.assertEqual(env["USIW_FAULT"], "cq=overrun;stream=reset")
+        self.assertEqual(env["USIW_LOG"], "warn")
+        env = self.env_with("--fault", "cq=overrun", USIW_LOG="error")
+        self.assertEqual(env["USIW_LOG"], "error")
+        self.assertNotIn("USIW_LOG", self.env_with())
+        many = ["--fault=" + ";".join(["cq=overrun"] * 32)]
+        self.assertEqual(usiw("run", *many, "true").returncode, 0)
+        done = usiw("run", *many, "--fault=cq=overrun", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("32 rules", done.stderr)
+        done = usiw("run", "--fault=seed=1;cq=overrun", "--chaos=3", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there already", done.stderr)
+
+    def test_chaos_is_rules_by_a_seed(self):
+        drawn = {}
+        for word in [str(n) for n in range(40)]:
+            for chaos in word, word + ",hard":
+                done = usiw("run", "--chaos", chaos, "printenv", "USIW_FAULT")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                rules = done.stdout.strip()
+                self.assertEqual(done.stderr, f"usiw: run: --chaos {chaos} is "
+                                 f"--fault '{rules}'\n")
+                again = usiw("run", f"--chaos={chaos}", "printenv",
+                             "USIW_FAULT")
+                self.assertEqual(again.stdout.strip(), rules)
+                drawn[chaos] = rules
+        self.assertEqual(len(set(drawn.values())), 80)
+        for word in [str(n) for n in range(40)]:
+            soft, hard = drawn[word], drawn[word + ",hard"]
+            self.assertTrue(hard.startswith(soft + "; "), hard)
+            for rule in soft.split("; ")[1:]:
+                self.assertRegex(rule, "^(verb=post_|stream=(delay|stall)|"
+                                 "receive=rnr|datagram=lost)")
+        for word in "", "x", "-1", "1,soft", "1,", "99999999999999999999":
+            done = usiw("run", "--chaos", word, "true")
+            self.assertEqual(done.returncode, 2, word)
+            self.assertIn("SEED,hard", done.stderr)
+        self.assertEqual(usiw("run", "--chaos").returncode, 2)
+
     def sees_no_device(self, path, why, **how):
         done = usiw("run", path, env=clean_env(), **how)
         self.assertIn(f"usiw: run: {path} sees no device of usiw: ",
