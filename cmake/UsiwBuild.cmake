@@ -76,6 +76,16 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
+# Probes for tracers (util/probe.h).
+include(CheckIncludeFile)
+check_include_file(sys/sdt.h USIW_HAS_SDT)
+if(USIW_HAS_SDT)
+	add_compile_definitions(USIW_HAS_SDT)
+else()
+	message(STATUS "No <sys/sdt.h> (Debian: systemtap-sdt-dev): the "
+		"libraries have no probes for bpftrace and perf")
+endif()
+
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 

@@ -2,6 +2,7 @@
 /* The state of an identity, and what other processes see of it. */
 #include "state.h"
 
+#include "os/probe.h"
 /* enum rdma_port_space */
 #define PS_TCP 0x0106u
 
@@ -42,6 +43,9 @@ void cm_id_show(const struct cm_id *id)
 
 void cm_id_set_state(struct cm_id *id, cm_state state)
 {
+	if (UTIL_PROBE_IS_ON(cm_state))
+		rnic_probe_cm_state(cm_id_num(id), id->state, state,
+				    id->qp_num);
 	id->state = state;
 	cm_id_show(id);
 }

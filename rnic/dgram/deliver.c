@@ -11,6 +11,7 @@
 #include "mem/sge.h"
 #include "os/guard.h"
 #include "os/observer.h"
+#include "os/probe.h"
 #include "os/stat.h"
 #include "qp/rq.h"
 #include "qp/show.h"
@@ -159,5 +160,7 @@ void rnic_ud_deliver(struct rnic_ud *ud, enum usiw_carrier carrier,
 	rnic_ud_count(ud, RNIC_STAT_rx_staged, &port->rx_staged, len);
 	rnic_stat_count(part, RNIC_STAT_ud_received, 1);
 	rnic_qp_show_message(&qp->res->rx, USIW_RES_OP_SEND, len);
+	if (UTIL_PROBE_IS_ON(octets_in))
+		rnic_probe_octets_in(qp->num, RNIC_PROBE_DATAGRAM, len);
 	rnic_rq_complete(qp, &cqe);
 }

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "host.h"
 #include "os/observer.h"
+#include "os/probe.h"
 #include "os/stat.h"
 #include "peer.h"
 #include "qp/fault.h"
@@ -104,6 +105,8 @@ static void wr_sent(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 	rnic_ud_count(ud, RNIC_STAT_tx_copied, &port->tx_copied, len);
 	rnic_stat_count(ud->engine->stat, RNIC_STAT_tx_payload, len);
 	rnic_qp_show_message(&ud->qp->res->tx, USIW_RES_OP_SEND, len);
+	if (UTIL_PROBE_IS_ON(octets_out))
+		rnic_probe_octets_out(ud->qp->num, RNIC_PROBE_DATAGRAM, len);
 	wr_done(ud, sqe);
 }
 

@@ -10,10 +10,16 @@
 #include "util/addr-text.h"
 #include "util/log.h"
 #include "mem/context.h"
+#include "os/probe.h"
 #include "os/stat.h"
 
 void rnic_qp_set_state(struct rnic_qp *qp, enum rnic_qp_state state)
 {
+	if (UTIL_PROBE_IS_ON(qp_state))
+		rnic_probe_qp_state(
+			qp->num,
+			atomic_load_explicit(&qp->state, memory_order_relaxed),
+			state);
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
 	rnic_qp_show_state(qp, state);
 	/*

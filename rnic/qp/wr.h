@@ -7,6 +7,7 @@
 
 #include "cq.h"
 #include "fault.h"
+#include "os/probe.h"
 
 /*
  * Every WR, send or receive, ends here: in success, with an error, flushed, or
@@ -25,6 +26,8 @@ static inline int rnic_wr_complete(struct rnic_qp *qp, struct rnic_cq *cq,
 		fault = rnic_qp_fault_work(qp, cqe, &is_signaled);
 	if (fault == -ENOSPC)
 		return rnic_cq_overrun(cq);
+	if (UTIL_PROBE_IS_ON(complete))
+		rnic_probe_complete(qp->num, cqe, is_signaled);
 	if (!is_signaled)
 		return 0;
 	cqe->qp_num = qp->num;

@@ -10,6 +10,12 @@
 /* Reads in a row that throw away; then the next stream has its turn. */
 #define DISCARD_MAX 16
 
+/* Before RDMA mode, and once the QP has let go of it, there is no QP. */
+static uint32_t stream_qp_num(const struct rnic_stream *stream)
+{
+	return stream->qp ? stream->qp->num : 0;
+}
+
 ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 			 int cnt, int flags)
 {
@@ -22,8 +28,13 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 	len = stream->carrier->send(stream, iov, cnt, flags);
 	if (is_captured)
 		rnic_tap_end(stream, true, &look, iov, cnt, len);
-	if (len > 0)
+	if (len > 0) {
 		stream->tx_octets += (uint64_t)len;
+		if (UTIL_PROBE_IS_ON(octets_out))
+			rnic_probe_octets_out(stream_qp_num(stream),
+					      stream->carrier->kind,
+					      (uint64_t)len);
+	}
 	return len;
 }
 
@@ -39,6 +50,9 @@ ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
 	len = stream->carrier->recv(stream, iov, cnt);
 	if (is_captured)
 		rnic_tap_end(stream, false, &look, iov, cnt, len);
+	if (len > 0 && UTIL_PROBE_IS_ON(octets_in))
+		rnic_probe_octets_in(stream_qp_num(stream),
+				     stream->carrier->kind, (uint64_t)len);
 	return len;
 }
 

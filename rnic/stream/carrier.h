@@ -14,8 +14,10 @@
 #include <sys/uio.h>
 
 #include "object.h"
+#include "os/probe.h"
 
 struct rnic_carrier {
+	enum rnic_probe_carrier kind; /* for probes */
 	/*
 	 * Return: octets; 0 from recv: the peer's FIN; -EAGAIN: none, or no
 	 *   room; -EFAULT: the memory; other -errno: the carrier has failed.

@@ -18,6 +18,7 @@
 #include "fault-message.h"
 #include "fault/rules.h"
 #include "nudge.h"
+#include "os/probe.h"
 #include "os/stat.h"
 #include "qp/inbound.h"
 #include "qp/irq.h"
@@ -222,6 +223,34 @@ static void stream_message(struct rnic_stream *stream,
 	rnic_nudge_written(stream, stream->qp->arrival.written_len);
 }
 
+static void stream_probe_segment(const struct rnic_qp *qp,
+				 const struct smpa_event *ev)
+{
+	unsigned int opcode, len = 0;
+
+	switch (ev->type) {
+	case SMPA_EV_SEGMENT:
+		opcode = ev->seg.opcode;
+		len = ev->seg.len;
+		break;
+	case SMPA_EV_READ:
+		opcode = SMPA_OP_READ_REQUEST;
+		break;
+	case SMPA_EV_ATOMIC:
+		opcode = SMPA_OP_ATOMIC_REQUEST;
+		break;
+	case SMPA_EV_ATOMIC_DONE:
+		opcode = SMPA_OP_ATOMIC_RESPONSE;
+		break;
+	case SMPA_EV_TERMINATE:
+		opcode = SMPA_OP_TERMINATE;
+		break;
+	default:
+		return;
+	}
+	rnic_probe_segment_in(qp->num, opcode, len);
+}
+
 /* Once the QP is over, only SENT counts. */
 void rnic_stream_events(struct rnic_stream *stream)
 {
@@ -233,6 +262,8 @@ void rnic_stream_events(struct rnic_stream *stream)
 				return;
 			continue;
 		}
+		if (UTIL_PROBE_IS_ON(segment_in))
+			stream_probe_segment(stream->qp, &ev);
 		if (ev.type == SMPA_EV_SENT)
 			stream_sent(stream->qp, ev.sent.cookie);
 		else if (ev.type == SMPA_EV_CLOSED)

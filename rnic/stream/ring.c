@@ -369,6 +369,7 @@ static bool ring_handover(struct rnic_stream *stream,
 }
 
 const struct rnic_carrier rnic_ring_carrier = {
+	.kind = RNIC_PROBE_MEMORY,
 	.send = ring_send,
 	.recv = ring_recv,
 	.fin = rnic_stream_tcp_fin,

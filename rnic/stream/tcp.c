@@ -81,6 +81,7 @@ uint64_t rnic_stream_tcp_acked(const struct rnic_stream *stream)
 }
 
 const struct rnic_carrier rnic_tcp_carrier = {
+	.kind = RNIC_PROBE_TCP,
 	.send = rnic_stream_tcp_send,
 	.recv = tcp_recv,
 	.fin = rnic_stream_tcp_fin,

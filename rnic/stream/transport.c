@@ -6,6 +6,7 @@
 #include "fault-message.h"
 #include "fault/rules.h"
 #include "io.h"
+#include "os/probe.h"
 #include "os/tcp.h"
 #include "pass.h"
 #include "qp/inbound.h"
@@ -20,9 +21,13 @@ static struct smpa_conn *conn_of(const struct rnic_qp *qp)
 
 static int stream_submit(struct rnic_qp *qp, const struct smpa_msg *msg)
 {
-	return rnic_fault_is_on(RNIC_FAULT_AT_STREAM)
-		       ? rnic_stream_fault_submit(rnic_qp_stream(qp), msg)
-		       : smpa_conn_submit(conn_of(qp), msg);
+	int err = rnic_fault_is_on(RNIC_FAULT_AT_STREAM)
+			  ? rnic_stream_fault_submit(rnic_qp_stream(qp), msg)
+			  : smpa_conn_submit(conn_of(qp), msg);
+
+	if (!err && UTIL_PROBE_IS_ON(message_out))
+		rnic_probe_message_out(qp->num, msg->opcode, msg->len);
+	return err;
 }
 
 static int stream_sink(struct rnic_qp *qp, const struct iovec *iov, int cnt)
