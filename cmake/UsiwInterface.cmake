@@ -9,7 +9,7 @@
 
 set(text "")
 foreach(file abi/usiw-abi.h abi/usiw-ring.h rnic/rnic.h
-		rnic/dgram/rnic-ud.h util/fdtab.h util/fdtab.c)
+		rnic/dgram/rnic-ud.h rnic/os/rnic-watch.h util/fdtab.h util/fdtab.c)
 	file(SHA256 ${CMAKE_SOURCE_DIR}/${file} sum)
 	string(APPEND text "${sum}  ${file}\n")
 	set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY

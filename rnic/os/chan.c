@@ -16,6 +16,7 @@
 #include "util/clock.h"
 #include "evfd.h"
 #include "fd.h"
+#include "watch.h"
 #include "util/fdtab.h"
 #include "guard.h"
 #include "util/lock.h"
@@ -457,6 +458,7 @@ static void chan_copy(void *arg)
 
 ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 {
+	const struct rnic_watcher *watcher = rnic_watcher();
 	struct chan_copy copy = { .to = buf };
 	uint8_t record[RNIC_CHAN_RECORD_MAX];
 	bool has_record = false, is_closed = false;
@@ -464,6 +466,8 @@ ssize_t rnic_chan_read(struct rnic_chan *chan, void *buf, size_t size)
 
 	if (size < chan->record_size)
 		return -EINVAL;
+	if (watcher)
+		watcher->chan_read(chan);
 	while (!has_record) {
 		if (is_closed)
 			return chan_leave(chan);

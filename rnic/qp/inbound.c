@@ -18,6 +18,7 @@
 #include "mem/mw.h"
 #include "mem/sge.h"
 #include "os/stat.h"
+#include "os/watch.h"
 #include "rnr.h"
 #include "rq.h"
 #include "show.h"
@@ -128,12 +129,24 @@ static int segment_sink(struct rnic_qp *qp, const struct smpa_event *ev,
 	return ret == -EFAULT ? rnic_inbound_unwritable(qp, ev) : ret;
 }
 
-/* The codes of the wire do not tell all of them apart. */
-static void access_log(const struct rnic_qp *qp, const char *what,
-		       uint32_t stag, enum rnic_access_check check)
+static const char *access_verb(uint32_t access)
 {
+	if (access & RNIC_ACCESS_REMOTE_WRITE)
+		return "write";
+	return access & RNIC_ACCESS_REMOTE_READ ? "read" : "change";
+}
+
+/* The codes of the wire do not tell all of them apart. */
+static void access_tell(const struct rnic_access_refused *what,
+			const struct rnic_qp *qp)
+{
+	const struct rnic_watcher *watcher = rnic_watcher();
+
 	util_info("rnic", "%s: the peer may not %s by rkey 0x%08x: %s",
-		  RNIC_QP_NAME(qp), what, stag, rnic_access_str(check));
+		  RNIC_QP_NAME(qp), access_verb(what->access), what->rkey,
+		  what->why);
+	if (watcher)
+		watcher->access_refused(what);
 }
 
 static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
@@ -146,7 +159,16 @@ static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
 					&iov.iov_base);
 	if (check) {
-		access_log(qp, "write", ev->seg.stag, check);
+		access_tell(
+			&(struct rnic_access_refused){
+				.qp_num = qp->num,
+				.rkey = ev->seg.stag,
+				.addr = ev->seg.to,
+				.len = ev->seg.len,
+				.access = RNIC_ACCESS_REMOTE_WRITE,
+				.why = rnic_access_str(check),
+			},
+			qp);
 		return turn_away(qp, access_faults[check].tagged,
 				 RNIC_QP_EV_ACCESS_ERR);
 	}
@@ -435,8 +457,14 @@ static int request_check(struct rnic_qp *qp, uint32_t stag, uint64_t to,
 					ret_src);
 	if (!check)
 		return 0;
-	access_log(qp, access & RNIC_ACCESS_REMOTE_READ ? "read" : "change",
-		   stag, check);
+	access_tell(
+		&(struct rnic_access_refused){ .qp_num = qp->num,
+					       .rkey = stag,
+					       .addr = to,
+					       .len = len,
+					       .access = access,
+					       .why = rnic_access_str(check) },
+		qp);
 	return refuse(qp, access_faults[check].read, RNIC_QP_EV_ACCESS_ERR);
 }
 
@@ -565,12 +593,56 @@ static void terminate_log(const struct rnic_qp *qp, const struct smpa_event *ev)
 			  smpa_fault_str(swapped));
 }
 
+static const char *refused_name(const struct smpa_event *ev)
+{
+	if (!ev->term.has_ddp)
+		return NULL;
+	switch (ev->term.opcode) {
+	case SMPA_OP_WRITE:
+		return "RDMA_WRITE";
+	case SMPA_OP_READ_REQUEST:
+		return "RDMA_READ";
+	case SMPA_OP_READ_RESPONSE:
+		return "answer to its RDMA_READ";
+	case SMPA_OP_ATOMIC_REQUEST:
+		return "atomic";
+	case SMPA_OP_SEND:
+	case SMPA_OP_SEND_INV:
+	case SMPA_OP_SEND_SE:
+	case SMPA_OP_SEND_SE_INV:
+		return "Send";
+	default:
+		return NULL;
+	}
+}
+
+static void terminate_tell(const struct rnic_qp *qp,
+			   const struct smpa_event *ev)
+{
+	const struct rnic_watcher *watcher = rnic_watcher();
+	bool is_read = ev->term.has_read;
+
+	if (!watcher)
+		return;
+	watcher->terminated(&(struct rnic_terminated){
+		.qp_num = qp->num,
+		.code = ev->term.fault.value,
+		.name = smpa_fault_str(ev->term.fault),
+		.message = refused_name(ev),
+		.has_target = is_read ||
+			      (ev->term.has_ddp && ev->term.is_tagged),
+		.rkey = is_read ? ev->term.read.src_stag : ev->term.stag,
+		.addr = is_read ? ev->term.read.src_to : ev->term.to,
+	});
+}
+
 static int inbound_terminate(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	terminate_log(qp, ev);
 	rnic_stat_add(RNIC_STAT_term_received, 1);
 	if (qp->transport->is_lossy)
 		return 0; /* FIN follows; the QP does not hear of its peer */
+	terminate_tell(qp, ev);
 	rnic_ack_terminated(qp, ev);
 	rnic_qp_fail(qp, RNIC_QPS_TERMINATE, terminate_status(ev),
 		     RNIC_QP_EV_FATAL);

@@ -23,6 +23,7 @@
 #include "util/clock.h"
 #include "os/guard.h"
 #include "os/stat.h"
+#include "os/watch.h"
 #include "rq.h"
 #include "state.h"
 #include "transport.h"
@@ -286,6 +287,7 @@ static int rnr_take(struct rnic_rnr *rnr, const struct smpa_event *ev)
 
 int rnic_rnr_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 {
+	const struct rnic_watcher *watcher = rnic_watcher();
 	struct rnic_rnr *rnr = qp->rnr;
 	int rc = 0;
 
@@ -307,6 +309,8 @@ int rnic_rnr_segment(struct rnic_qp *qp, const struct smpa_event *ev)
 	if (!qp->rnr_end_ns)
 		rnr_begin_time(qp);
 	rnr_remind(qp);
+	if (watcher)
+		watcher->send_held(qp->num);
 	return rc;
 }
 
