@@ -624,7 +624,8 @@ def preload_map(files):
     """With a named version node, libibverbs' references to versioned symbols
     of libc would bypass the preload library without a message."""
     found = []
-    maps = [p for p in files if re.match(r"(kernel-abi|sdp)/.*\.map$", p)]
+    maps = [p for p in files if re.match(
+        r"(kernel-abi|sdp|providers/usiw/check)/.*\.map$", p)]
     if not maps:
         found.append("kernel-abi/ has no version script")
     for path in maps:
