@@ -14,6 +14,7 @@
 #include "util/log.h"
 #include "interface.h"
 #include "rnic/os/rnic-observer.h"
+#include "check/check.h"
 #include "call.h"
 #include "objects.h"
 #include "result.h"
@@ -177,6 +178,8 @@ const struct verbs_device_ops usiw_device_ops = {
 static __attribute__((constructor)) void provider_register(void)
 {
 	util_settings_set_quiet(); /* the RNIC's library reports */
-	if (usiw_library_find() == 0 && usiw_handle_init() == 0)
+	if (usiw_library_find() == 0 && usiw_handle_init() == 0) {
+		usiw_offered_ops = usiw_check_start(&usiw_context_ops);
 		usiw_library.fn.register_driver(&usiw_device_ops);
+	}
 }

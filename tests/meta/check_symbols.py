@@ -3,8 +3,9 @@
 """check_symbols.py LAYER=FILE...: a layer uses only symbols of layers below
 it.
 
-LAYER is mpa, ib, sdp, rnic, kabi, provider, tool, dv; FILE is what the layer is
-linked to. rnic-objects=DIR names the directory of the object files of rnic/.
+LAYER is mpa, ib, sdp, rnic, kabi, provider, check, tool, dv; FILE is what the
+layer is linked to. rnic-objects=DIR names the directory of the object files of
+rnic/.
 """
 import os
 import re
@@ -23,6 +24,7 @@ FORBIDDEN = {
     "rnic": VERBS + r"|(kabi|usiwdv)_\w+",
     "kabi": VERBS + r"|(smpa|usiwdv)_\w+|rnic_\w+",
     "provider": rf"(smpa|kabi|rdma)_\w+|{SOCKETS}",
+    "check": r"(smpa|rnic|kabi|util|usiwdv)_\w+|" + VERBS,
     "tool": r"(smpa|rnic|kabi|usiwdv)_\w+|" + VERBS,
     "dv": rf"(smpa|rnic|kabi)_\w+|{SOCKETS}|" + VERBS,
 }
@@ -47,8 +49,10 @@ NEEDED = {
             r"libgcc_s\.so.*",
     "provider": r"libc\.so.*|ld-linux.*|libibverbs\.so.*|libusiw-rnic-.*\.so|"
                 r"lib(a|t|ub)san\.so.*|libm\.so.*|libgcc_s\.so.*",
+    "check": r"libc\.so.*|ld-linux.*|libdl\.so.*",
     "tool": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
-            r"libgcc_s\.so.*",
+            r"libgcc_s\.so.*|libjansson\.so.*|libdw\.so.*|libelf\.so.*|"
+            r"lib(ncursesw|tinfo)\.so.*",
     "dv": r"libc\.so.*|ld-linux.*|lib(a|t|ub)san\.so.*|libm\.so.*|"
           r"libgcc_s\.so.*",
 }
@@ -56,6 +60,7 @@ NEEDED = {
 EXPORTED = {
     "rnic": r"rnic_\w+",
     "provider": r"(usiwdv|verbs_provider)_\w+",
+    "check": "free|realloc|munmap|mremap|madvise|usiw_check_preload",
     "dv": r"usiwdv_\w+",
 }
 # The cancellation points of libc and libnl (pthreads(7)). A verb must not be
@@ -139,9 +144,9 @@ def check_layer(layer, path):
     if layer in EXPORTED:
         found += [f"{layer}: {path} exports {n}" for n in sorted(exported(path))
                   if not re.fullmatch(EXPORTED[layer], n)]
-    if layer == "kabi" and "Version definition" in run(
+    if layer in ("kabi", "check") and "Version definition" in run(
             "readelf", "-VW", path):
-        found.append(f"kabi: {path} has a named version node: references "
+        found.append(f"{layer}: {path} has a named version node: references "
                      "to versioned libc symbols pass it by")
     if layer == "provider":
         found += check_runpath(path)
