@@ -7,7 +7,7 @@
 
 # usiw-products: what is installed, without the tests.
 add_custom_target(usiw-products)
-foreach(product usiw-rnic usiw-kabi usiw-provider usiw-tool usiw-dv siw-mpa
+foreach(product usiw-rnic usiw-kabi usiw-check usiw-provider usiw-tool usiw-dv siw-mpa
 		siw-mpa-shared sdp-pmd sdpstat)
 	if(TARGET ${product})
 		add_dependencies(usiw-products ${product})
@@ -56,6 +56,9 @@ if(TARGET usiw-provider)
 	endforeach()
 endif()
 
+if(TARGET usiw-check)
+	install(TARGETS usiw-check LIBRARY DESTINATION ${USIW_PRIVATE_LIBDIR})
+endif()
 if(TARGET usiw-tool)
 	install(TARGETS usiw-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -14,6 +14,7 @@ int cmd_devices(int argc, char **argv);
 int cmd_capture(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 /* True if @word asks for the usage. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define SDP_NAME "libsdp.so"
+#define CHECK_NAME "libusiw-check.so"
 /* The dynamic linker replaces $ORIGIN and $LIB. */
 #define PRELOAD_NOT "space, colon or dollar sign"
 #define ASAN_ALLOW "verify_asan_link_order=0"
@@ -260,19 +261,21 @@ static int sanitizer_set(void)
  * libsdp.so comes before the other library, so that its calls reach the RNIC's
  * devices.  It also comes before a sanitizer's runtime, which wraps socket()
  * and similar calls, because it distinguishes the program's calls from the
- * RNIC's by the object file of the caller.
+ * RNIC's by the object file of the caller.  libusiw-check.so comes before such
+ * a runtime, too, which passes no free() on.
  */
-static int sdp_set(const struct layout *layout, const char *dir)
+static int first_set(const struct layout *layout, const char *dir,
+		     const char *name, const char *package)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 
-	if (join(path, dir, layout->lib_dir, SDP_NAME) < 0)
+	if (join(path, dir, layout->lib_dir, name) < 0)
 		return -1;
 	if (!realpath(path, real)) {
 		fprintf(stderr,
 			"usiw: no %s: %s; build it or install it "
-			"(Debian: usiw-sdp)\n",
-			path, strerror(errno));
+			"(Debian: %s)\n",
+			path, strerror(errno), package);
 		return -1;
 	}
 	if (listable_check(real, "LD_PRELOAD", " :$", PRELOAD_NOT) < 0)
@@ -296,5 +299,16 @@ int environment_set(bool wants_sdp)
 		return -1;
 	if (sanitizer_set() < 0)
 		return -1;
-	return wants_sdp ? sdp_set(layout, dir) : 0;
+	return wants_sdp ? first_set(layout, dir, SDP_NAME, "usiw-sdp") : 0;
+}
+
+int environment_set_check(void)
+{
+	char dir[PATH_MAX], preload[PATH_MAX];
+	const struct layout *layout;
+
+	if (own_dir(dir) < 0)
+		return -1;
+	layout = layout_find(dir, preload);
+	return layout ? first_set(layout, dir, CHECK_NAME, "usiw") : -1;
 }

@@ -15,6 +15,9 @@
  */
 int environment_set(bool wants_sdp);
 
+/* After it, the same for the library of usiw check. */
+int environment_set_check(void);
+
 /* As setenv(3).  Return: 0; -1: the reason is on stderr. */
 int environment_put(const char *name, const char *value, bool is_override);
 

@@ -17,6 +17,7 @@ static const struct command {
 	{ "devices", cmd_devices, "list the devices such a program sees" },
 	{ "stat", cmd_stat, "show what processes have and do" },
 	{ "top", cmd_top, "show processes and their rates, on the screen" },
+	{ "check", cmd_check, "say what a program does wrong with verbs" },
 	{ "trace", cmd_trace, "print what a program calls and gets" },
 	{ "capture", cmd_capture,
 	  "write what a program sends and receives, for Wireshark" },

@@ -46,6 +46,19 @@ def runs_there():
         uninstall()
 
 
+def check_runs_there():
+    with Test("check runs there") as test:
+        prefix = directory_of(test, "prefix")
+        path, = [path for path in install(prefix)
+                 if os.path.basename(path) == "libusiw-check.so"]
+        usiw = os.path.join(prefix, "bin", "usiw")
+        program = test.start("maps", [usiw, "check", "--", "grep", path,
+                                      "/proc/self/maps"], usiw=False)
+        program.wait(30)
+        check("0 findings" in program.text(), "usiw check does not end")
+        uninstall()
+
+
 def sdp_runs_there():
     """libsdp.so finds the direct verbs below the same prefix. It is not in a
     directory of the linker, because other software has a library of this
@@ -79,8 +92,8 @@ def says_what_cannot_be():
 
 
 CASES = [("prefix", stays_below(False)), ("destdir", stays_below(True)),
-         ("runs", runs_there), ("sdp", sdp_runs_there),
-         ("space", says_what_cannot_be)]
+         ("runs", runs_there), ("check", check_runs_there),
+         ("sdp", sdp_runs_there), ("space", says_what_cannot_be)]
 
 if __name__ == "__main__":
     harness.main(CASES)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* usiw check: what a program does wrong with verbs. */
+#define _GNU_SOURCE
+#include "cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check/finding.h"
+#include "environment.h"
+#include "json.h"
+#include "options.h"
+#include "output.h"
+#include "program.h"
+#include "setting.h"
+
+#define LOOK_MS 20
+#define FINDINGS_EXIT 1
+
+struct check {
+	struct options options;
+	bool is_json;
+	bool has_exitcode;
+	int exitcode;
+	struct findings *findings;
+	int fd;	    /* of the file that processes write to */
+	off_t at;   /* what is read of it */
+	char *rest; /* the begin of a line */
+	size_t rest_len;
+};
+
+static void check_usage(FILE *out)
+{
+	fputs("Usage: usiw check [--json] [--error-exitcode N] "
+	      "[--suppressions FILE]\n"
+	      "                  " OPTIONS_USAGE " [--] COMMAND [ARGUMENTS]\n"
+	      "Runs COMMAND as usiw run does, and says what it does wrong with "
+	      "verbs.\n"
+	      "--json: the findings on standard output when COMMAND has ended.\n"
+	      "--error-exitcode N: the exit code if there are findings.\n"
+	      "--suppressions FILE: findings that are not shown; "
+	      "see usiw-check(1).\n"
+	      "Exit code: that of COMMAND; 1 it was 0 and there are findings; "
+	      "2 wrong usage.\n",
+	      out);
+}
+
+static int check_wrong(const char *what, const char *which)
+{
+	fprintf(stderr, "usiw: check: %s%s%s\n", which, *which ? ": " : "",
+		what);
+	check_usage(stderr);
+	return USAGE_EXIT;
+}
+
+/* ---- options ----------------------------------------------------------- */
+
+/* The value of the option @name at @argv[*@at]; NULL: it is another one. */
+static const char *value_take(char **argv, int *at, const char *name)
+{
+	size_t len = strlen(name);
+	const char *word = argv[*at];
+
+	if (strncmp(word, name, len) != 0)
+		return NULL;
+	if (word[len] == '=')
+		return word + len + 1;
+	if (word[len])
+		return NULL;
+	return argv[*at + 1] ? argv[++*at] : "";
+}
+
+static int exitcode_take(struct check *check, const char *value)
+{
+	char *end;
+	long code = strtol(value, &end, 10);
+
+	if (end == value || *end || code < 0 || code > 255)
+		return check_wrong("--error-exitcode needs 0 to 255", value);
+	check->has_exitcode = true;
+	check->exitcode = (int)code;
+	return 0;
+}
+
+/* Return: 0; USAGE_EXIT, 1: the reason was printed. */
+static int option_take(struct check *check, char **argv, int *at)
+{
+	const char *wrong[2], *value;
+	int ret = 0;
+
+	switch (options_take(argv, at, &check->options, wrong)) {
+	case OPTION_TAKEN:
+		return 0;
+	case OPTION_WRONG:
+		return check_wrong(wrong[1], wrong[0]);
+	default:
+		break;
+	}
+	if (strcmp(argv[*at], "--json") == 0)
+		check->is_json = true;
+	else if ((value = value_take(argv, at, "--error-exitcode")))
+		ret = exitcode_take(check, value);
+	else if ((value = value_take(argv, at, "--suppressions")))
+		ret = findings_suppress(check->findings, value) ? 1 : 0;
+	else
+		return check_wrong("no such option", argv[*at]);
+	++*at;
+	return ret;
+}
+
+static int words_take(struct check *check, char **argv, int *ret_first)
+{
+	int i = 1, ret = 0;
+
+	while (!ret && argv[i] && argv[i][0] == '-' &&
+	       strcmp(argv[i], "--") != 0)
+		ret = option_take(check, argv, &i);
+	if (ret)
+		return ret;
+	if (argv[i] && strcmp(argv[i], "--") == 0)
+		i++;
+	if (!argv[i])
+		return check_wrong("command missing", "");
+	*ret_first = i;
+	return 0;
+}
+
+/* ---- the file ---------------------------------------------------------- */
+
+/* Return: 0; -1: the reason was printed. */
+static int file_make(struct check *check)
+{
+	char path[64];
+
+	check->fd = memfd_create("usiw-check", MFD_CLOEXEC);
+	if (check->fd < 0) {
+		fprintf(stderr, "usiw: check: memfd_create: %s\n",
+			strerror(errno));
+		return -1;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(),
+		 check->fd);
+	return environment_put("USIW_CHECK", path, true);
+}
+
+static void lines_take(struct check *check)
+{
+	char *begin = check->rest, *end;
+	size_t left = check->rest_len;
+
+	while (left && (end = memchr(begin, '\n', left))) {
+		findings_take(check->findings, begin, (size_t)(end - begin));
+		left -= (size_t)(end + 1 - begin);
+		begin = end + 1;
+	}
+	memmove(check->rest, begin, left);
+	check->rest_len = left;
+}
+
+/* Takes what was written since the last call. */
+static void file_look(struct check *check)
+{
+	static char buf[65536];
+	char *rest;
+	ssize_t len;
+
+	while ((len = pread(check->fd, buf, sizeof(buf), check->at)) > 0) {
+		rest = realloc(check->rest, check->rest_len + (size_t)len);
+		if (!rest)
+			return;
+		memcpy(rest + check->rest_len, buf, (size_t)len);
+		check->rest = rest;
+		check->rest_len += (size_t)len;
+		check->at += len;
+		lines_take(check);
+	}
+}
+
+/* ---- the program ------------------------------------------------------- */
+
+static volatile sig_atomic_t child;
+
+/* The program decides what it does then; the findings come afterwards. */
+static void pass_on(int sig)
+{
+	if (child > 0)
+		kill((pid_t)child, sig);
+}
+
+static pid_t program_start(char **argv)
+{
+	pid_t pid = fork();
+	int err;
+
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		execvp(argv[0], argv);
+		err = errno;
+		fprintf(stderr, "usiw: check: %s: %s\n", argv[0],
+			err == ENOENT ? "command not found" : strerror(err));
+		_exit(err == ENOENT ? 127 : 126);
+	}
+	if (pid < 0)
+		fprintf(stderr, "usiw: check: fork: %s\n", strerror(errno));
+	return pid;
+}
+
+static int program_wait(struct check *check)
+{
+	const struct timespec wait = { .tv_nsec = LOOK_MS * 1000000L };
+	int status = 0;
+
+	while (waitpid((pid_t)child, &status, WNOHANG) == 0) {
+		file_look(check);
+		nanosleep(&wait, NULL);
+	}
+	file_look(check);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
+static int result(const struct check *check, int status)
+{
+	if (!findings_cnt(check->findings))
+		return status;
+	if (check->has_exitcode)
+		return check->exitcode;
+	return status ? status : FINDINGS_EXIT;
+}
+
+static int check_run(struct check *check, char **argv)
+{
+	int status, ret;
+
+	if (options_set(&check->options) < 0 || file_make(check) < 0 ||
+	    environment_set(check->options.wants_sdp) < 0 ||
+	    environment_set_check() < 0)
+		return 1;
+	if (!check->is_json)
+		findings_print_to(check->findings, stderr);
+	setting_warn_mistyped();
+	program_warn(argv, check->options.wants_sdp);
+	/* The terminal sends it to the program, too. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, pass_on);
+	child = program_start(argv);
+	if (child < 0)
+		return 1;
+	status = program_wait(check);
+	ret = result(check, status);
+	if (!check->is_json)
+		findings_end(check->findings, stderr);
+	else if (json_print("check", findings_json(check->findings)))
+		ret = 1;
+	return ret;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct check check = { .fd = -1 };
+	int first = 1, ret;
+
+	if (argc > 1 && cmd_is_help(argv[1])) {
+		check_usage(stdout);
+		return fflush(stdout) ? 1 : 0;
+	}
+	check.findings = findings_new();
+	if (!check.findings) {
+		fputs("usiw: check: out of memory\n", stderr);
+		return 1;
+	}
+	ret = words_take(&check, argv, &first);
+	if (!ret)
+		ret = check_run(&check, argv + first);
+	findings_free(check.findings);
+	free(check.rest);
+	if (check.fd >= 0)
+		close(check.fd);
+	return ret;
+}
