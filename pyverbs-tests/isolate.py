@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import fcntl
 import gc
+import json
 import os
 import pickle
 import select
@@ -73,6 +74,7 @@ class Outcome:
         self.errno = errno  # of the exception, if it has one
         self.frames = frames  # names of the functions in its trace
         self.output = ""
+        self.findings = []  # of `usiw check`: (rule, is it a note?, text)
         self.seconds = 0.0
 
 
@@ -124,6 +126,14 @@ def tests_in(suite):
             yield entry
 
 
+def found_in(text):
+    """The findings in what a checked process has written. Lines without a rule
+    are counts of those before."""
+    lines = map(json.loads, text.splitlines())
+    return [(one["rule"], one["level"] == "note", one["what"])
+            for one in lines if "rule" in one]
+
+
 def end():
     """Ends the process like a program in C, with what libraries do at its end.
     The end of Python would touch, and so copy, all that the parent has
@@ -135,13 +145,15 @@ def end():
 
 
 class Child:
-    """A test that runs in its process."""
+    """A test that runs in its process. is_checked: by the rules of `usiw
+    check`."""
 
-    def __init__(self, test, limit):
+    def __init__(self, test, limit, is_checked=False):
         self.test = test
         self.begin = time.monotonic()
         self.deadline = self.begin + limit
         self.log = tempfile.TemporaryFile()
+        self.findings = tempfile.NamedTemporaryFile() if is_checked else None
         self.answer, writer = os.pipe()
         self.pid = os.fork()
         self.is_child = self.pid == 0
@@ -158,6 +170,9 @@ class Child:
             enter_namespace()
         for fd in (1, 2):
             os.dup2(self.log.fileno(), fd)
+        if self.findings:
+            # As tools/cmd-check.c names it to a process.
+            os.environ["USIW_CHECK"] = self.findings.name
         watcher = Watcher()
         unittest.TestSuite([self.test]).run(watcher)
         outcome = watcher.outcome or Outcome("error", "no result")
@@ -193,11 +208,14 @@ class Child:
         self.log.seek(0)
         outcome.output = self.log.read().decode(errors="replace")
         self.log.close()
+        if self.findings:
+            outcome.findings = found_in(self.findings.read().decode())
+            self.findings.close()
         outcome.seconds = time.monotonic() - self.begin
         return outcome
 
 
-def run(tests, jobs, limit, tell):
+def run(tests, jobs, limit, tell, is_checked=False):
     """Runs each test in a child, `jobs` at a time, each for at most `limit`
     seconds. Calls tell(test, outcome) when one ends. Without network
     namespaces tests share ports, so they run one after the other, also beside
@@ -207,23 +225,23 @@ def run(tests, jobs, limit, tell):
     gc.freeze()
     is_alone = has_namespaces()
     if is_alone:
-        run_beside(tests, jobs, limit, tell, is_alone)
+        run_beside(tests, jobs, limit, tell, is_alone, is_checked)
         return
     print("no network namespaces here: one test at a time")
     for test in tests:
         # A lock needs a file that exists for every user.
         with open(__file__, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            run_beside([test], 1, limit, tell, is_alone)
+            run_beside([test], 1, limit, tell, is_alone, is_checked)
 
 
-def run_beside(tests, jobs, limit, tell, is_alone):
+def run_beside(tests, jobs, limit, tell, is_alone, is_checked):
     """The same, `jobs` at a time whatever they share."""
     waiting = list(tests)
     running = []
     while waiting or running:
         while waiting and len(running) < jobs:
-            child = Child(waiting.pop(0), limit)
+            child = Child(waiting.pop(0), limit, is_checked)
             if child.is_child:
                 child.work(is_alone)
             running.append((child, os.pidfd_open(child.pid)))

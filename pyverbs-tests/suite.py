@@ -3,7 +3,7 @@
 """Runs rdma-core's test suite on a usiw device and compares the verdicts with
 a list.
 
-  suite.py [-j JOBS] [--dev DEVICE] [--source DIRECTORY] [NAME...]
+  suite.py [-j JOBS] [--dev DEVICE] [--source DIRECTORY] [--check] [NAME...]
 
 Takes the suite from the installed package python3-pyverbs, or from rdma-core's
 source in DIRECTORY, whose pyverbs PYTHONPATH must have. Unpacks it below the
@@ -16,6 +16,9 @@ limits the run to tests that begin with it.
 With USIW_PERSONA=ca in the environment the device is a channel adapter. What
 the list lets skip because persona rnic has it not must pass then. The tests
 that are skipped with both personas are left out.
+
+With --check the tests run by the rules of `usiw check`, and what it finds is
+compared with findings.txt, too.
 """
 import argparse
 import gzip
@@ -135,6 +138,31 @@ class Verdicts:
         return f"{name}  skip {' '.join(fits) or '???'}"
 
 
+class Findings:
+    """findings.txt: the rules of `usiw check` that a test breaks."""
+
+    LINE = re.compile(r"(\S+) +([\w-]+) \| \S.*")
+
+    def __init__(self, path):
+        self.rules = {}
+        with open(path, encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.strip() or line.startswith("#"):
+                    continue
+                match = self.LINE.match(line)
+                if not match:
+                    sys.exit(f"{path}:{number}: not understood: {line}")
+                self.rules.setdefault(match[1], set()).add(match[2])
+
+    def complaint(self, name, outcome):
+        """What is wrong with what was found, or None."""
+        found = {rule for rule, is_note, _ in outcome.findings if not is_note}
+        wanted = self.rules.get(name, set())
+        if outcome.verdict != "pass" or found == wanted:
+            return None
+        return f"finds {sorted(found)}, listed are {sorted(wanted)}"
+
+
 # ---- the suite -----------------------------------------------------------
 
 def package_version():
@@ -217,10 +245,12 @@ def load(parent, device):
 # ---- the run -------------------------------------------------------------
 
 class Report:
-    """Counts results and prints them while tests run."""
+    """Counts results and prints them while tests run. findings: None: they
+    are not looked for."""
 
-    def __init__(self, verdicts):
+    def __init__(self, verdicts, findings):
         self.verdicts = verdicts
+        self.findings = findings
         self.results = inside.Results(
             ["suite"] if PERSONA == "rnic" else ["suite", PERSONA])
         self.wrong = []
@@ -240,6 +270,17 @@ class Report:
                   f"{outcome.text.rstrip()}\n{outcome.output.rstrip()}\n"
                   f"would fit: {self.verdicts.proposal(name, outcome)}",
                   flush=True)
+        elif self.findings:
+            self.tell_findings(name, outcome)
+
+    def tell_findings(self, name, outcome):
+        complaint = self.findings.complaint(name, outcome)
+        if complaint:
+            self.wrong.append(name)
+            print(f"FAILED {name}: {complaint}")
+            for rule, is_note, text in outcome.findings:
+                print(f"  {'note: ' if is_note else ''}{rule}: {text}")
+            sys.stdout.flush()
 
     def close(self, expected):
         """Reports expected tests that did not run. Return: the exit code."""
@@ -260,6 +301,7 @@ def main():
     parse.add_argument("-j", dest="jobs", type=int, default=2)
     parse.add_argument("--dev", default="usiw_lo")
     parse.add_argument("--source")
+    parse.add_argument("--check", action="store_true")
     parse.add_argument("name", nargs="*")
     arguments = parse.parse_args()
     inside.enter(arguments.dev)
@@ -271,10 +313,12 @@ def main():
     names = [name for name in sorted(names)
              if name.startswith(tuple(arguments.name)) or
              not arguments.name and verdicts.is_for_persona(name)]
-    report = Report(verdicts)
+    findings = Findings(os.path.join(HERE, "findings.txt")) \
+        if arguments.check else None
+    report = Report(verdicts, findings)
     tests = [cases[name] for name in names if name in cases]
-    isolate.run(tests, arguments.jobs, LIMIT, report.tell)
-    if not arguments.name and not source:
+    isolate.run(tests, arguments.jobs, LIMIT, report.tell, arguments.check)
+    if not arguments.name and not source and not arguments.check:
         report.results.write()  # for the verb table
     return report.close(names)
 

@@ -73,5 +73,6 @@ def main(program, way, cases):
         harness.main(cases)
     finally:
         if Test.moved:
+            program += ", under usiw check" if harness.IS_CHECK else ""
             print(f"program: {program} | {way} | {Test.moved}")
             sys.stdout.flush()

@@ -39,7 +39,14 @@ SKIP = 77
 SANITIZER_SAYS = re.compile(
     r"(WARNING: ThreadSanitizer|ERROR: \w+Sanitizer|runtime error).*")
 ERROR_SAYS = re.compile(r"fail|error|could ?n|unable|abort|assert", re.I)
+FINDING_SAYS = re.compile(r"^usiw: check: \[\d+\] (?!note: ).*", re.M)
 PERSONA = []  # arguments of `usiw run`
+# Another command in its place, with options: "check --error-exitcode=99".
+COMMAND = os.environ.get("USIW_TEST_COMMAND", "run").split()
+IS_CHECK = COMMAND[0] == "check"
+if IS_CHECK:
+    COMMAND += ["--suppressions", os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "known-findings.txt")]
 CASE = threading.local()  # .name: of what main() runs, for messages
 PRINTING = threading.RLock()  # what one case prints stays together
 ENGINES = {}  # USIW_ENGINES, of programs under usiw
@@ -203,6 +210,15 @@ def machine_address():
 
 # ---- programs ------------------------------------------------------------
 
+def stat_of(pid):
+    """The fields of /proc/PID/stat, from the state on; None: it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def need(*names):
     """Skips the test if one of these programs is missing."""
     for name in names:
@@ -239,8 +255,9 @@ class Program:
         self.name = name
         self.test = test
         words = list(inside) + ([] if keep_user else unprivileged())
+        self.is_checked = usiw and IS_CHECK
         if usiw:
-            words += [test.usiw, "run", *PERSONA, "--"]
+            words += [test.usiw, *COMMAND, *PERSONA, "--"]
         self.words = [usable(str(w)) for w in [*words, *command]]
         # The caller chooses the path of connections for all tests that do not.
         environment = {k: v for k, v in os.environ.items()
@@ -302,8 +319,10 @@ class Program:
 
         def look():
             nonlocal sleeps, begin
-            with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
-                field = f.read().rpartition(")")[2].split()
+            pid = self.checked_pid() if self.is_checked else self.pid
+            field = stat_of(pid) if pid else None
+            if not field:
+                return False
             ticks = int(field[11]) + int(field[12])
             begin = ticks if begin is None else begin
             sleeps = sleeps + 1 if field[0] == "S" else 0
@@ -325,8 +344,30 @@ class Program:
     def signal(self, number):
         self.process.send_signal(number)
 
+    def checked_pid(self):
+        """Of the program that `usiw check` has started, and waits for; or
+        None."""
+        if not self.is_checked:
+            return None
+        path = f"/proc/{self.pid}/task/{self.pid}/children"
+        try:
+            with open(path, encoding="utf-8") as f:
+                return next(map(int, f.read().split()), None)
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+
+    def stop_checked(self):
+        """`usiw check` ends after the program, and has told all by then."""
+        if pid := self.checked_pid():
+            try:
+                os.kill(pid, signal.SIGKILL)
+                self.process.wait(20 * SLOW)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                pass
+
     def stop(self):
         """Kills the program with its children, in any state."""
+        self.stop_checked()
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -348,7 +389,10 @@ class Program:
             print(text[-(6000 if self.process.returncode else 1000):])
 
     def sanitizer_says(self):
-        return SANITIZER_SAYS.search(self.text())
+        """Or `usiw check`, if the test runs with it."""
+        text = self.text()
+        return SANITIZER_SAYS.search(text) or (
+            self.is_checked and FINDING_SAYS.search(text))
 
 
 class Test:
@@ -392,7 +436,8 @@ class Test:
                 self.conclude(kind, value, states)
 
     def check_outputs(self):
-        """Errors reported by sanitizers count, however a program ended."""
+        """Errors reported by sanitizers, and findings of `usiw check`, count,
+        however a program ended."""
         for program in self.programs:
             if found := program.sanitizer_says():
                 raise Failure(f"{program.name}: {found.group(0)}")
