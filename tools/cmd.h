@@ -12,6 +12,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_capture(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_check(int argc, char **argv);

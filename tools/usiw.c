@@ -15,6 +15,8 @@ static const struct command {
 	{ "run", cmd_run,
 	  "run a program that sees usiw devices; --sdp: for its sockets" },
 	{ "devices", cmd_devices, "list the devices such a program sees" },
+	{ "doctor", cmd_doctor,
+	  "say what keeps programs from them, and how to repair it" },
 	{ "stat", cmd_stat, "show what processes have and do" },
 	{ "top", cmd_top, "show processes and their rates, on the screen" },
 	{ "check", cmd_check, "say what a program does wrong with verbs" },
