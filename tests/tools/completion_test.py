@@ -37,16 +37,60 @@ commands = re.findall(r"^  ([a-z]+)  ",
                       tool("--help").split("Options:")[0], re.M)
 expect("commands", complete("usiw", ""),
        {*commands, "--help", "--version"})
-usage = tool("run", "--help").splitlines()[0]
+usage = tool("run", "--help").split("\nRuns")[0]
 options = {*re.findall(r"\[(--[a-z]*)", usage), "--help"}
 expect("options", complete("usiw", "run", "-"), options)
+usage = tool("doctor", "--help").split("Examples:")[0]
+options = {*re.findall(r"(--[a-z]+)", usage), "--help", "--"}
+expect("options of doctor", complete("usiw", "doctor", "-"), options)
+usage = tool("check", "--help").split("Runs COMMAND")[0]
+options = {*re.findall(r"(--[a-z-]+)", usage), "--help", "--"}
+expect("options of check", complete("usiw", "check", "-"), options)
+for before in (["--error-exitcode", "3"], ["--suppressions", "/etc/passwd"]):
+    expect(f"a program of check after {before}",
+           complete("usiw", "check", *before, "setpri") & {"setpriv"},
+           {"setpriv"})
+expect("a program of doctor",
+       complete("usiw", "doctor", "--quiet", "--sdp", "setpri") & {"setpriv"},
+       {"setpriv"})
+usage = tool("capture", "--help")
+options = {*re.findall(r"(--?[a-zA-Z]+) [A-Z\n,]", usage), "-a", "-b", "--sdp",
+           "--persona", "--help", "--"}
+expect("options of capture", complete("usiw", "capture", "-"), options)
+expect("conditions", complete("usiw", "capture", "-b", "f"),
+       {"filesize:", "files:"})
+expect("a program of capture",
+       complete("usiw", "capture", "-o", "file", "--sdp", "--", "setpri") &
+       {"setpriv"}, {"setpriv"})
+usage = tool("trace", "--help").split("Examples:")[0]
+options = {*re.findall(r"(?m)^  (-[a-zA-Z]) ", usage), "--sdp", "--persona",
+           "--help", "--"}
+expect("options of trace", complete("usiw", "trace", "-"), options)
+expect("classes", complete("usiw", "trace", "-e", "c"), {"cm", "completions"})
+expect("a program of trace",
+       complete("usiw", "trace", "-c", "-e", "cm", "setpri") & {"setpri", "setpriv"},
+       {"setpriv"})
 expect("options after --sdp", complete("usiw", "run", "--sdp", "--p"),
        {"--persona"})
 expect("personas", complete("usiw", "run", "--persona", ""), {"rnic", "ca"})
-for before in ([], ["--"], ["--sdp"], ["--persona", "ca", "--sdp", "--"]):
+expect("faults", complete("usiw", "run", "--fault", "stream=r"),
+       {"stream=reset"})
+expect("seeds", complete("usiw", "run", "--chaos", ""), set())
+for fault in complete("usiw", "run", "--fault", ""):
+    more = ",for=1s" if fault in ("stream=delay", "receive=rnr",
+                                  "port=down") else ""
+    tool("run", "--fault", fault + more, "true")
+for before in ([], ["--"], ["--fault", "cq=overrun", "--chaos", "1"],
+               ["--sdp"], ["--persona", "ca", "--sdp", "--"]):
     found = complete("usiw", "run", *before, "setpri")
     expect(f"a program after {before}", found & {"setpriv"}, {"setpriv"})
 expect("a program's options", complete("usiw", "run", "setpriv", "--sd"),
        set())
+for command in ("stat", "top"):
+    usage = tool(command, "--help")
+    expect(f"options of {command}", complete("usiw", command, "--"),
+           {*re.findall(r"(?<![\w-])--[a-z]+", usage.split("Examples")[0]),
+            "--help"})
+expect("states", complete("usiw", "stat", "--state", "lis"), {"listening"})
 print(f"{len(failed)} failed")
 sys.exit(bool(failed))
