@@ -49,12 +49,14 @@ def prepare():
         skip(f"no guest image in {IMAGE}: as root, run tests/kernel-lab/build")
 
 
-def foreign_libraries(library):
+def foreign_libraries(file):
     """The libraries that usiw needs and the image lacks."""
-    listing = subprocess.run(["ldd", library], check=True,
+    listing = subprocess.run(["ldd", file], check=True,
                              capture_output=True, text=True).stdout
     fields = [line.split() for line in listing.split("\n")]
-    return [f[2] for f in fields if len(f) > 2 and f[0].startswith("libisal")]
+    return [f[2] for f in fields
+            if len(f) > 2 and f[0].startswith(
+                ("libisal", "libjansson", "libncursesw", "libtinfo"))]
 
 
 def fill(share):
@@ -69,9 +71,9 @@ def fill(share):
     for name in ("usiw", "bench-verbs"):
         shutil.copy(os.path.join(BUILD, "bin", name),
                     os.path.join(share, "build", "bin"))
-    for library in glob.glob(os.path.join(BUILD, "lib",
-                                          "libusiw-rnic-*.so")):
-        for path in foreign_libraries(library):
+    for file in [os.path.join(BUILD, "bin", "usiw"),
+                 *glob.glob(os.path.join(BUILD, "lib", "libusiw-rnic-*.so"))]:
+        for path in foreign_libraries(file):
             shutil.copy(path, os.path.join(share, "build", "lib"))
 
 

@@ -95,8 +95,10 @@ if(TARGET usiw-provider)
 			DESTINATION \"\${driver_dir}/libibverbs.d\")")
 endif()
 if(TARGET usiw-tool)
-	install(FILES man/usiw.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-	install(FILES man/usiw.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+	install(FILES man/usiw.1 man/usiw-capture.1 man/usiw-check.1 man/usiw-stat.1
+		man/usiw-top.1 man/usiw-trace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+	install(FILES man/usiw.7 man/usiw-fault.7 man/usiw-probes.7
+		DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 	install(FILES tools/usiw.bash RENAME usiw
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()

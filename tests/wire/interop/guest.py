@@ -250,9 +250,13 @@ def copy_foreign_libraries(lib):
     foreign = os.path.join(lib, "foreign")
     os.makedirs(foreign)
     rnic = glob.glob(os.path.join(lib, "libusiw-rnic-*.so"))
-    listing = subprocess.run(["ldd", *rnic],
+    usiw = os.path.join(harness.BUILD, "bin", "usiw")
+    listing = subprocess.run(["ldd", usiw, *rnic],
                              stdout=subprocess.PIPE, text=True).stdout
     for line in listing.split("\n"):
         field = line.split()
-        if len(field) > 2 and field[0].startswith("libisal"):
+        if len(field) > 2 and \
+                field[0].startswith(
+                ("libisal", "libjansson", "libncursesw", "libtinfo",
+                 "libdw", "libelf", "libz", "liblzma", "libbz2")):
             shutil.copy(field[2], os.path.join(foreign, field[0]))

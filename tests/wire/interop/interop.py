@@ -319,7 +319,8 @@ class Tally:
 
 def check_usiw_in_guest(guest):
     """The guest cannot run programs that a host of another Debian makes."""
-    answer = guest.ask("run", argv=["/host/bin/usiw", "--version"])
+    answer = guest.ask("run", argv=["/host/bin/usiw", "--version"],
+                       env=kernel_lab.LIBRARIES)
     if answer["code"] != 0:
         raise Skip("what this host builds does not run in the guest: " +
                    answer["text"].strip())
