@@ -127,11 +127,11 @@ def two_hosts():
         mckey(ADDRESS6["client"], "IPv6")
         udpong(THERE["IPv4"], net.inside)
         with Test("a host with datagrams, but without the service") as test:
-            # It has the UDP port while its queue pair lives.
+            # It has the UDP port of RoCEv2 while its queue pair lives.
             other = test.start("server", [
                 "ibv_ud_pingpong", "-d", "usiw_veth1", "-g", "0", "-p",
                 harness.free_port()], inside=net.inside)
-            other.wait_waiting()
+            other.wait_listening(4791, protocol="udp")
             unanswered(THERE["IPv4"])
     finally:
         net.close()

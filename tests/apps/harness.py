@@ -179,9 +179,11 @@ def free_port():
                 return port
 
 
-def is_listening(port, pid="self"):
-    """Whether a socket listens in the network namespace of that process."""
-    for table in ("tcp", "tcp6"):
+def is_listening(port, pid="self", protocol="tcp"):
+    """Whether a socket listens in the network namespace of that process; for
+    udp, whether one is bound to the port."""
+    state = {"tcp": "0A", "udp": "07"}[protocol]
+    for table in (protocol, protocol + "6"):
         try:
             with open(f"/proc/{pid}/net/{table}") as f:
                 rows = f.readlines()[1:]
@@ -189,8 +191,8 @@ def is_listening(port, pid="self"):
             continue
         for row in rows:
             field = row.split()
-            if field[3] == "0A" and int(field[1].rsplit(":", 1)[1],
-                                        16) == port:
+            if field[3] == state and int(field[1].rsplit(":", 1)[1],
+                                         16) == port:
                 return True
     return False
 
@@ -304,12 +306,12 @@ class Program:
             return match
         return wait_until(look, timeout, f"{self.name}: {pattern.pattern}")
 
-    def wait_listening(self, port, timeout=20):
+    def wait_listening(self, port, timeout=20, protocol="tcp"):
         def look():
             check(self.process.poll() is None,
                   f"{self.name} ended with {self.process.returncode} "
                   "instead of listening")
-            return is_listening(port, self.pid)
+            return is_listening(port, self.pid, protocol)
         wait_until(look, timeout, f"{self.name} to listen on {port}")
 
     def wait_waiting(self, timeout=20):
