@@ -212,9 +212,11 @@ static void case_poll(void)
 		atomic_store(&w.news, 0);
 		put(links[0], &c, 1);
 		sleep_until_in(&w);
-		must(atomic_load(&w.news) & SDP_LINK_IN);
 		get(links[0], &c, 1);
 		must(c == (char)i);
+		/* The state is set before the notice. Both are under the link's
+		 * lock, which get() takes. */
+		must(atomic_load(&w.news) & SDP_LINK_IN);
 		must(!(sdp_link_state(links[0]) & SDP_LINK_IN));
 	}
 	pthread_join(thread, NULL);
