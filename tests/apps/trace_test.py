@@ -17,8 +17,6 @@ from harness import USIW, Test, check
 ADDRESS = "127.0.0.1"
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEX = "0x[0-9a-f]+"
-# Of a pattern.
-EVENT = re.compile(r"\\-\\-\\-|rdma_get_cm_event")
 TOOK = r" <[\d.]+ us>"
 
 
@@ -43,24 +41,22 @@ def check_order(found, *wanted):
 
 def check_quoted(found, command, in_order=True):
     """The manual page quotes such lines of the command; numbers and what is
-    left out ("...") do not count. Calls are in this order, and so are events:
-    another thread may get one before a call returns."""
+    left out ("...") do not count. The lines of each thread are in this
+    order."""
     with open(os.path.join(HERE, "..", "..", "man", "usiw-trace.1"),
               encoding="ascii") as file:
         text = file.read().replace("\\-", "-")
     block = re.search(rf"^\$ \\fBusiw trace .*{command}.*\n((?:.*\n)*?)\.EE",
                       text, re.M)
     check(block, f"usiw-trace(1) quotes no {command}")
-    patterns = []
-    for line in re.sub(r"(?m)^\[[\d/]+\] ", "", block[1]).split("\n"):
+    threads = {}
+    for thread, line in re.findall(r"(?m)^(?:\[([\d/]+)\] )?(.+)$", block[1]):
         line = re.sub(r"0x[0-9a-f]+|\d+(\.\d+)*", "\0", line)
         line = re.escape(line).replace(r"\.\.\.", ".*")
-        patterns.append(re.sub(r"(\\ )+", " +",
-                               line.replace("\0", r"[\dxa-f.]+")))
-    groups = [[p for p in patterns if bool(EVENT.match(p)) == is_event]
-              for is_event in (False, True)]
-    for group in groups if in_order else [[row] for row in patterns]:
-        check_order(found, *group)
+        line = re.sub(r"(\\ )+", " +", line.replace("\0", r"[\dxa-f.]+"))
+        threads.setdefault(thread if in_order else line, []).append(line)
+    for patterns in threads.values():
+        check_order(found, *patterns)
 
 
 def count(found, pattern):
