@@ -556,7 +556,8 @@ GROUPS = {
         send_bw_by_hand(), send_bw_by_hand("-b", "-q", 2),
         hand_row("ib_send_lat"), hand_row("ib_send_lat", "-e"),
         hand_row("ib_send_lat", "-I", 64, "-s", 64),
-        hand_row("ib_write_bw", "-q", 8), hand_row("ib_write_bw", "-b"),
+        hand_row("ib_write_bw", "-q", 8, "-n", 500),
+        hand_row("ib_write_bw", "-b"),
         hand_row("ib_read_lat", "-e"),
     ] + [
         hand_row(f"ib_atomic_{what}", "-A", kind,

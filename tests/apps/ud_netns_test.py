@@ -84,7 +84,7 @@ def perfs(net):
             perf(net, addresses, "ib_send_bw", bandwidth + options)
         for options in ([], ["-e"], ["-s", str(MTU)]):
             perf(net, addresses, "ib_send_lat", options)
-    perf(net, ADDRESS, "ib_send_lat", ["-a", "-n", "100"])
+    perf(net, ADDRESS, "ib_send_bw", ["-a", *bandwidth])
 
 
 def shared(net, addresses):
