@@ -2,7 +2,10 @@
 /* Work requests are posted and completed: one place each. */
 #include "wr.h"
 
+#include <errno.h>
+
 #include "engine/engine.h"
+#include "fault.h"
 #include "place.h"
 
 /*
@@ -38,4 +41,20 @@ void rnic_srq_ring_rq(struct rnic_srq *srq)
 	atomic_thread_fence(memory_order_seq_cst);
 	wr_posted(rnic_place_engine(&srq->place), &srq->bell,
 		  atomic_load_explicit(&srq->is_awaited, memory_order_relaxed));
+}
+
+int rnic_wr_complete_watched(struct rnic_qp *qp, struct rnic_cq *cq,
+			     struct usiw_cqe *cqe, bool is_signaled)
+{
+	int fault = 0, rc;
+
+	if (rnic_fault_is_on(RNIC_FAULT_AT_WORK) &&
+	    cqe->status == USIW_WC_SUCCESS)
+		fault = rnic_qp_fault_work(qp, cqe, &is_signaled);
+	if (fault == -ENOSPC)
+		return rnic_cq_overrun(cq);
+	if (UTIL_PROBE_IS_ON(complete))
+		rnic_probe_complete(qp->num, cqe, is_signaled);
+	rc = rnic_wr_push(qp, cq, cqe, is_signaled);
+	return rc < 0 ? rc : fault;
 }

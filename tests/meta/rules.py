@@ -685,7 +685,7 @@ ONE_PLACE = (
     ("rnic/qp/", r"\brnic_engine_(post|ring)\(",
      "rnic/qp/wr.c", "wr_posted"),
     ("rnic/", r"(?<!int )\brnic_cq_push\(",
-     "rnic/qp/wr.h", "rnic_wr_complete"),
+     "rnic/qp/wr.h", "rnic_wr_push"),
     ("rnic/", r"atomic_store_explicit\(&\w+->state\b",
      "rnic/qp/state.c", "rnic_qp_set_state"),
     ("rnic/cm/", r"\b(id|child)->state = ",
