@@ -502,7 +502,9 @@ static void case_processes(void)
 
 /* ---- peers that do not do their part ---- */
 
-#define LIMIT_MS 400u
+#define SUSP_MS 400u
+/* The first link, whose peer does its part, has that limit, too. */
+#define START_MS 1500u
 
 /* Behaviour of the next address space. */
 enum hostile { REFUSES, CLOSES, SILENT, NOISY, FULL, NO_SDP, HOSTILE_CNT };
@@ -586,7 +588,7 @@ static void follow(enum hostile how, bool closes_meanwhile)
 	bool was_told;
 	int fd = -1;
 
-	opt.conn.start_ms = LIMIT_MS;
+	opt.conn.start_ms = START_MS;
 	make(links, &opt);
 	put(links[1], "unread", 6);
 	place_open(&p, SDP_STREAM, NULL);
@@ -653,7 +655,7 @@ static void case_stopped(void)
 	struct pair pair = { .carrier = carrier, .place = PAIR_PROCESSES };
 
 	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
-	pair.opt[0].conn.susp_ms = LIMIT_MS;
+	pair.opt[0].conn.susp_ms = SUSP_MS;
 	pair_run(&pair, sides);
 }
 
