@@ -104,7 +104,7 @@ BEFORE_CASES()
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_HALF_OPEN_MAX", "16", 1);
 }

@@ -129,6 +129,6 @@ FIRST_CASE(exit_waits_for_the_peer)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 }

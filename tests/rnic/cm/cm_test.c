@@ -239,6 +239,6 @@ CASE(calls_out_of_order_are_refused)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 }

@@ -67,6 +67,6 @@ CASE(port_in_time_wait_may_be_bound_again)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 }

@@ -131,7 +131,7 @@ CASE(any6_takes_ipv4_unless_told_otherwise)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_HALF_OPEN_MAX", "8", 1);
 }

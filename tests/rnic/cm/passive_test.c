@@ -124,6 +124,6 @@ CM_PAIR_CASE(accept_checks_the_qp)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 }

@@ -149,7 +149,7 @@ CASE(ack_timeout_is_the_time_of_a_silent_peer)
 BEFORE_CASES()
 {
 	/* Before the settings are read for the first time. */
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 	setenv("USIW_DRAIN_MS", "300", 1);
 	setenv("USIW_RETRY_MS", "1234", 1);
 }

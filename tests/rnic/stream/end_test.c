@@ -870,5 +870,5 @@ CASE(a_terminate_before_a_reset_is_received)
 
 BEFORE_CASES()
 {
-	setenv("USIW_START_MS", "400", 1);
+	setenv("USIW_START_MS", "1000", 1);
 }
