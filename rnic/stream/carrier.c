@@ -16,8 +16,26 @@ static uint32_t stream_qp_num(const struct rnic_stream *stream)
 	return stream->qp ? stream->qp->num : 0;
 }
 
-ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
-			 int cnt, int flags)
+static inline ssize_t stream_send(struct rnic_stream *stream,
+				  const struct iovec *iov, int cnt, int flags)
+{
+	ssize_t len = stream->carrier->send(stream, iov, cnt, flags);
+
+	if (len > 0)
+		stream->tx_octets += (uint64_t)len;
+	return len;
+}
+
+static inline ssize_t stream_recv(struct rnic_stream *stream,
+				  const struct iovec *iov, int cnt)
+{
+	return stream->carrier->recv(stream, iov, cnt);
+}
+
+/* ---- where a command captures, or a tracer listens ----------------------- */
+
+static __attribute__((noinline)) ssize_t send_watched(
+	struct rnic_stream *stream, const struct iovec *iov, int cnt, int flags)
 {
 	bool is_captured = rnic_observed(USIW_OBSERVE_PACKETS);
 	struct rnic_tap_look look;
@@ -25,21 +43,17 @@ ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
 
 	if (is_captured)
 		rnic_tap_begin(stream, true, &look);
-	len = stream->carrier->send(stream, iov, cnt, flags);
+	len = stream_send(stream, iov, cnt, flags);
 	if (is_captured)
 		rnic_tap_end(stream, true, &look, iov, cnt, len);
-	if (len > 0) {
-		stream->tx_octets += (uint64_t)len;
-		if (UTIL_PROBE_IS_ON(octets_out))
-			rnic_probe_octets_out(stream_qp_num(stream),
-					      stream->carrier->kind,
-					      (uint64_t)len);
-	}
+	if (len > 0 && UTIL_PROBE_IS_ON(octets_out))
+		rnic_probe_octets_out(stream_qp_num(stream),
+				      stream->carrier->kind, (uint64_t)len);
 	return len;
 }
 
-ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
-			 int cnt)
+static __attribute__((noinline)) ssize_t
+recv_watched(struct rnic_stream *stream, const struct iovec *iov, int cnt)
 {
 	bool is_captured = rnic_observed(USIW_OBSERVE_PACKETS);
 	struct rnic_tap_look look;
@@ -47,13 +61,31 @@ ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
 
 	if (is_captured)
 		rnic_tap_begin(stream, false, &look);
-	len = stream->carrier->recv(stream, iov, cnt);
+	len = stream_recv(stream, iov, cnt);
 	if (is_captured)
 		rnic_tap_end(stream, false, &look, iov, cnt, len);
 	if (len > 0 && UTIL_PROBE_IS_ON(octets_in))
 		rnic_probe_octets_in(stream_qp_num(stream),
 				     stream->carrier->kind, (uint64_t)len);
 	return len;
+}
+
+/* ---- the wrapper --------------------------------------------------------- */
+
+ssize_t rnic_stream_send(struct rnic_stream *stream, const struct iovec *iov,
+			 int cnt, int flags)
+{
+	if (rnic_observed(USIW_OBSERVE_PACKETS) || UTIL_PROBE_IS_ON(octets_out))
+		return send_watched(stream, iov, cnt, flags);
+	return stream_send(stream, iov, cnt, flags);
+}
+
+ssize_t rnic_stream_recv(struct rnic_stream *stream, const struct iovec *iov,
+			 int cnt)
+{
+	if (rnic_observed(USIW_OBSERVE_PACKETS) || UTIL_PROBE_IS_ON(octets_in))
+		return recv_watched(stream, iov, cnt);
+	return stream_recv(stream, iov, cnt);
 }
 
 int rnic_stream_discard(struct rnic_stream *stream)

@@ -661,9 +661,9 @@ def assert_effect(files):
 ONE_PLACE = (
     # Octets of a stream: the wrapper, and below it the carriers.
     ("rnic/", r"\bcarrier->send\(",
-     "rnic/stream/carrier.c", "rnic_stream_send"),
+     "rnic/stream/carrier.c", "stream_send"),
     ("rnic/", r"\bcarrier->recv\(",
-     "rnic/stream/carrier.c", "rnic_stream_recv"),
+     "rnic/stream/carrier.c", "stream_recv"),
     ("rnic/stream/", r"\brnic_tcp_send\(",
      "rnic/stream/tcp.c", "rnic_stream_tcp_send"),
     ("rnic/stream/", r"\brnic_tcp_recv\(",
