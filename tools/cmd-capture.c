@@ -3,7 +3,6 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,7 @@
 #include "capture/capture.h"
 #include "capture/request.h"
 #include "capture/writer.h"
-#include "environment.h"
 #include "observer.h"
-#include "program.h"
-#include "setting.h"
 #include "util/clock.h"
 
 #define WAIT_MS 10
@@ -35,24 +31,8 @@ struct session {
 	struct writer *out;
 	struct watched *watched; /* by source */
 	uint32_t watched_cnt;
-	pid_t child; /* 0: none, or it has ended */
-	int status;  /* of it */
+	struct launched child;
 };
-
-static volatile sig_atomic_t is_stopped;
-
-static void stop(int sig)
-{
-	(void)sig;
-	is_stopped = 1;
-}
-
-/* A broken pipe, and RLIMIT_FSIZE: write() says so.  Not SIG_IGN, which a
- * program that is started would keep. */
-static void go_on(int sig)
-{
-	(void)sig;
-}
 
 /* ---- records ------------------------------------------------------------- */
 
@@ -99,7 +79,7 @@ static bool is_over(const struct session *s)
 {
 	const struct capture_request *request = s->request;
 
-	return is_stopped || writer_is_over(s->out) ||
+	return observer_is_stopped() || writer_is_over(s->out) ||
 	       (request->end_packets &&
 		capture_counts(s->cap)->written >= request->end_packets) ||
 	       (request->end_octets &&
@@ -129,13 +109,6 @@ static bool records_take(struct session *s)
 	return cnt > 0;
 }
 
-static bool child_lives(struct session *s)
-{
-	if (s->child && waitpid(s->child, &s->status, WNOHANG) == s->child)
-		s->child = 0;
-	return s->child;
-}
-
 /* Until all processes have ended, or it is to end before. */
 static void capture_run(struct session *s)
 {
@@ -154,7 +127,8 @@ static void capture_run(struct session *s)
 		if (is_last)
 			break;
 		/* What a process wrote before it ended is taken once more. */
-		is_last = !child_lives(s) && !observer_live_cnt(s->obs);
+		is_last = !launched_lives(&s->child) &&
+			  !observer_live_cnt(s->obs);
 		if (!is_last)
 			observer_wait(s->obs,
 				      now - busy_ns < NS_PER_S ? 1 : WAIT_MS);
@@ -194,15 +168,13 @@ static int counts_print(struct session *s, int ret)
 /* The program goes on without the capture. */
 static int child_status(struct session *s)
 {
-	while (s->child && !is_stopped)
-		if (waitpid(s->child, &s->status, 0) == s->child ||
+	struct launched *child = &s->child;
+
+	while (child->pid && !observer_is_stopped())
+		if (waitpid(child->pid, &child->status, 0) == child->pid ||
 		    errno != EINTR)
-			s->child = 0;
-	if (s->child)
-		return 0;
-	if (WIFSIGNALED(s->status))
-		return 128 + WTERMSIG(s->status);
-	return WEXITSTATUS(s->status);
+			child->pid = 0;
+	return child->pid ? 0 : launched_exit_code(child);
 }
 
 static int session_end(struct session *s)
@@ -238,13 +210,8 @@ static int session_begin(struct session *s, char **argv)
 	if (strcmp(request->output.path, "-") == 0 &&
 	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return 1;
-	if (options_set(&request->run) < 0 ||
-	    environment_set(request->run.wants_sdp) < 0)
-		return 1;
-	setting_warn_mistyped();
-	program_warn(argv, request->run.wants_sdp);
-	s->child = observer_spawn(s->obs, argv);
-	return s->child < 0 ? 1 : 0;
+	return observer_spawn(s->obs, &request->run, argv, &s->child) < 0 ? 1
+									  : 0;
 }
 
 static int session_run(const struct capture_request *request, char **argv)
@@ -273,18 +240,6 @@ static int session_run(const struct capture_request *request, char **argv)
 	return ret;
 }
 
-static void signals_set(void)
-{
-	/* Without SA_RESTART: the open of a FIFO waits for its reader. */
-	const struct sigaction stops = { .sa_handler = stop };
-	const struct sigaction goes_on = { .sa_handler = go_on };
-
-	(void)sigaction(SIGINT, &stops, NULL);
-	(void)sigaction(SIGTERM, &stops, NULL);
-	(void)sigaction(SIGPIPE, &goes_on, NULL);
-	(void)sigaction(SIGXFSZ, &goes_on, NULL);
-}
-
 int cmd_capture(int argc, char **argv)
 {
 	struct capture_request request = CAPTURE_REQUEST_INIT;
@@ -305,6 +260,7 @@ int cmd_capture(int argc, char **argv)
 		      stderr);
 		return USAGE_EXIT;
 	}
-	signals_set();
+	/* Without SA_RESTART: the open of a FIFO waits for its reader. */
+	observer_signals_set(0);
 	return session_run(&request, argv + first);
 }

@@ -9,17 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check/finding.h"
 #include "environment.h"
 #include "json.h"
+#include "launch.h"
 #include "options.h"
 #include "output.h"
-#include "program.h"
-#include "setting.h"
 
 #define LOOK_MS 20
 #define FINDINGS_EXIT 1
@@ -194,37 +192,16 @@ static void pass_on(int sig)
 		kill((pid_t)child, sig);
 }
 
-static pid_t program_start(char **argv)
-{
-	pid_t pid = fork();
-	int err;
-
-	if (pid == 0) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		execvp(argv[0], argv);
-		err = errno;
-		fprintf(stderr, "usiw: check: %s: %s\n", argv[0],
-			err == ENOENT ? "command not found" : strerror(err));
-		_exit(err == ENOENT ? 127 : 126);
-	}
-	if (pid < 0)
-		fprintf(stderr, "usiw: check: fork: %s\n", strerror(errno));
-	return pid;
-}
-
-static int program_wait(struct check *check)
+static int program_wait(struct check *check, struct launched *program)
 {
 	const struct timespec wait = { .tv_nsec = LOOK_MS * 1000000L };
-	int status = 0;
 
-	while (waitpid((pid_t)child, &status, WNOHANG) == 0) {
+	while (launched_lives(program)) {
 		file_look(check);
 		nanosleep(&wait, NULL);
 	}
 	file_look(check);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-				   : WEXITSTATUS(status);
+	return launched_exit_code(program);
 }
 
 static int result(const struct check *check, int status)
@@ -238,23 +215,21 @@ static int result(const struct check *check, int status)
 
 static int check_run(struct check *check, char **argv)
 {
+	struct launched program;
 	int status, ret;
 
-	if (options_set(&check->options) < 0 || file_make(check) < 0 ||
-	    environment_set(check->options.wants_sdp) < 0 ||
+	if (file_make(check) < 0 || launch_prepare(&check->options, argv) < 0 ||
 	    environment_set_check() < 0)
 		return 1;
 	if (!check->is_json)
 		findings_print_to(check->findings, stderr);
-	setting_warn_mistyped();
-	program_warn(argv, check->options.wants_sdp);
 	/* The terminal sends it to the program, too. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, pass_on);
-	child = program_start(argv);
-	if (child < 0)
+	if (launch_spawn(&program, "check", argv) < 0)
 		return 1;
-	status = program_wait(check);
+	child = program.pid;
+	status = program_wait(check, &program);
 	ret = result(check, status);
 	if (!check->is_json)
 		findings_end(check->findings, stderr);

@@ -2,16 +2,13 @@
 /* usiw run: starts a program with the preload library and the provider. */
 #include "cmd.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "environment.h"
 #include "fault.h"
+#include "launch.h"
 #include "options.h"
-#include "program.h"
-#include "setting.h"
 
 static void run_usage(FILE *out)
 {
@@ -78,7 +75,7 @@ static int words_take(char **argv, struct options *options, int *ret_first)
 int cmd_run(int argc, char **argv)
 {
 	struct options options = { 0 };
-	int first = 1, ret, err;
+	int first = 1, ret;
 
 	if (argc > 1 && cmd_is_help(argv[1])) {
 		run_usage(stdout);
@@ -87,13 +84,7 @@ int cmd_run(int argc, char **argv)
 	ret = words_take(argv, &options, &first);
 	if (ret)
 		return ret;
-	if (options_set(&options) < 0 || environment_set(options.wants_sdp) < 0)
+	if (launch_prepare(&options, argv + first) < 0)
 		return 1;
-	setting_warn_mistyped();
-	program_warn(argv + first, options.wants_sdp);
-	execvp(argv[first], argv + first);
-	err = errno;
-	fprintf(stderr, "usiw: run: %s: %s\n", argv[first],
-		err == ENOENT ? "command not found" : strerror(err));
-	return err == ENOENT ? 127 : 126;
+	return launch_exec("run", argv + first);
 }

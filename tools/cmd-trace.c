@@ -9,14 +9,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "environment.h"
 #include "observer.h"
 #include "options.h"
-#include "program.h"
-#include "setting.h"
 #include "trace/filter.h"
 #include "trace/posts.h"
 #include "trace/show.h"
@@ -39,24 +35,8 @@ struct session {
 	uint32_t pid_cnt;
 	uint64_t bad_cnt; /* records that make no sense */
 	struct options run;
-	pid_t child; /* 0: none, or it has ended */
-	int status;  /* of it */
+	struct launched child;
 };
-
-static volatile sig_atomic_t is_stopped;
-
-static void stop(int sig)
-{
-	(void)sig;
-	is_stopped = 1;
-}
-
-/* A reader that has gone: a write says so.  Not SIG_IGN, which a program that
- * is started would keep. */
-static void go_on(int sig)
-{
-	(void)sig;
-}
 
 static void trace_usage(FILE *out)
 {
@@ -165,13 +145,6 @@ static bool records_take(struct session *s)
 	return cnt > 0;
 }
 
-static bool child_lives(struct session *s)
-{
-	if (s->child && waitpid(s->child, &s->status, WNOHANG) == s->child)
-		s->child = 0;
-	return s->child;
-}
-
 static int trace_run(struct session *s)
 {
 	bool is_last = false, has_some;
@@ -179,18 +152,17 @@ static int trace_run(struct session *s)
 	for (;;) {
 		has_some = records_take(s);
 		/* Without a reader only the child is waited for. */
-		if (is_stopped || (is_last && !has_some) ||
-		    (ferror(s->out) && !child_lives(s)))
+		if (observer_is_stopped() || (is_last && !has_some) ||
+		    (ferror(s->out) && !launched_lives(&s->child)))
 			break;
 		/* What a process wrote before it ended is taken once more. */
 		if (!has_some)
-			is_last = !child_lives(s) && !observer_live_cnt(s->obs);
+			is_last = !launched_lives(&s->child) &&
+				  !observer_live_cnt(s->obs);
 		if (!is_last)
 			observer_wait(s->obs, has_some ? 0 : WAIT_MS);
 	}
-	if (WIFSIGNALED(s->status))
-		return 128 + WTERMSIG(s->status);
-	return WEXITSTATUS(s->status);
+	return launched_exit_code(&s->child);
 }
 
 /* Return: @ret; 1: not all of it was written. */
@@ -319,24 +291,12 @@ static int out_open(struct session *s)
 	return 1;
 }
 
-static int program_start(struct session *s, char **argv)
-{
-	if (options_set(&s->run) < 0 || environment_set(s->run.wants_sdp) < 0)
-		return 1;
-	setting_warn_mistyped();
-	program_warn(argv, s->run.wants_sdp);
-	s->child = observer_spawn(s->obs, argv);
-	return s->child < 0 ? 1 : 0;
-}
-
 static int session_run(struct session *s, char **argv)
 {
 	int ret;
 
 	/* Before anything is attached, which is to be left then. */
-	signal(SIGINT, stop);
-	signal(SIGTERM, stop);
-	signal(SIGPIPE, go_on);
+	observer_signals_set(SA_RESTART);
 	s->posts = trace_posts_new();
 	s->obs = s->posts ? observer_new("trace", USIW_OBSERVE_CALLS, RING_SIZE,
 					 0)
@@ -351,7 +311,7 @@ static int session_run(struct session *s, char **argv)
 				(int)s->pids[i]);
 	}
 	if (ret == 0 && argv[0])
-		ret = program_start(s, argv);
+		ret = observer_spawn(s->obs, &s->run, argv, &s->child) < 0;
 	if (ret == 0)
 		ret = trace_end(s, trace_run(s));
 	observer_free(s->obs);

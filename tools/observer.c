@@ -333,28 +333,47 @@ static int place_new(struct observer *obs)
 	return setenv("USIW_OBSERVE", text, 1);
 }
 
-pid_t observer_spawn(struct observer *obs, char *const *argv)
+int observer_spawn(struct observer *obs, const struct options *options,
+		   char *const *argv, struct launched *ret_program)
 {
-	pid_t pid;
-	int err;
-
+	if (launch_prepare(options, argv) < 0)
+		return -1;
 	if (place_new(obs) < 0) {
 		fprintf(stderr, "usiw: %s: no memory for records: %s\n",
 			obs->command, strerror(errno));
 		return -1;
 	}
-	pid = fork();
-	if (pid == 0) {
-		execvp(argv[0], argv);
-		err = errno;
-		fprintf(stderr, "usiw: %s: %s: %s\n", obs->command, argv[0],
-			err == ENOENT ? "command not found" : strerror(err));
-		_exit(err == ENOENT ? 127 : 126);
-	}
-	if (pid < 0)
-		fprintf(stderr, "usiw: %s: %s: %s\n", obs->command, argv[0],
-			strerror(errno));
-	return pid;
+	return launch_spawn(ret_program, obs->command, argv);
+}
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int sig)
+{
+	(void)sig;
+	is_stopped = 1;
+}
+
+static void go_on(int sig)
+{
+	(void)sig;
+}
+
+void observer_signals_set(int flags)
+{
+	const struct sigaction stops = { .sa_handler = stop,
+					 .sa_flags = flags };
+	const struct sigaction goes_on = { .sa_handler = go_on };
+
+	(void)sigaction(SIGINT, &stops, NULL);
+	(void)sigaction(SIGTERM, &stops, NULL);
+	(void)sigaction(SIGPIPE, &goes_on, NULL);
+	(void)sigaction(SIGXFSZ, &goes_on, NULL);
+}
+
+bool observer_is_stopped(void)
+{
+	return is_stopped;
 }
 
 /* Processes that have taken a slot since the last look. */

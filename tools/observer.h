@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "abi/usiw-observer.h"
+#include "launch.h"
 
 /* Octets of a record that observer_next() shows; the rest is cut off.  More
  * than the longest FPDU has (usiw-packet.h). */
@@ -36,11 +37,21 @@ void observer_free(struct observer *obs);
 int observer_attach(struct observer *obs, pid_t pid);
 
 /*
- * Starts @argv, which is observed from its start, as are the processes that it
- * starts.  environment_set() was called.
- * Return: its process ID; -1: the reason was printed.
+ * Starts @argv as usiw run does.  It is observed from its start, as are the
+ * processes that it starts.
+ * Return: 0; -1: the reason was printed.
  */
-pid_t observer_spawn(struct observer *obs, char *const *argv);
+int observer_spawn(struct observer *obs, const struct options *options,
+		   char *const *argv, struct launched *ret_program);
+
+/*
+ * From now on SIGINT and SIGTERM set what observer_is_stopped() returns, and
+ * SIGPIPE and SIGXFSZ are left to the error of write(2).  Not by SIG_IGN, which
+ * a program that is started would keep.
+ * @flags: of sigaction(2), for the first two.
+ */
+void observer_signals_set(int flags);
+bool observer_is_stopped(void);
 
 struct observer_record {
 	uint32_t pid;

@@ -32,6 +32,19 @@ class Started(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"),
                          len(CALL.findall(done.stderr)))
 
+    def test_sigchld_is_ignored(self):
+        """As the starter has left it; the program inherits it."""
+        for command in ("trace", "check"):
+            done = subprocess.run(
+                [USIW, command, "--", "grep", "SigIgn", "/proc/self/status",
+                 "/nowhere"],
+                capture_output=True, text=True, timeout=50,
+                preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                 signal.SIG_IGN))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            ignored = int(done.stdout.split()[1], 16)
+            self.assertTrue(ignored >> (signal.SIGCHLD - 1) & 1, done.stdout)
+
     def test_filter(self):
         for words, names in (("query_port", {"query_port"}),
                              ("ibv_query_port,open_device",
