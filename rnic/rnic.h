@@ -159,18 +159,6 @@ RNIC_EXPORT int rnic_device_list(struct rnic_device *const **ret_list);
 RNIC_EXPORT int rnic_device_query(const struct rnic_device *dev,
 				  struct rnic_device_attr *ret_attr);
 
-/* Traffic of one device in this process, since it began or was forked: the part
- * of the counter page for streams and datagrams, by device. */
-struct rnic_device_stats {
-	uint64_t tx_fpdu, rx_fpdu, rx_crc_bad; /* datagrams, too */
-	/* payload, octets */
-	uint64_t rx_direct, rx_staged, tx_inplace, tx_copied;
-};
-
-/* Any thread. The figures may be of different moments. */
-RNIC_EXPORT void rnic_device_stats(const struct rnic_device *dev,
-				   struct rnic_device_stats *ret_stats);
-
 /* The same until exit. Cheap. */
 RNIC_EXPORT enum rnic_persona
 rnic_device_persona(const struct rnic_device *dev);

@@ -17,15 +17,6 @@
 /* Devices of processes that have gone, before they become one row each. */
 #define GONE_MAX 64
 
-#define FIELDS(X)                                                              \
-	X(tx_fpdu)                                                             \
-	X(rx_fpdu)                                                             \
-	X(rx_crc_bad)                                                          \
-	X(rx_direct)                                                           \
-	X(rx_staged)                                                           \
-	X(tx_inplace)                                                          \
-	X(tx_copied)
-
 /* A device of another process; process 0: of all that were forgotten. */
 struct row {
 	int pid;
@@ -50,7 +41,7 @@ static void stats_add(struct rnic_device_stats *to,
 		      const struct rnic_device_stats *stats)
 {
 #define ADD(field) to->field += stats->field;
-	FIELDS(ADD)
+	RNIC_DEVICE_STAT_LIST(ADD)
 #undef ADD
 }
 
@@ -125,7 +116,7 @@ static int device_take(void *arg, const void *resource,
 
 	(void)place;
 #define SUM(field) row.stats.field = UTIL_STAT_DEVICE_SUM(device, field);
-	FIELDS(SUM)
+	RNIC_DEVICE_STAT_LIST(SUM)
 #undef SUM
 	return row_add(&looking->rows, &row);
 }

@@ -4,7 +4,7 @@
 #define KABI_REPLY_H
 
 #include "netlink/request.h"
-#include "rnic/rnic.h"
+#include "rnic/dev/rnic-stats.h"
 
 struct kabi_census;
 

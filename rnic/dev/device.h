@@ -11,19 +11,10 @@
 #include "os/netif.h"
 #include "os/resource.h"
 #include "os/stat.h"
+#include "rnic-stats.h"
 #include "rnic.h"
 
 #include <stdatomic.h>
-
-/* X(name): the fields of struct rnic_device_stats. */
-#define RNIC_DEVICE_STAT_LIST(X)                                               \
-	X(tx_fpdu)                                                             \
-	X(rx_fpdu)                                                             \
-	X(rx_crc_bad)                                                          \
-	X(rx_direct)                                                           \
-	X(rx_staged)                                                           \
-	X(tx_inplace)                                                          \
-	X(tx_copied)
 
 struct rnic_device {
 	char name[64];

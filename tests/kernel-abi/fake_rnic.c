@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "rnic/cm/rnic-cm-ud.h"
+#include "rnic/dev/rnic-stats.h"
 #include "rnic/os/rnic-observer.h"
 #include "rnic/qp/rnic-fault.h"
 #include "rnic/rnic.h"

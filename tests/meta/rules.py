@@ -31,7 +31,7 @@ OURS = {
 PUBLIC = {"sdp": {"sdp/rules/rules.h", "sdp/stat/read.h"},
           "rnic": {"rnic/rnic.h", "rnic/dgram/rnic-ud.h",
                    "rnic/cm/rnic-cm-ud.h",
-                   "rnic/os/rnic-observer.h",
+                   "rnic/dev/rnic-stats.h", "rnic/os/rnic-observer.h",
                    "rnic/os/rnic-watch.h",
                    "rnic/qp/rnic-fault.h"},
           "libsiw-mpa": {"libsiw-mpa/include/siw-mpa.h", "libsiw-mpa/wire.h",

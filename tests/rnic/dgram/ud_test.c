@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "ud-fixture.h"
 
+#include "dev/rnic-stats.h"
 #include "engine/engine.h"
 #include "fault/rules.h"
 #include "os/fd.h"

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dev/rnic-stats.h"
 #include "mem/context.h"
 #include "engine/engine.h"
 #include "qp/qp.h"
