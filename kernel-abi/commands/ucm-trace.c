@@ -193,8 +193,7 @@ void kabi_ucm_print_made(struct util_text *text, uint32_t nr, const void *cmd,
 	if (nr == RDMA_USER_CM_CMD_CREATE_ID)
 		response = ((const struct rdma_ucm_create_id *)cmd)->response;
 	else if (nr == RDMA_USER_CM_CMD_JOIN_MCAST ||
-		 nr == RDMA_USER_CM_CMD_JOIN_IP_MCAST ||
-		 nr == RDMA_USER_CM_CMD_MIGRATE_ID) /* their first member */
+		 nr == RDMA_USER_CM_CMD_JOIN_IP_MCAST) /* their first member */
 		memcpy(&response, cmd, sizeof(response));
 	if (response && kabi_user_get(&resp, response, sizeof(resp)) == 0)
 		ADD("id %u", resp.id);

@@ -81,6 +81,21 @@ CASE(a_new_id_and_a_failure_are_results)
 	assert_string_equal(buf, "");
 }
 
+/* Not the id: the events of it that the program has read. */
+CASE(a_moved_id_has_no_new_number)
+{
+	struct rdma_ucm_migrate_resp resp = { .events_reported = 3 };
+	struct rdma_ucm_migrate_id migrate = { .response = (uintptr_t)&resp,
+					       .id = 5 };
+	char buf[64] = "";
+	struct util_text made = { .buf = buf, .size = sizeof(buf) };
+
+	kabi_ucm_print_made(&made, RDMA_USER_CM_CMD_MIGRATE_ID, &migrate, 0);
+	assert_string_equal(buf, "");
+	kabi_ucm_print_made(&made, RDMA_USER_CM_CMD_MIGRATE_ID, &migrate, -1);
+	assert_string_equal(buf, "-1");
+}
+
 CASE(events_have_names_and_fields)
 {
 	struct rdma_ucm_event_resp event = { .id = 1,
