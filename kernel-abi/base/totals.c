@@ -17,9 +17,11 @@
 /* Devices of processes that have gone, before they become one row each. */
 #define GONE_MAX 64
 
-/* A device of another process; process 0: of all that were forgotten. */
+/* A device of another process; process 0: of all that were forgotten.  As its
+ * page says who it is: /proc of another PID namespace has another number for
+ * it, which the page that it leaves does not have. */
 struct row {
-	int pid;
+	uint32_t pid;
 	uint64_t start_ns;
 	uint32_t ifindex;
 	uint64_t look; /* when it was seen last */
@@ -110,7 +112,7 @@ static int device_take(void *arg, const void *resource,
 {
 	const struct usiw_res_device *device = resource;
 	struct looking *looking = arg;
-	struct row row = { .pid = looking->peer->pid,
+	struct row row = { .pid = looking->peer->stat->pid,
 			   .start_ns = looking->peer->stat->start_ns,
 			   .ifindex = device->ifindex };
 
@@ -128,6 +130,8 @@ static int process_take(void *arg, const struct kabi_peer *peer)
 
 	if (peer->is_running && peer->pid == getpid())
 		return 0; /* its counters need no page */
+	if (!peer->stat->pid)
+		return 0; /* no process wrote it, and 0 means those that went */
 	looking->peer = peer;
 	/* What cannot be read of it is not counted. */
 	ret = util_stat_each(peer->stat, USIW_RES_DEVICE, device_take, looking);

@@ -2,8 +2,12 @@
 /* Counters of a device: of this process, and of others. */
 #include "page.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "kernel-abi/base/process.h"
 #include "kernel-abi/base/rnic-dl.h"
@@ -81,10 +85,11 @@ CASE(sums_do_not_fall)
 	enum { MANY = 70 }; /* more than are remembered one by one */
 	static struct page page;
 
-	page_fill(&page, 1);
-	page.device[0].ifindex = 4000000005;
-	for (int i = 1; i <= MANY; i++)
+	for (int i = MANY; i >= 1; i--) {
+		page_fill(&page, 1000000000 + (uint32_t)i);
+		page.device[0].ifindex = 4000000005;
 		close(page_put(&page, dir, 1000000000 + i));
+	}
 	assert_int_equal(sent(4000000005), 1 + MANY * 120);
 	for (int i = 2; i <= MANY; i++)
 		page_remove(1000000000 + i);
@@ -94,6 +99,81 @@ CASE(sums_do_not_fall)
 	assert_int_equal(sent(4000000005), 2 + MANY * 120);
 	page_remove(1000000001);
 	assert_int_equal(sent(4000000005), 2 + MANY * 120);
+}
+
+/* Process 1 of a PID namespace, with @page in memory, until the other end of
+ * @fd is closed. */
+static void namespace_run(const struct page *page, int fd)
+{
+	int memfd = memfd_create("usiw-stat", MFD_CLOEXEC);
+	char octet;
+
+	if (getpid() != 1 ||
+	    write(memfd, page, sizeof(*page)) != sizeof(*page) ||
+	    write(fd, "r", 1) != 1)
+		_exit(1);
+	_exit(read(fd, &octet, 1) != 0);
+}
+
+/* *ret_fd: an octet comes when its page is there; the end: it cannot be made.
+ * Return: its parent, which ends after it. */
+static int namespace_start(const struct page *page, int *ret_fd)
+{
+	int fds[2], pid;
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(fds[0]);
+		if (unshare(CLONE_NEWPID) < 0 &&
+		    unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0)
+			_exit(77);
+		pid = fork();
+		if (pid == 0)
+			namespace_run(page, fds[1]);
+		close(fds[1]);
+		_exit(waitpid(pid, NULL, 0) != pid);
+	}
+	close(fds[1]);
+	*ret_fd = fds[0];
+	return pid;
+}
+
+/* While it runs it has another number here than in the page that it leaves. */
+CASE(a_process_of_another_pid_namespace_counts_once)
+{
+	static struct page page;
+	int fd, pid, status;
+	char octet;
+
+	page_fill(&page, 1);
+	page.file.res.start_ns = 5;
+	page.device[0].ifindex = 4000000006;
+	pid = namespace_start(&page, &fd);
+	if (read(fd, &octet, 1) != 1)
+		skip_because("no PID namespace can be made");
+	assert_int_equal(sent(4000000006), 1 + 120);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	page.device[0].count[0].tx_fpdu++;
+	close(page_put(&page, dir, 1));
+	assert_int_equal(sent(4000000006), 2 + 120);
+	page_remove(1);
+}
+
+/* Process 0 is not one. */
+CASE(a_page_of_no_process_does_not_count)
+{
+	static struct page page;
+
+	page_fill(&page, 0);
+	page.device[0].ifindex = 4000000007;
+	close(page_put(&page, dir, 98));
+	assert_int_equal(sent(4000000007), 1);
+	page_remove(98);
 }
 
 /* Its own page says no more than it knows. */
