@@ -94,21 +94,22 @@ fini:
 	return ret;
 }
 
-/* Adds what a request about resources or statistics needs.  Return: 0;
- * -ENOMEM. */
+/* Adds what the request asks about all processes.  Return: 0; -ENOMEM. */
 static int snapshot_extend(struct snapshot *snap,
 			   const struct kabi_nldev_request *req)
 {
-	int ret = 0;
+	int ret;
 
-	if (!snap->nldev.census)
+	if (!snap->nldev.census && kabi_nldev_wants_census(&snap->nldev, req)) {
 		ret = kabi_census_take(&snap->census);
-	if (ret < 0)
-		return ret;
-	snap->nldev.census = &snap->census;
+		if (ret < 0)
+			return ret;
+		snap->nldev.census = &snap->census;
+	}
+	if (!kabi_nldev_wants_totals(&snap->nldev, req))
+		return 0;
 	for (size_t i = 0; i < snap->nldev.device_cnt; i++)
-		if (req->op == RDMA_NLDEV_CMD_STAT_GET && req->has_dev &&
-		    snap->devices[i].index == req->dev_index)
+		if (snap->devices[i].index == req->dev_index)
 			kabi_totals(snap->list[i], snap->attrs[i].ifindex,
 				    &snap->devices[i].stats);
 	return 0;
@@ -279,8 +280,7 @@ static int requests_answer(struct kabi_netlink *nl, int fd,
 		return ret;
 	for (size_t at = 0; ret >= 0 && at < len; at += step) {
 		step = kabi_nldev_decode(octets + at, len - at, &req);
-		if (kabi_nldev_wants_census(&req))
-			ret = snapshot_extend(&snap, &req);
+		ret = snapshot_extend(&snap, &req);
 		if (ret < 0)
 			break;
 		request_answer(nl, &snap.nldev, &req, &reply);

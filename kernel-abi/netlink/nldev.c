@@ -265,17 +265,6 @@ static bool is_dump(const struct kabi_nldev_request *req)
 	       NLM_F_DUMP; /* either bit, as the kernel */
 }
 
-bool kabi_nldev_wants_census(const struct kabi_nldev_request *req)
-{
-	answer_fn fn;
-
-	if (req->err < 0 || req->is_quiet)
-		return false;
-	fn = operations[req->op].answer;
-	return fn == kabi_resource_sums || fn == kabi_resource_one ||
-	       fn == kabi_statistic_get;
-}
-
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req)
 {
@@ -289,6 +278,33 @@ enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 	    strcmp(req->type, "rdma_cm") == 0)
 		return KABI_NLDEV_OURS;
 	return KABI_NLDEV_KERNEL;
+}
+
+/* What answers the request; NULL: it is wrong, or the kernel's. */
+static answer_fn answer_find(const struct kabi_nldev *nldev,
+			     const struct kabi_nldev_request *req)
+{
+	if (req->err < 0 || req->is_quiet ||
+	    kabi_nldev_owner(nldev, req) == KABI_NLDEV_KERNEL)
+		return NULL;
+	return operations[req->op].answer;
+}
+
+bool kabi_nldev_wants_census(const struct kabi_nldev *nldev,
+			     const struct kabi_nldev_request *req)
+{
+	answer_fn fn = answer_find(nldev, req);
+
+	return fn == kabi_resource_sums || fn == kabi_resource_one ||
+	       (fn == kabi_statistic_get &&
+		kabi_nldev_has(req, KABI_ARG_STAT_RES));
+}
+
+bool kabi_nldev_wants_totals(const struct kabi_nldev *nldev,
+			     const struct kabi_nldev_request *req)
+{
+	return answer_find(nldev, req) == kabi_statistic_get &&
+	       !kabi_nldev_has(req, KABI_ARG_STAT_RES);
 }
 
 int kabi_nldev_answer(const struct kabi_nldev *nldev,

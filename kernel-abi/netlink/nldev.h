@@ -18,9 +18,15 @@ enum kabi_nldev_owner {
 enum kabi_nldev_owner kabi_nldev_owner(const struct kabi_nldev *nldev,
 				       const struct kabi_nldev_request *req);
 
-/* Is it about resources or statistics?  Then the answer needs those of
- * struct kabi_nldev. */
-bool kabi_nldev_wants_census(const struct kabi_nldev_request *req);
+/* Is it about resources, or the counters of queue pairs?  Then the answer needs
+ * the census of struct kabi_nldev. */
+bool kabi_nldev_wants_census(const struct kabi_nldev *nldev,
+			     const struct kabi_nldev_request *req);
+
+/* Is it about the counters of a port?  Then the answer needs the stats of its
+ * struct kabi_nldev_device. */
+bool kabi_nldev_wants_totals(const struct kabi_nldev *nldev,
+			     const struct kabi_nldev_request *req);
 
 /* Appends the reply of a kernel with usiw's devices, including errors.  Return:
  * 0; the error in it: -EINVAL: there is no such command, device or port, or an

@@ -18,7 +18,7 @@ struct kabi_census;
 struct kabi_nldev_device {
 	const struct rnic_device_attr *attr;
 	uint32_t index;
-	struct rnic_device_stats stats; /* for statistics only */
+	struct rnic_device_stats stats; /* for those of the port only */
 };
 
 /* The devices that answer, and the socket that asked. */
@@ -28,7 +28,7 @@ struct kabi_nldev {
 	const char *fw_ver;
 	uint32_t portid; /* of the socket that asked */
 	bool is_capped;	 /* NETLINK_CAP_ACK: errors do not quote the request */
-	const struct kabi_census *census; /* for resources and statistics */
+	const struct kabi_census *census; /* for resources and their counters */
 };
 
 /* Consecutive messages, each at a multiple of four octets. */

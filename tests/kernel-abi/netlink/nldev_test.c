@@ -243,6 +243,10 @@ CASE(what_cannot_be_answered_is_an_error)
 		{ RDMA_NLDEV_CMD_GET_CHARDEV, 0, 0, -1, "umad", -EOPNOTSUPP },
 		{ RDMA_NLDEV_CMD_SET, NLM_F_ACK, 0, -1, NULL, -EOPNOTSUPP },
 		{ RDMA_NLDEV_CMD_STAT_GET_STATUS, 0, 0, 1, NULL, -EOPNOTSUPP },
+		{ RDMA_NLDEV_CMD_STAT_GET, 0, 3, 1, NULL, -EINVAL },
+		{ RDMA_NLDEV_CMD_RES_GET, 0, 3, -1, NULL, -EINVAL },
+		{ RDMA_NLDEV_CMD_RES_QP_GET, 0, 3, -1, NULL, -EINVAL },
+		{ RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP, 3, -1, NULL, -EINVAL },
 		{ RDMA_NLDEV_CMD_UNSPEC, 0, -1, -1, NULL, -EINVAL },
 		{ 1023, 0, -1, -1, NULL, -EINVAL },
 	};
@@ -443,6 +447,46 @@ CASE(requests_go_to_their_owner)
 		kabi_nldev_decode(msg.octets, msg.len, &req);
 		assert_int_equal(kabi_nldev_owner(&nldev, &req),
 				 cases[i].owner);
+	}
+}
+
+/* Both are a walk through /proc. */
+CASE(other_processes_are_looked_at_for_what_they_have)
+{
+	static const struct {
+		uint32_t op;
+		int dev;
+		uint16_t flags;
+		uint32_t res; /* 0: without the attribute */
+		bool census, totals;
+	} cases[] = {
+		{ RDMA_NLDEV_CMD_GET, 1, 0, 0, false, false },
+		{ RDMA_NLDEV_CMD_RES_QP_GET, 1, DUMP, 0, true, false },
+		{ RDMA_NLDEV_CMD_RES_QP_GET, 9, DUMP, 0, false, false },
+		{ RDMA_NLDEV_CMD_RES_GET, 1, 0, 0, true, false },
+		{ RDMA_NLDEV_CMD_RES_GET, -1, DUMP, 0, true, false },
+		{ RDMA_NLDEV_CMD_STAT_GET, 1, 0, 0, false, true },
+		{ RDMA_NLDEV_CMD_STAT_GET, 9, 0, 0, false, false },
+		{ RDMA_NLDEV_CMD_STAT_GET, 1, DUMP, RDMA_NLDEV_ATTR_RES_QP,
+		  true, false },
+		{ RDMA_NLDEV_CMD_STAT_GET, 9, DUMP, RDMA_NLDEV_ATTR_RES_QP,
+		  false, false },
+		{ 1023, 1, 0, 0, false, false },
+	};
+	struct kabi_nldev_request req;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct message msg = message(cases[i].op,
+					     NLM_F_REQUEST | cases[i].flags,
+					     cases[i].dev, 1, NULL);
+
+		if (cases[i].res)
+			message_add(&msg, RDMA_NLDEV_ATTR_STAT_RES,
+				    cases[i].res);
+		kabi_nldev_decode(msg.octets, msg.len, &req);
+		if (kabi_nldev_wants_census(&nldev, &req) != cases[i].census ||
+		    kabi_nldev_wants_totals(&nldev, &req) != cases[i].totals)
+			fail_msg("row %zu", i);
 	}
 }
 
