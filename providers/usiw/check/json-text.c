@@ -2,32 +2,18 @@
 /* See json-text.h. */
 #include "json-text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "util/text.h"
 
-void usiw_json_text_raw(struct usiw_json_text *out, const char *fmt, ...)
+void usiw_json_text_string(struct util_text *text, const char *string)
 {
-	size_t room = out->len < out->size ? out->size - out->len : 0;
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vsnprintf(room ? out->text + out->len : NULL, room, fmt, args);
-	va_end(args);
-	if (len > 0)
-		out->len += (size_t)len;
-}
-
-void usiw_json_text_string(struct usiw_json_text *out, const char *string)
-{
-	usiw_json_text_raw(out, "\"");
+	util_text_add(text, "\"");
 	for (; *string; string++) {
 		if (*string == '"' || *string == '\\')
-			usiw_json_text_raw(out, "\\%c", *string);
+			util_text_add(text, "\\%c", *string);
 		else
-			usiw_json_text_raw(
-				out, "%c",
-				*string < ' ' || *string > '~' ? '?' : *string);
+			util_text_add(text, "%c",
+				      *string < ' ' || *string > '~' ? '?'
+								     : *string);
 	}
-	usiw_json_text_raw(out, "\"");
+	util_text_add(text, "\"");
 }

@@ -15,6 +15,7 @@
 #include "util/cancel.h"
 #include "util/keep-errno.h"
 #include "util/log.h"
+#include "util/text.h"
 #include "hash.h"
 #include "json-text.h"
 
@@ -111,22 +112,18 @@ static bool key_add(uint64_t key)
 	return true;
 }
 
-static void places_print(struct usiw_json_text *out,
+static void places_print(struct util_text *text,
 			 const struct usiw_check_place *place)
 {
 	const char *comma = "";
 
 	for (; place->label; place++) {
-		size_t room = out->size > out->len ? out->size - out->len : 0;
-
 		if (!place->stack->cnt)
 			continue;
-		usiw_json_text_raw(out, "%s{\"of\":\"%s\",\"frames\":", comma,
-				   place->label);
-		room = out->size > out->len ? out->size - out->len : 0;
-		out->len += usiw_check_stack_print(place->stack,
-						   out->text + out->len, room);
-		usiw_json_text_raw(out, "}");
+		util_text_add(text, "%s{\"of\":\"%s\",\"frames\":", comma,
+			      place->label);
+		usiw_check_stack_print(place->stack, text);
+		util_text_add(text, "}");
 		comma = ",";
 	}
 }
@@ -136,7 +133,7 @@ void usiw_check_report(enum usiw_check_rule rule,
 		       ...)
 {
 	static char line[LINE_MAX_LEN];
-	struct usiw_json_text out = { .text = line, .size = sizeof(line) };
+	struct util_text out = { .buf = line, .size = sizeof(line) };
 	uint64_t key = key_of(rule, places);
 	char what[WHAT_MAX];
 	UTIL_KEEP_ERRNO();
@@ -147,22 +144,22 @@ void usiw_check_report(enum usiw_check_rule rule,
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	usiw_json_text_raw(&out,
-			   "{\"key\":\"%016" PRIx64 "\",\"pid\":%d,"
-			   "\"rule\":\"%s\",\"level\":\"%s\",\"what\":",
-			   key, (int)getpid(), rules[rule].name,
-			   rules[rule].level == FINDING ? "finding" : "note");
+	util_text_add(&out,
+		      "{\"key\":\"%016" PRIx64 "\",\"pid\":%d,"
+		      "\"rule\":\"%s\",\"level\":\"%s\",\"what\":",
+		      key, (int)getpid(), rules[rule].name,
+		      rules[rule].level == FINDING ? "finding" : "note");
 	usiw_json_text_string(&out, what);
-	usiw_json_text_raw(&out, ",\"do\":");
+	util_text_add(&out, ",\"do\":");
 	usiw_json_text_string(&out, rules[rule].advice);
-	usiw_json_text_raw(&out, ",\"stacks\":[");
+	util_text_add(&out, ",\"stacks\":[");
 	places_print(&out, places);
-	usiw_json_text_raw(&out, "]}\n");
-	if (out.len < out.size)
-		line_write(line, out.len);
-	else
+	util_text_add(&out, "]}\n");
+	if (out.is_cut)
 		util_err("check", "%s: a finding is too long",
 			 rules[rule].name);
+	else
+		line_write(line, out.len);
 }
 
 void usiw_check_report_forget(void)

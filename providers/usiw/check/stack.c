@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/text.h"
 #include "json-text.h"
 
 void usiw_check_stack_take(struct usiw_check_stack *ret_stack)
@@ -112,23 +113,21 @@ static uint32_t first_find(const struct usiw_check_stack *stack)
 
 /* ---- text -------------------------------------------------------------- */
 
-size_t usiw_check_stack_print(const struct usiw_check_stack *stack, char *text,
-			      size_t size)
+void usiw_check_stack_print(const struct usiw_check_stack *stack,
+			    struct util_text *text)
 {
-	struct usiw_json_text out = { .text = text, .size = size };
 	const char *comma = "";
 
-	usiw_json_text_raw(&out, "[");
+	util_text_add(text, "[");
 	for (uint32_t i = first_find(stack); i < stack->cnt; i++) {
 		if (!place_find(&now, stack->pc[i]))
 			continue;
-		usiw_json_text_raw(&out, "%s[", comma);
-		usiw_json_text_string(&out, now.path);
-		usiw_json_text_raw(&out, ",%zu]", (size_t)(now.pc - now.base));
+		util_text_add(text, "%s[", comma);
+		usiw_json_text_string(text, now.path);
+		util_text_add(text, ",%zu]", (size_t)(now.pc - now.base));
 		comma = ",";
 	}
-	usiw_json_text_raw(&out, "]");
-	return out.len;
+	util_text_add(text, "]");
 }
 
 bool usiw_check_stack_is_by(const struct usiw_check_stack *stack,

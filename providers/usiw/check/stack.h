@@ -4,8 +4,9 @@
 #define USIW_CHECK_STACK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+struct util_text;
 
 #define USIW_CHECK_FRAMES 20
 
@@ -21,13 +22,10 @@ void usiw_check_stack_take(struct usiw_check_stack *ret_stack);
 /* Loads what unwinds stacks.  Called once, without locks. */
 void usiw_check_stack_init(void);
 
-/*
- * Writes the stack as JSON, without the frames of usiw at its begin:
- * [["MODULE",OFFSET],...].  Under the lock of shadow.h.
- * Return: octets, as snprintf(3).
- */
-size_t usiw_check_stack_print(const struct usiw_check_stack *stack, char *text,
-			      size_t size);
+/* Adds the stack as JSON, without the frames of usiw at its begin:
+ * [["MODULE",OFFSET],...].  Under the lock of shadow.h. */
+void usiw_check_stack_print(const struct usiw_check_stack *stack,
+			    struct util_text *text);
 
 /* As above.  Does the module that called libibverbs have @name in its path? */
 bool usiw_check_stack_is_by(const struct usiw_check_stack *stack,
