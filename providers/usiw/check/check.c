@@ -80,12 +80,14 @@ static const char *right_name(uint32_t access)
 						: "IBV_ACCESS_REMOTE_ATOMIC";
 }
 
-/* What the region lacks; else it is the QP. */
+/* What the region lacks; else it is the QP.  @is_gone: it was
+ * deregistered. */
 static void fault_text(const struct rnic_access_refused *what,
 		       const struct usiw_check_qp *qp,
-		       const struct usiw_check_mr *mr, char *text, size_t size)
+		       const struct usiw_check_mr *mr, bool is_gone, char *text,
+		       size_t size)
 {
-	if (!mr && usiw_check_mr_find_gone(qp->obj.context, what->rkey))
+	if (is_gone)
 		snprintf(text, size,
 			 "no region or window has this key any more: it was "
 			 "deregistered");
@@ -122,14 +124,15 @@ static void access_refused(const struct rnic_access_refused *what)
 	if (qp) {
 		mr = usiw_check_find_num(USIW_CHECK_MR, qp->obj.context,
 					 what->rkey);
-		gone = usiw_check_mr_find_gone(qp->obj.context, what->rkey);
-		fault_text(what, qp, mr, why, sizeof(why));
+		gone = mr ? NULL
+			  : usiw_check_mr_find_gone(qp->obj.context,
+						    what->rkey);
+		fault_text(what, qp, mr, gone, why, sizeof(why));
 		usiw_check_report(
 			USIW_CHECK_ACCESS_REFUSED,
 			USIW_CHECK_PLACES(
 				{ "region made", mr ? &mr->obj.made : &none },
-				{ "region deregistered",
-				  !mr && gone ? gone : &none },
+				{ "region deregistered", gone ? gone : &none },
 				{ "QP made", &qp->obj.made }),
 			"QP 0x%06x: the peer's access to %llu octets at 0x%llx "
 			"by rkey 0x%08x is refused: %s",

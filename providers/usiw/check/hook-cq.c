@@ -68,13 +68,11 @@ void usiw_check_cq_depth(struct usiw_check_cq *cq, uint32_t cnt)
 /* ---- polls ------------------------------------------------------------- */
 
 /* Under the lock. */
-static void wc_note(const struct ibv_cq *cq, struct usiw_check_cq *shadow,
-		    const struct ibv_wc *wc)
+static void wc_note(const struct usiw_check_cq *shadow, const struct ibv_wc *wc)
 {
 	struct usiw_check_qp *qp = usiw_check_find_num(
 		USIW_CHECK_QP, shadow->obj.context, wc->qp_num);
 
-	(void)cq;
 	if (!qp)
 		return;
 	if (wc->status)
@@ -99,7 +97,7 @@ static void polled(const struct ibv_cq *cq, int cnt, const struct ibv_wc *wc)
 		shadow->poll_cnt++;
 		shadow->is_armed_late = false;
 		for (int i = 0; i < cnt; i++)
-			wc_note(cq, shadow, &wc[i]);
+			wc_note(shadow, &wc[i]);
 	}
 	usiw_check_unlock();
 }

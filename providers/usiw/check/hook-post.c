@@ -213,16 +213,13 @@ static void posting_end(struct posting *now, uint32_t accepted_cnt, int err,
 static struct usiw_check_post send_of(const struct usiw_check_qp *qp,
 				      const struct ibv_send_wr *wr)
 {
-	uint32_t op = (uint32_t)wr->opcode;
-	const struct usiw_wr_kind none = { 0 };
-	const struct usiw_wr_kind *kind =
-		op < USIW_WR_KIND_CNT ? &usiw_wr_kinds[op] : &none;
-	bool has_sges = kind->opcode && !(kind->traits & USIW_WR_NO_DATA) &&
+	const struct usiw_wr_kind *kind = usiw_wr_kind_find(wr->opcode);
+	bool has_sges = kind && !(kind->traits & USIW_WR_NO_DATA) &&
 			wr->num_sge > 0;
 
 	return (struct usiw_check_post){
 		.wr_id = wr->wr_id,
-		.opcode = kind->opcode ? kind->opcode : USIW_WR_LOCAL_INV,
+		.opcode = kind ? kind->opcode : USIW_WR_LOCAL_INV,
 		.is_signaled = qp->is_sig_all ||
 			       wr->send_flags & IBV_SEND_SIGNALED,
 		.is_fenced = wr->send_flags & IBV_SEND_FENCE,
@@ -380,21 +377,18 @@ static int check_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *first,
 /* The same for all. */
 static int (*_Atomic real_wr_complete)(struct ibv_qp_ex *qpx);
 
-/* What was built: it is in the ring, and not published. */
+/* What was built: it is in the ring, and not published.  sge_cnt is 0 for
+ * inline data, and for what takes none. */
 static struct usiw_check_post built_of(const struct usiw_sqe *sqe)
 {
-	bool is_inline = sqe->flags & USIW_SQE_INLINE;
-	bool has_sges = !is_inline && sqe->opcode != USIW_WR_LOCAL_INV &&
-			sqe->opcode != USIW_WR_BIND_MW;
-
 	return (struct usiw_check_post){
 		.wr_id = sqe->wr_id,
 		.opcode = sqe->opcode,
 		.is_signaled = sqe->flags & USIW_SQE_SIGNALED,
 		.is_fenced = sqe->flags & USIW_SQE_FENCE,
-		.is_inline = is_inline,
+		.is_inline = sqe->flags & USIW_SQE_INLINE,
 		.sges = (const struct ibv_sge *)(const void *)(sqe + 1),
-		.sge_cnt = has_sges ? sqe->sge_cnt : 0,
+		.sge_cnt = sqe->sge_cnt,
 	};
 }
 

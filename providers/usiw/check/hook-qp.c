@@ -240,8 +240,8 @@ void usiw_check_recv_lost(struct usiw_check_qp *qp, const char *label)
 static void qp_reset(struct usiw_check_qp *qp)
 {
 	usiw_check_recv_lost(qp, "moved to RESET again");
-	(void)usiw_check_wr_drop(&qp->sq);
-	(void)usiw_check_wr_drop(&qp->rq);
+	usiw_check_wr_drop(&qp->sq);
+	usiw_check_wr_drop(&qp->rq);
 	if (qp->recv_cnt) {
 		qp->lost_cnt = qp->recv_cnt;
 		usiw_check_stack_take(&qp->reset);
@@ -294,8 +294,8 @@ static int check_destroy_qp(struct ibv_qp *ibqp)
 	err = real()->destroy_qp(ibqp);
 	if (qp && !err) {
 		usiw_check_lock();
-		(void)usiw_check_wr_drop(&qp->sq);
-		(void)usiw_check_wr_drop(&qp->rq);
+		usiw_check_wr_drop(&qp->sq);
+		usiw_check_wr_drop(&qp->rq);
 		cq_forget(qp->sq.cq, qp->send_wr);
 		cq_forget(qp->rq.cq, qp->recv_wr);
 		if (qp->srq)
@@ -316,7 +316,7 @@ static int check_destroy_srq(struct ibv_srq *ibsrq)
 	err = real()->destroy_srq(ibsrq);
 	if (srq && !err) {
 		usiw_check_lock();
-		(void)usiw_check_wr_drop(&srq->rq);
+		usiw_check_wr_drop(&srq->rq);
 		usiw_check_unlock();
 	}
 	usiw_check_end(srq ? &srq->obj : NULL, err);

@@ -75,7 +75,8 @@ static const char *owner_name(const struct usiw_check_object *owner)
 	opcode_name((wr)->opcode), (wr)->wr_id, owner_name((wr)->owner),       \
 		(wr)->owner->num
 
-bool usiw_check_post_is_sink(const struct usiw_check_post *post)
+/* Does it write to its SGEs? */
+static bool post_is_sink(const struct usiw_check_post *post)
 {
 	return !post->opcode || post->opcode == USIW_WR_READ ||
 	       post->opcode == USIW_WR_CMP_SWP ||
@@ -300,7 +301,7 @@ struct usiw_check_wr *usiw_check_wr_add(struct usiw_check_queue *queue,
 	wr->wr_id = post->wr_id;
 	wr->opcode = post->opcode;
 	wr->is_signaled = post->is_signaled;
-	wr->is_sink = usiw_check_post_is_sink(post);
+	wr->is_sink = post_is_sink(post);
 	wr->message_cnt = message_cnt(owner);
 	wr->posted = *stack;
 	wr->piece_cnt = cnt;
@@ -496,14 +497,12 @@ void usiw_check_wr_complete(struct usiw_check_queue *queue, uint64_t wr_id,
 	}
 }
 
-uint32_t usiw_check_wr_drop(struct usiw_check_queue *queue)
+void usiw_check_wr_drop(struct usiw_check_queue *queue)
 {
 	struct usiw_check_wr *wr;
-	uint32_t cnt = 0;
 
-	for (; (wr = TAILQ_FIRST(&queue->wrs)); cnt++)
+	while ((wr = TAILQ_FIRST(&queue->wrs)))
 		usiw_check_wr_undo(queue, wr);
-	return cnt;
 }
 
 /*

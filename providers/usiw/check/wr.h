@@ -18,9 +18,6 @@ struct usiw_check_post {
 	uint32_t sge_cnt;
 };
 
-/* Does it write to its SGEs? */
-bool usiw_check_post_is_sink(const struct usiw_check_post *post);
-
 /*
  * Checks the memory of a WR, and adds it to its queue.
  * @owner: the QP or SRQ.
@@ -43,9 +40,8 @@ void usiw_check_wr_complete(struct usiw_check_queue *queue, uint64_t wr_id,
 void usiw_check_wr_complete_one(struct usiw_check_queue *queue, uint64_t wr_id,
 				enum ibv_wc_status status);
 
-/* All of the queue are gone: RESET, or it is destroyed.  Return: their
- * number. */
-uint32_t usiw_check_wr_drop(struct usiw_check_queue *queue);
+/* All of the queue are gone: RESET, or it is destroyed. */
+void usiw_check_wr_drop(struct usiw_check_queue *queue);
 
 /* In a forked child: the queues are the parent's. */
 void usiw_check_wr_forget(void);
