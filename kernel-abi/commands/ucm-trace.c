@@ -4,7 +4,6 @@
 
 #include <rdma/rdma_user_cm.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/rnic-dl.h"
@@ -266,18 +265,14 @@ static void event_trace(const struct kabi_ucm_call *call)
 void kabi_ucm_trace(uint32_t nr, const struct kabi_ucm_call *call,
 		    uint64_t began_ns, int ret)
 {
-	char args_buf[512] = "", made_buf[32] = "", name[64];
+	char args_buf[512] = "", made_buf[32] = "";
 	struct util_text args = { .buf = args_buf, .size = sizeof(args_buf) };
 	struct util_text made = { .buf = made_buf, .size = sizeof(made_buf) };
 	UTIL_KEEP_ERRNO();
 
-	/* "rdma_cm query" is what librdmacm does in other calls. */
-	snprintf(name, sizeof(name), "%s", call->name);
-	if (strchr(name, ' '))
-		*strchr(name, ' ') = '_';
 	kabi_ucm_print_args(&args, nr, call->cmd);
 	kabi_ucm_print_made(&made, nr, call->cmd, ret);
-	record_write(USIW_RECORD_CALL, name, &args, &made,
+	record_write(USIW_RECORD_CALL, call->name, &args, &made,
 		     util_now_ns() - began_ns, ret);
 	if (nr == RDMA_USER_CM_CMD_GET_EVENT && ret >= 0)
 		event_trace(call);

@@ -486,7 +486,7 @@ static int ucm_write_event(struct kabi_ucm *file,
 #define UPTO(type, member)                                                     \
 	(offsetof(struct type, member) + sizeof(((struct type *)NULL)->member))
 
-/* @call_name: what programs call, or librdmacm for them. */
+/* @call_name: what programs call, or librdmacm for them: "rdma_cm_query". */
 #define COMMAND(word, call_name, handler_fn, in_size, out_size)                \
 	[RDMA_USER_CM_CMD_##word] = { .name = (call_name),                     \
 				      .handler = (handler_fn),                 \
@@ -510,7 +510,7 @@ static const struct {
 		sizeof(struct rdma_ucm_resolve_ip), 0),
 	COMMAND(RESOLVE_ROUTE, "rdma_resolve_route", ucm_resolve_route,
 		sizeof(struct rdma_ucm_resolve_route), 0),
-	COMMAND(QUERY_ROUTE, "rdma_cm query", kabi_ucm_query_route,
+	COMMAND(QUERY_ROUTE, "rdma_cm_query", kabi_ucm_query_route,
 		sizeof(struct rdma_ucm_query),
 		offsetof(struct rdma_ucm_query_route_resp, ibdev_index)),
 	COMMAND(CONNECT, "rdma_connect", ucm_connect,
@@ -542,7 +542,7 @@ static const struct {
 	COMMAND(MIGRATE_ID, "rdma_migrate_id", ucm_migrate_id,
 		sizeof(struct rdma_ucm_migrate_id),
 		sizeof(struct rdma_ucm_migrate_resp)),
-	COMMAND(QUERY, "rdma_cm query", kabi_ucm_query,
+	COMMAND(QUERY, "rdma_cm_query", kabi_ucm_query,
 		sizeof(struct rdma_ucm_query), 0),
 	COMMAND(BIND, "rdma_bind_addr", ucm_bind, sizeof(struct rdma_ucm_bind),
 		0),
