@@ -29,13 +29,20 @@ void util_text_add(struct util_text *text, const char *format, ...)
 	memcpy(text->buf + text->size - sizeof(END), END, sizeof(END));
 }
 
-void util_text_add_name(struct util_text *text,
-			const struct util_text_name *names, uint64_t value)
+const char *util_text_name(const struct util_text_name *names, uint64_t value)
 {
 	while (names->name && names->value != value)
 		names++;
-	if (names->name)
-		util_text_add(text, "%s", names->name);
+	return names->name;
+}
+
+void util_text_add_name(struct util_text *text,
+			const struct util_text_name *names, uint64_t value)
+{
+	const char *name = util_text_name(names, value);
+
+	if (name)
+		util_text_add(text, "%s", name);
 	else
 		util_text_add(text, "%" PRIu64, value);
 }

@@ -24,7 +24,10 @@ struct util_text_name {
 	const char *name;
 };
 
-/* The name of @value; without one its number. */
+/* The name of @value; NULL: it has none. */
+const char *util_text_name(const struct util_text_name *names, uint64_t value);
+
+/* The same; without one its number. */
 void util_text_add_name(struct util_text *text,
 			const struct util_text_name *names, uint64_t value);
 

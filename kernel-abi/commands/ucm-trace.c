@@ -202,7 +202,7 @@ const char *kabi_ucm_print_event(struct util_text *text,
 				 const struct rdma_ucm_event_resp *event)
 {
 	const struct rdma_ucm_conn_param *conn = &event->param.conn;
-	const struct util_text_name *row = events;
+	const char *name = util_text_name(events, event->event);
 
 	ADD("id=%u, status=%d", event->id, (int)event->status);
 	if (event->event == RNIC_CM_CONNECT_REQUEST ||
@@ -213,9 +213,7 @@ const char *kabi_ucm_print_event(struct util_text *text,
 		    "initiator_depth=%u, private_data_len=%u",
 		    conn->qp_num, conn->responder_resources,
 		    conn->initiator_depth, conn->private_data_len);
-	while (row->name && row->value != event->event)
-		row++;
-	return row->name ? row->name : "RDMA_CM_EVENT";
+	return name ? name : "RDMA_CM_EVENT";
 }
 
 /* ---- records ------------------------------------------------------------ */

@@ -245,11 +245,9 @@ void usiw_print_device(struct usiw_call *call, struct ibv_device_attr_ex *attr)
 void usiw_print_event(struct usiw_call *call,
 		      const struct ibv_async_event *event)
 {
-	call->name = "IBV_EVENT";
-	for (const struct util_text_name *row = usiw_names_event; row->name;
-	     row++)
-		if (row->value == event->event_type)
-			call->name = row->name;
+	const char *name = util_text_name(usiw_names_event, event->event_type);
+
+	call->name = name ? name : "IBV_EVENT";
 	switch (usiw_event_object(event->event_type)) {
 	case USIW_EVENT_CQ:
 		ADD("cq=");

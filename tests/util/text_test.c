@@ -40,6 +40,13 @@ CASE(a_buffer_without_room_is_left_alone)
 	}
 }
 
+CASE(a_value_has_a_name_or_none)
+{
+	assert_string_equal(util_text_name(names, 4), "FOUR");
+	assert_null(util_text_name(names, 3));
+	assert_null(util_text_name(names, 0));
+}
+
 CASE(names_values_and_bits)
 {
 	static const struct {
