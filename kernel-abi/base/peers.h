@@ -26,8 +26,7 @@ typedef int (*kabi_peers_fn)(void *arg, const struct kabi_peer *peer);
  * its user; for root, all.  Processes of other network namespaces have other
  * devices, and are left out.
  *
- * Return: 0; what @each returned, if negative.  What cannot be read is left
- *   out.
+ * Return: 0; -ENOMEM, of @each too.  What cannot be read is left out.
  * Context: any thread, without a lock.  It looks through /proc.
  */
 int kabi_peers_each(kabi_peers_fn each, void *arg);

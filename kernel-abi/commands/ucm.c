@@ -75,7 +75,7 @@ static int refuse_family(const struct kabi_ucm_call *call,
 
 /* ---- identities -------------------------------------------------------- */
 
-/* A RNIC has no datagrams and no native InfiniBand addresses. */
+/* Only native InfiniBand is refused: usiw does not have its addresses. */
 static int ucm_create(struct kabi_ucm *file, const struct kabi_ucm_call *call,
 		      uint32_t *ret_id)
 {

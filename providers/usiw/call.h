@@ -3,7 +3,7 @@
  * Every verb passes here, for commands that observe the process (usiw trace),
  * and for rules that let calls fail (USIW_FAULT).  ops.c makes a wrapper of
  * each operation from its row in verbs-ops.def.  With neither a wrapper costs
- * one relaxed load and a branch.
+ * two relaxed loads and a branch.
  */
 #ifndef USIW_CALL_H
 #define USIW_CALL_H

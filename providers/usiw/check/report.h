@@ -22,7 +22,7 @@ enum usiw_check_rule {
 	USIW_CHECK_RULE_CNT,
 };
 
-/* A stack of a finding.  "here" is the label of the calling thread's. */
+/* A stack of a finding. */
 struct usiw_check_place {
 	const char *label; /* NULL: the end */
 	const struct usiw_check_stack *stack;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What the checker knows of the program's objects.  All of it is under one
- * lock, which is the innermost: nothing is called that takes another one.
+ * lock.  Inside of it usiw takes only that of the pieces (wr.c).
  */
 #ifndef USIW_CHECK_SHADOW_H
 #define USIW_CHECK_SHADOW_H
