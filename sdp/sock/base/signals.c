@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,14 @@ bool sdp_signals_restart(void)
 		is_any = true;
 	}
 	return is_any;
+}
+
+bool sdp_signals_go_on(int fd, int flags)
+{
+	long status = syscall(SYS_fcntl, fd, F_GETFL);
+
+	return (flags & MSG_DONTWAIT) || status < 0 || (status & O_NONBLOCK) ||
+	       sdp_signals_restart();
 }
 
 void sdp_signals_urgent(int tcp_fd)

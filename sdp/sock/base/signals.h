@@ -16,6 +16,11 @@
  */
 bool sdp_signals_restart(void);
 
+/* Whether a call of the kernel goes on although a handler has run before it. By
+ * sdp_signals_restart(); or it does not sleep, and no signal interrupts it.
+ * @flags: MSG_DONTWAIT. */
+bool sdp_signals_go_on(int fd, int flags);
+
 /* Sends SIGPIPE to this thread, like a send on a closed stream. */
 void sdp_signals_pipe(void);
 

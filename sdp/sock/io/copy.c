@@ -107,7 +107,7 @@ static int pipe_wait(int pipe_fd, short events, unsigned int flags)
 
 	ret = UTIL_DEFER_SLEEP(
 		sdp_real()->poll(&pfd, 1, flags & SPLICE_F_NONBLOCK ? 0 : -1),
-		false);
+		flags & SPLICE_F_NONBLOCK);
 	if (ret < 0)
 		return -errno;
 	/* Checked before anything is taken from the socket. */

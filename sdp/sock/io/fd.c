@@ -141,7 +141,7 @@ int sdp_fd_accept(struct sdp_sock *sock, int fd, struct sockaddr *addr,
 	} else {
 		ret = UTIL_DEFER_SLEEP(
 			sdp_real()->accept4(fd, addr, len, flags),
-			sdp_signals_restart());
+			sdp_signals_go_on(fd, 0));
 		ret = ret < 0 ? -errno : ret;
 	}
 	if (ret < 0)

@@ -200,7 +200,7 @@ static ssize_t tcp_send(const struct sdp_sock *sock, const struct iovec *iov,
 			      .msg_iovlen = cnt };
 	ssize_t ret = UTIL_DEFER_SLEEP(
 		sdp_real()->sendmsg(sock->tcp_fd, &msg, flags | MSG_NOSIGNAL),
-		sdp_signals_restart());
+		sdp_signals_go_on(sock->tcp_fd, flags));
 
 	return ret < 0 ? -errno : ret;
 }
@@ -384,7 +384,7 @@ static ssize_t tcp_recv(int fd, const struct iovec *iov, size_t cnt, int flags)
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
 			      .msg_iovlen = cnt };
 	ssize_t ret = UTIL_DEFER_SLEEP(sdp_real()->recvmsg(fd, &msg, flags),
-				       sdp_signals_restart());
+				       sdp_signals_go_on(fd, flags));
 
 	return ret < 0 ? -errno : ret;
 }

@@ -770,7 +770,7 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 {
 	struct util_unwind unwind;
 	struct timespec left;
-	int ret = -EAGAIN;
+	int ret = -EAGAIN, ms;
 
 	/* seq_cst: pairs with sdp_sock_become(). Its caller then looks for
 	 * threads that only the kernel can wake. */
@@ -778,13 +778,11 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 				  memory_order_seq_cst);
 	util_unwind_push(&unwind, kernel_wait_end, call->set);
 	if (!atomic_load_explicit(&sdp_begun, memory_order_seq_cst)) {
+		ms = time_left(deadline, &left) ? whole_ms(&left) : -1;
 		ret = UTIL_DEFER_SLEEP(
 			sdp_real()->epoll_pwait(call->fd, call->ev, call->max,
-						time_left(deadline, &left)
-							? whole_ms(&left)
-							: -1,
-						call->mask),
-			false);
+						ms, call->mask),
+			ms == 0);
 		ret = ret < 0 ? -errno : ret;
 	}
 	util_unwind_pop(&unwind);

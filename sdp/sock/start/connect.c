@@ -26,12 +26,36 @@
 #include "sock/base/tcp-state.h"
 #include "verbs/sdp-link.h"
 
+/*
+ * A signal has interrupted the call, perhaps before the kernel's began. The
+ * connection goes on: the program asks poll() for the rest.
+ * Return: as connect(2).
+ */
+static int connect_interrupted(int fd, const struct sockaddr *addr,
+			       socklen_t len)
+{
+	long old = syscall(SYS_fcntl, fd, F_GETFL);
+	int ret;
+
+	syscall(SYS_fcntl, fd, F_SETFL, old | O_NONBLOCK);
+	/* Once more: over the loopback it may be established by now. */
+	for (int i = 0; i < 2; i++) {
+		ret = syscall(SYS_connect, fd, addr, len) < 0 ? -errno : 0;
+		if (ret != -EINPROGRESS)
+			break;
+	}
+	syscall(SYS_fcntl, fd, F_SETFL, old);
+	return ret == -EINPROGRESS || ret == -EALREADY ? -EINTR : ret;
+}
+
 /* A cancellation point, like connect(). */
 static int kernel_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	int ret = UTIL_DEFER_SLEEP(sdp_real()->connect(fd, addr, len),
-				   sdp_signals_restart());
+				   sdp_signals_go_on(fd, 0));
 
+	if (ret < 0 && errno == EINTR)
+		return connect_interrupted(fd, addr, len);
 	return ret < 0 ? -errno : 0;
 }
 

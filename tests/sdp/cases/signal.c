@@ -2,6 +2,7 @@
 /* Signals during a call. */
 #include "cases.h"
 
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 
@@ -358,6 +359,66 @@ static void trips_in_handler(void)
 	say("300 trips in a handler amid others: %d", cnt > 0 && right == cnt);
 }
 
+/* Nonblocking calls. No signal interrupts them. */
+static void at_once(void)
+{
+	struct itimerval often = { .it_value.tv_usec = 20,
+				   .it_interval.tv_usec = 20 };
+	int listener = listen_new(4), set = epoll_create1(0), cut = 0;
+	struct address address = address_of(listener);
+	struct epoll_event event;
+	char octet;
+
+	set_nonblocking(listener, true);
+	catch_signal(SIGALRM, 0);
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (int i = 0; i < 1000; i++) {
+		int fd = socket_new(), peer;
+
+		set_nonblocking(fd, true);
+		cut += connect(fd, &address.any, address.len) < 0 &&
+		       errno == EINTR;
+		cut += recv(fd, &octet, 1, 0) < 0 && errno == EINTR;
+		cut += send(fd, "x", 1, 0) < 0 && errno == EINTR;
+		cut += epoll_wait(set, &event, 1, 0) < 0 && errno == EINTR;
+		peer = accept(listener, NULL, NULL);
+		cut += peer < 0 && errno == EINTR;
+		close(peer);
+		close(fd);
+	}
+	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	say("of 5000 calls that do not wait, %d were interrupted", cut);
+}
+
+/* An interrupted connect() goes on, and poll() tells of its end. */
+static void connects(void)
+{
+	struct itimerval often = { .it_value.tv_usec = 20,
+				   .it_interval.tv_usec = 20 };
+	int listener = listen_new(4), right = 0;
+	struct address address = address_of(listener), peer_of = address;
+
+	catch_signal(SIGALRM, 0);
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (int i = 0; i < 1000; i++) {
+		int fd = socket_new(),
+		    ret = connect(fd, &address.any, address.len), peer;
+		struct pollfd done = { .fd = fd, .events = POLLOUT };
+
+		while (ret < 0 && poll(&done, 1, -1) < 0)
+			NEED(errno == EINTR);
+		right += getpeername(fd, &peer_of.any, &peer_of.len) == 0;
+		while ((peer = accept(listener, NULL, NULL)) < 0)
+			NEED(errno == EINTR);
+		close(peer);
+		close(fd);
+	}
+	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
+	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	say("%d of 1000 connections amid signals", right);
+}
+
 static void many_child(int fd)
 {
 	send_pattern(fd, 4 << 20, 0);
@@ -400,6 +461,8 @@ const struct sock_case signal_cases[] = {
 	{ "signal.by-descriptor", by_descriptor },
 	{ "signal.sends-in-handler", sends_in_handler },
 	{ "signal.trips-in-handler", trips_in_handler },
+	{ "signal.at-once", at_once },
+	{ "signal.connects", connects },
 	{ "signal.many", many },
 	{ NULL, NULL },
 };

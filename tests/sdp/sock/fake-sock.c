@@ -79,6 +79,7 @@ FAKE_OF(void, sdp_options_renew, fd >= 0, const struct sdp_sock *sock, int fd);
 FAKE(enum sdp_way, sdp_policy_way, void);
 
 /* sock/base/signals.h */
+FAKE_OF(bool, sdp_signals_go_on, fd >= 0, int fd, int flags);
 FAKE(void, sdp_signals_pipe, void);
 FAKE(bool, sdp_signals_restart, void);
 

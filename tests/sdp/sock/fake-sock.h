@@ -41,9 +41,9 @@ struct fake {
 		sdp_point_is_cancelled, sdp_point_leave, sdp_policy_way,
 		sdp_progress, sdp_registry_fork_child, sdp_relay_fork_child,
 		sdp_relay_keeps, sdp_share_ask, sdp_share_close,
-		sdp_signals_pipe, sdp_signals_restart, sdp_sock_close,
-		sdp_sock_end, sdp_sock_notify, sdp_sock_show, sdp_sock_tell,
-		sdp_sock_wake, sdp_sock_watch, sdp_start_abandon,
+		sdp_signals_go_on, sdp_signals_pipe, sdp_signals_restart,
+		sdp_sock_close, sdp_sock_end, sdp_sock_notify, sdp_sock_show,
+		sdp_sock_tell, sdp_sock_wake, sdp_sock_watch, sdp_start_abandon,
 		sdp_start_undo, sdp_stat_fd_take, sdp_stream_wait_out,
 		sdp_verbs_end, sdp_watch_give, sdp_watch_leave,
 		sdp_watch_return;

@@ -89,6 +89,20 @@ FILE_CASE(goes_on_after_handlers_with_sa_restart)
 	assert_false(sdp_signals_restart());
 }
 
+FILE_CASE(goes_on_without_a_sleep)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	assert_false(sdp_signals_go_on(fd, 0));
+	assert_true(sdp_signals_go_on(fd, MSG_DONTWAIT));
+	assert_true(sdp_signals_go_on(-1, 0));
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_true(sdp_signals_go_on(fd, 0));
+	close(fd);
+}
+
 /* A fault does not interrupt a sleep. Many programs have a handler that logs a
  * fault, and so has a sanitizer's runtime. */
 FILE_CASE(handlers_of_faults_do_not_count)

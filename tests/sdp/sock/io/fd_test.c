@@ -79,7 +79,7 @@ static struct sdp_sock *sock;
 static int begin(void **state)
 {
 	fake_reset();
-	fake.sdp_signals_restart.ret = true;
+	fake.sdp_signals_go_on.ret = true;
 	fake.sdp_stat_fd_take.ret = -1;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	sdp_fd_socket(fd, AF_INET, SOCK_STREAM, &fake.sdp_sock_close.cnt);

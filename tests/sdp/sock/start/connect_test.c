@@ -100,7 +100,7 @@ static int begin(void **state)
 	ports_open();
 	policy = SDP_USE_BOTH;
 	fake_reset();
-	fake.sdp_signals_restart.ret = true;
+	fake.sdp_signals_go_on.ret = true;
 	fake.sdp_policy_way.ret = SDP_WAY_FD;
 	find_ret = ask_ret = ask_cnt = avoid_cnt = 0;
 	fake.sdp_limit_is_enough.ret = true;
