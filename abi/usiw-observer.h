@@ -201,6 +201,8 @@ static inline int64_t usiw_record_take(struct usiw_record_ring *ring,
 	struct usiw_record *record;
 	uint32_t left, len, step;
 
+	if (tail & 7)
+		return -1;
 	for (;;) {
 		left = size - (uint32_t)(tail & (size - 1));
 		record = (void *)((char *)data + (tail & (size - 1)));

@@ -179,6 +179,27 @@ CASE_WITH(refuses_nonsense, setup, NULL)
 	}
 }
 
+/* A process that writes the command's number, too: behind the ring nothing is
+ * accessed. */
+CASE_WITH(refuses_a_tail_between_records, setup, NULL)
+{
+	static _Alignas(8) unsigned char place[SIZE + 8];
+
+	for (uint32_t odd = 1; odd < 8; odd++) {
+		uint32_t len = HEADER + odd; /* up to the end of the ring */
+
+		memset(place, 0, SIZE);
+		memset(place + SIZE, 0xff, 8);
+		memcpy(place + SIZE - len, &len, sizeof(len));
+		ring.tail = SIZE - len;
+		if (usiw_record_take(&ring, place, SIZE, &taken,
+				     sizeof(taken)) != -1)
+			fail_msg("%u octets before the end", len);
+		for (int i = 0; i < 8; i++)
+			assert_int_equal(place[SIZE + i], 0xff);
+	}
+}
+
 /* A command that writes what it likes: the process stays inside its ring. */
 CASE_WITH(survives_a_wrong_tail, setup, NULL)
 {
