@@ -126,8 +126,7 @@ static int process_try(const struct util_page_search *search, int pid)
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
-	errno = 0;
-	while (ret == 0 && (entry = readdir(dir)))
+	while (ret == 0 && (errno = 0, entry = readdir(dir)))
 		ret = fd_try(search, dirfd(dir), entry->d_name, pid);
 	/* It may have ended meanwhile; of a zombie nothing can be listed. */
 	if (ret == 0)

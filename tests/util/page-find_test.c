@@ -37,6 +37,7 @@ static int see(void *arg, const struct util_found_page *page)
 	seen->is_file = page->is_file;
 	if (util_page_read(page->fd, seen->text, sizeof(seen->text), 0) < 0)
 		return -EIO;
+	errno = ENOMEM; /* of a call that failed without an effect */
 	return seen->result;
 }
 
