@@ -124,6 +124,15 @@ static bool ud_waits(struct rnic_ud *ud, uint32_t num)
 	return true;
 }
 
+/* The WR at next_idx is done, as far as the program can see.  Return: true. */
+static bool wr_lose(struct rnic_ud *ud, const struct usiw_sqe *sqe)
+{
+	rnic_full_end(&ud->full);
+	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
+	wr_done(ud, sqe);
+	return true;
+}
+
 /* The WR at next_idx was not sent.  Return: whether the next one may follow. */
 static bool wr_failed(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 		      uint32_t num, int err)
@@ -134,10 +143,7 @@ static bool wr_failed(struct rnic_ud *ud, const struct usiw_sqe *sqe,
 		rnic_sq_unreadable(ud->qp, ud->qp->sq.next_idx);
 		return false;
 	}
-	rnic_full_end(&ud->full);
-	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
-	wr_done(ud, sqe);
-	return true;
+	return wr_lose(ud, sqe);
 }
 
 /* ---- to this host -------------------------------------------------------- */
@@ -255,7 +261,7 @@ static bool sq_send_udp(struct rnic_ud *ud, struct ud_wr *wr)
 
 /* ---- both ---------------------------------------------------------------- */
 
-/* Is the datagram to be lost (USIW_FAULT)? */
+/* Is the datagram to be lost (USIW_FAULT)?  One that has waited was counted. */
 static bool wr_is_faulted(struct rnic_ud *ud, const struct ud_wr *wr)
 {
 	struct rnic_qp *qp = ud->qp;
@@ -263,6 +269,8 @@ static bool wr_is_faulted(struct rnic_ud *ud, const struct ud_wr *wr)
 	struct rnic_fault_event event;
 	struct rnic_fault_hits hits;
 
+	if (ud->full.end_ns)
+		return rnic_fault_port_down_ns();
 	rnic_qp_fault_event(qp, &event);
 	rnic_udp_addr(&wr->datagram.path.dst, SIB_UDP_PORT, 0, &peer);
 	event.peer = &peer;
@@ -272,14 +280,6 @@ static bool wr_is_faulted(struct rnic_ud *ud, const struct ud_wr *wr)
 	if (rnic_fault_match(&event, &hits))
 		rnic_fault_tell(&event, &hits);
 	return hits.rules || rnic_fault_port_down_ns();
-}
-
-/* It was sent, as far as the program can see.  Return: true. */
-static bool wr_lose(struct rnic_ud *ud, const struct ud_wr *wr)
-{
-	rnic_stat_count(ud->engine->stat, RNIC_STAT_ud_lost, 1);
-	wr_done(ud, &wr->sqe);
-	return true;
 }
 
 /* Return: whether the next one may follow. */
@@ -294,7 +294,7 @@ static bool sq_send(struct rnic_ud *ud)
 		return false;
 	}
 	if (rnic_fault_is_on(RNIC_FAULT_AT_DATAGRAM) && wr_is_faulted(ud, &wr))
-		return wr_lose(ud, &wr);
+		return wr_lose(ud, &wr.sqe);
 	return wr.to.label & USIW_AV_OWN ? sq_send_host(ud, &wr)
 					 : sq_send_udp(ud, &wr);
 }

@@ -395,29 +395,58 @@ static uint64_t lost_cnt(void)
 	return test_stat(RNIC_STAT_ud_lost) + test_stat(RNIC_STAT_ud_no_recv);
 }
 
+#define VAIN_CNT 2000
+
+static void send_in_vain(struct rnicpair *p)
+{
+	struct usiw_ud_sqe to = ud_to(p->side[1].qp);
+
+	for (uint64_t i = 0; i < VAIN_CNT; i++) {
+		ud_send(&p->side[0], &to, i, 10);
+		assert_int_equal(
+			rnicpair_take(&p->side[0], p->side[0].scq).status,
+			USIW_WC_SUCCESS);
+	}
+}
+
 /* The second QP never has a receive: it costs the sender a bounded time, once.
  * Meanwhile nothing is lost that goes elsewhere. */
 CASE(a_receiver_that_is_full_is_given_up)
 {
-	struct usiw_ud_sqe to, own;
+	struct usiw_ud_sqe own;
 	struct rnicpair p;
 	uint64_t lost;
 
 	ud_open(&p, &defaults);
-	to = ud_to(p.side[1].qp);
 	own = ud_to(p.side[0].qp);
 	lost = lost_cnt();
-	for (uint64_t i = 0; i < 2000; i++) {
-		ud_send(&p.side[0], &to, i, 10);
-		assert_int_equal(
-			rnicpair_take(&p.side[0], p.side[0].scq).status,
-			USIW_WC_SUCCESS);
-	}
-	wait_until(lost_cnt() == lost + 2000);
+	send_in_vain(&p);
+	wait_until(lost_cnt() == lost + VAIN_CNT);
 	ud_recv(&p.side[0], 1, 0, 100);
 	ud_send(&p.side[0], &own, 2, 10);
 	assert_int_equal(rnicpair_take(&p.side[0], p.side[0].rcq).wr_id, 1);
 	rnicpair_close(&p);
+}
+
+/* It waits until it is given up, and is tried again and again. */
+CASE(a_datagram_that_waits_is_one_event_of_a_fault)
+{
+	struct usiw_ud_sqe own;
+	struct rnicpair p;
+	uint64_t faults;
+
+	rnic_fault_start();
+	rnic_fault_read("datagram=lost,nth=2001"); /* VAIN_CNT + 1 */
+	ud_open(&p, &defaults);
+	own = ud_to(p.side[0].qp);
+	faults = test_stat(RNIC_STAT_faults_injected);
+	send_in_vain(&p);
+	assert_int_equal(test_stat(RNIC_STAT_faults_injected), faults);
+	ud_send(&p.side[0], &own, VAIN_CNT, 10);
+	(void)rnicpair_take(&p.side[0], p.side[0].scq);
+	assert_int_equal(test_stat(RNIC_STAT_faults_injected), faults + 1);
+	rnicpair_close(&p);
+	rnic_fault_read("cq=overrun,process=another");
 }
 
 /* Anybody of this host may send to a QP's sockets. */
