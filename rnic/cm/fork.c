@@ -18,6 +18,7 @@
 #include "util/fdtab.h"
 #include "util/log.h"
 #include "bind.h"
+#include "fault/rules.h"
 #include "listen.h"
 #include "loop/loop.h"
 #include "os/addr.h"
@@ -334,6 +335,7 @@ int cm_chan_lock(struct rnic_cm_chan *chan)
 		ret = -ENODEV;
 	} else {
 		rnic_observer_start();
+		rnic_fault_start();
 		manager_inherit();
 		ret = chan_renew(chan);
 	}

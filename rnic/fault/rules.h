@@ -40,7 +40,7 @@ static inline bool rnic_fault_is_on(uint32_t sites)
 }
 
 /* Reads USIW_FAULT.  Called when the first context or channel of rdma_cm is
- * opened; once is enough. */
+ * opened, or used in a forked child; once is enough. */
 void rnic_fault_start(void);
 
 /* The rules are those of @text, which stays; if it is wrong, a line says so,

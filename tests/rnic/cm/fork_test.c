@@ -3,8 +3,10 @@
 #include "fixture.h"
 
 #include "cm/object.h"
+#include "fault/rules.h"
 #include "loop/loop.h"
 #include "os/fd.h"
+#include "os/stat.h"
 #include "util/fdtab.h"
 #include "test.h"
 
@@ -213,6 +215,33 @@ CASE(a_child_that_lacks_something_goes_on_later)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	cm_side_close(&s);
+}
+
+/* It opens nothing: the channel is all that it uses. */
+CASE(a_child_begins_its_faults_with_the_channel)
+{
+	struct rnic_cm_info info;
+	struct cm_side s;
+	int status;
+	pid_t pid;
+
+#ifdef __SANITIZE_THREAD__
+	skip_because("no threads after a fork under TSan");
+#endif
+	rnic_fault_read("verb=rdma_accept,errno=ENOMEM");
+	(void)cm_listen(&s, AF_INET, 0);
+	pid = fork();
+	if (pid == 0) {
+		MUST(!rnic_fault_began_ns());
+		MUST(rnic_cm_query(s.chan, s.id, &info) == 0);
+		MUST(rnic_fault_began_ns());
+		MUST(rnic_stat_memory.page.observed.wanted & USIW_CALLS_FAIL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	cm_side_close(&s);
+	rnic_fault_read("cq=overrun,process=another");
 }
 
 CASE(a_child_that_closes_removes_nothing)
