@@ -84,15 +84,10 @@ static void rule_act(const struct util_fault_rule *rule)
 
 /* ---- when ---------------------------------------------------------------- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Does what is due.  Return: when the next one is; UINT64_MAX: never. */
+/* Does what is due.  Return: when the next one is; 0: never. */
 static uint64_t times_serve(uint64_t now_ns)
 {
-	uint64_t down_ns = rnic_fault_port_down_ns(), next_ns = UINT64_MAX;
+	uint64_t down_ns = rnic_fault_port_down_ns(), next_ns = 0;
 
 	if (down_ns && down_ns <= now_ns)
 		port_up();
@@ -103,22 +98,21 @@ static uint64_t times_serve(uint64_t now_ns)
 		if (!rnic_fault_is_timed(i) || times.done & 1u << i)
 			continue;
 		if (ns > now_ns) {
-			next_ns = earlier(next_ns, ns);
+			next_ns = util_earlier_ns(next_ns, ns);
 			continue;
 		}
 		times.done |= 1u << i;
 		rnic_fault_tell_time(i);
 		rule_act(rule);
 	}
-	down_ns = rnic_fault_port_down_ns();
-	return down_ns ? earlier(next_ns, down_ns) : next_ns;
+	return util_earlier_ns(next_ns, rnic_fault_port_down_ns());
 }
 
 void rnic_fault_time_expire(struct rnic_timer *timer)
 {
 	uint64_t now_ns = util_now_ns(), next_ns = times_serve(now_ns);
 
-	if (next_ns != UINT64_MAX)
+	if (next_ns)
 		rnic_timer_start(timer, RNIC_TIMER_FAULT, next_ns - now_ns);
 }
 

@@ -35,4 +35,12 @@ static inline uint64_t util_now_ns(void)
 	return util_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Of two deadlines; 0: none. */
+static inline uint64_t util_earlier_ns(uint64_t a_ns, uint64_t b_ns)
+{
+	if (!a_ns || !b_ns)
+		return a_ns ? a_ns : b_ns;
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
 #endif

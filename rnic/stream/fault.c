@@ -249,13 +249,6 @@ bool rnic_stream_fault_is_silent(const struct rnic_stream *stream)
 	return stream->fault && stream->fault->is_silent;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	return a < b ? a : b;
-}
-
 uint64_t rnic_stream_fault_ns(const struct rnic_stream *stream)
 {
 	const struct rnic_stream_fault *fault = stream->fault;
@@ -263,9 +256,9 @@ uint64_t rnic_stream_fault_ns(const struct rnic_stream *stream)
 
 	if (!fault)
 		return ns;
-	ns = earlier(ns, fault->delay_ns);
+	ns = util_earlier_ns(ns, fault->delay_ns);
 	if (fault->until_ns != UINT64_MAX)
-		ns = earlier(ns, fault->until_ns);
+		ns = util_earlier_ns(ns, fault->until_ns);
 	return ns;
 }
 

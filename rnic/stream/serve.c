@@ -14,6 +14,7 @@
 #include "pass.h"
 #include "retry.h"
 #include "stall.h"
+#include "util/clock.h"
 
 /* ---- times --------------------------------------------------------------- */
 
@@ -84,9 +85,8 @@ static uint64_t times_first(const struct stream_times *times, int except)
 	uint64_t first_ns = 0;
 
 	for (int i = 0; i < TIME_CNT; i++) {
-		if (i != except && times->ns[i] &&
-		    (!first_ns || times->ns[i] < first_ns))
-			first_ns = times->ns[i];
+		if (i != except)
+			first_ns = util_earlier_ns(first_ns, times->ns[i]);
 	}
 	return first_ns;
 }
