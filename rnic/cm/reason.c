@@ -26,8 +26,6 @@ int cm_refuse(const struct cm_id *id, int err, const char *call,
 	char reason[REASON_MAX];
 	va_list args;
 
-	if (!util_log_enabled(UTIL_LOG_DEBUG, "cm"))
-		return -err;
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);

@@ -2,9 +2,12 @@
 /* reason.c: what a refused command of rdma_cm says at USIW_LOG=debug. */
 #include "fixture.h"
 
+#include <stdio.h>
+
 #include "rnic/cm/rnic-cm-ud.h"
 #include "said.h"
 #include "util/log.h"
+#include "util/reason.h"
 
 static int setup(void **state)
 {
@@ -122,6 +125,27 @@ static const struct {
 	{ bind_twice, EINVAL,
 	  "rdma_bind_addr: EINVAL: the state is BOUND, not IDLE; id " },
 };
+
+static char noted[160];
+
+static void reason_note(const char *reason)
+{
+	snprintf(noted, sizeof(noted), "%s", reason);
+}
+
+/* Without a log of the debug level, which the cases behind have. */
+CASE(a_watcher_is_told_why)
+{
+	struct cm_side s;
+
+	cm_side_open(&s, 1);
+	util_reason_watch(reason_note);
+	assert_int_equal(connect_early(&s), -EINVAL);
+	util_reason_watch(NULL);
+	assert_int_equal(
+		strncmp(noted, "the state is IDLE, not ROUTE; id ", 33), 0);
+	cm_side_close(&s);
+}
 
 CASE_WITH(a_refused_command_says_why, setup, NULL)
 {
