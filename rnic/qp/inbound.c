@@ -99,11 +99,6 @@ static void recv_spare(struct rnic_qp *qp, enum usiw_wc_status status)
 
 /* ---- segments ----------------------------------------------------------- */
 
-static bool qp_allows(const struct rnic_qp *qp, uint32_t access)
-{
-	return !qp->has_access || (qp->access & access) == access;
-}
-
 int rnic_inbound_unwritable(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	util_warn("rnic", "%s: registered memory cannot be written",
@@ -137,8 +132,8 @@ static const char *access_verb(uint32_t access)
 }
 
 /* The codes of the wire do not tell all of them apart. */
-static void access_tell(const struct rnic_access_refused *what,
-			const struct rnic_qp *qp)
+static void access_tell(const struct rnic_qp *qp,
+			const struct rnic_access_refused *what)
 {
 	const struct rnic_watcher *watcher = rnic_watcher();
 
@@ -149,29 +144,39 @@ static void access_tell(const struct rnic_access_refused *what,
 		watcher->access_refused(what);
 }
 
+/* May the peer do it?  If not, this side is told. */
+static enum rnic_access_check access_check(const struct rnic_qp *qp,
+					   uint32_t stag, uint64_t to,
+					   uint32_t len, uint32_t access,
+					   void **ret_ptr)
+{
+	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+
+	if (!qp->has_access || (qp->access & access) == access)
+		check = rnic_mw_resolve(&qp->owner, stag, to, len, access,
+					ret_ptr);
+	if (check)
+		access_tell(qp, &(struct rnic_access_refused){
+					.qp_num = qp->num,
+					.rkey = stag,
+					.addr = to,
+					.len = len,
+					.access = access,
+					.why = rnic_access_str(check),
+				});
+	return check;
+}
+
 static int segment_write(struct rnic_qp *qp, const struct smpa_event *ev)
 {
 	struct iovec iov = { .iov_len = ev->seg.len };
-	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+	enum rnic_access_check check =
+		access_check(qp, ev->seg.stag, ev->seg.to, ev->seg.len,
+			     RNIC_ACCESS_REMOTE_WRITE, &iov.iov_base);
 
-	if (qp_allows(qp, RNIC_ACCESS_REMOTE_WRITE))
-		check = rnic_mw_resolve(&qp->owner, ev->seg.stag, ev->seg.to,
-					ev->seg.len, RNIC_ACCESS_REMOTE_WRITE,
-					&iov.iov_base);
-	if (check) {
-		access_tell(
-			&(struct rnic_access_refused){
-				.qp_num = qp->num,
-				.rkey = ev->seg.stag,
-				.addr = ev->seg.to,
-				.len = ev->seg.len,
-				.access = RNIC_ACCESS_REMOTE_WRITE,
-				.why = rnic_access_str(check),
-			},
-			qp);
+	if (check)
 		return turn_away(qp, access_faults[check].tagged,
 				 RNIC_QP_EV_ACCESS_ERR);
-	}
 	qp->arrival.write_stag = ev->seg.stag;
 	qp->arrival.write_len += ev->seg.len;
 	rnic_sched_note_write(&qp->engine->sched);
@@ -444,7 +449,7 @@ static int inbound_message(struct rnic_qp *qp, const struct smpa_event *ev)
 static int request_check(struct rnic_qp *qp, uint32_t stag, uint64_t to,
 			 uint32_t len, uint32_t access, void **ret_src)
 {
-	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
+	enum rnic_access_check check;
 
 	/* RDMAP-52, D-14: more requests than IRD.  EXT-11: of both kinds. */
 	if (qp->irq.cnt >= qp->irq.max)
@@ -452,20 +457,10 @@ static int request_check(struct rnic_qp *qp, uint32_t stag, uint64_t to,
 	/* RDMAP-17: a size of zero is not validated. */
 	if (!len)
 		return 0;
-	if (qp_allows(qp, access))
-		check = rnic_mw_resolve(&qp->owner, stag, to, len, access,
-					ret_src);
-	if (!check)
-		return 0;
-	access_tell(
-		&(struct rnic_access_refused){ .qp_num = qp->num,
-					       .rkey = stag,
-					       .addr = to,
-					       .len = len,
-					       .access = access,
-					       .why = rnic_access_str(check) },
-		qp);
-	return refuse(qp, access_faults[check].read, RNIC_QP_EV_ACCESS_ERR);
+	check = access_check(qp, stag, to, len, access, ret_src);
+	return check ? refuse(qp, access_faults[check].read,
+			      RNIC_QP_EV_ACCESS_ERR)
+		     : 0;
 }
 
 static int inbound_read(struct rnic_qp *qp, const struct smpa_event *ev)
