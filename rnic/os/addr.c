@@ -134,9 +134,15 @@ bool rnic_addr_equal(const struct sockaddr_storage *a,
 void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 			 struct sockaddr_storage *ret_peer)
 {
+	socklen_t local_len = sizeof(*ret_local);
+	socklen_t peer_len = sizeof(*ret_peer);
+
 	memset(ret_local, 0, sizeof(*ret_local));
 	memset(ret_peer, 0, sizeof(*ret_peer));
-	rnic_tcp_names(fd, ret_local, ret_peer);
+	(void)rnic_tcp()->getsockname(fd, (struct sockaddr *)ret_local,
+				      &local_len);
+	(void)rnic_tcp()->getpeername(fd, (struct sockaddr *)ret_peer,
+				      &peer_len);
 	rnic_addr_unmap(ret_local);
 	rnic_addr_unmap(ret_peer);
 }

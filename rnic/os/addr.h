@@ -32,6 +32,7 @@ bool rnic_addr_equal(const struct sockaddr_storage *a,
 /* The same address, whatever the ports. */
 bool rnic_addr_is_same_host(const struct sockaddr_storage *a,
 			    const struct sockaddr_storage *b);
+/* Own and peer's address, IPv4 as such; family 0: none, or not connected. */
 void rnic_addr_of_socket(int fd, struct sockaddr_storage *ret_local,
 			 struct sockaddr_storage *ret_peer);
 /* A non-blocking socket, in the fd table; or negative errno. */

@@ -131,20 +131,6 @@ ssize_t rnic_tcp_discard(int fd, size_t max)
 		rnic_tcp()->recv(fd, NULL, max, MSG_DONTWAIT | MSG_TRUNC));
 }
 
-void rnic_tcp_names(int fd, struct sockaddr_storage *ret_local,
-		    struct sockaddr_storage *ret_peer)
-{
-	socklen_t local_len = sizeof(*ret_local);
-	socklen_t peer_len = sizeof(*ret_peer);
-
-	if (rnic_tcp()->getsockname(fd, (struct sockaddr *)ret_local,
-				    &local_len) < 0)
-		ret_local->ss_family = AF_UNSPEC;
-	if (rnic_tcp()->getpeername(fd, (struct sockaddr *)ret_peer,
-				    &peer_len) < 0)
-		ret_peer->ss_family = AF_UNSPEC;
-}
-
 uint32_t rnic_tcp_emss(int fd)
 {
 	int mss = 0;

@@ -55,10 +55,6 @@ bool rnic_tcp_is_short(int err);
 /* Discards up to @max octets of input. Return: as rnic_tcp_recv(). */
 ssize_t rnic_tcp_discard(int fd, size_t max);
 
-/* Own and peer's address; family 0: none, or not connected. */
-void rnic_tcp_names(int fd, struct sockaddr_storage *ret_local,
-		    struct sockaddr_storage *ret_peer);
-
 /* Effective maximum segment size of TCP at present, octets. */
 uint32_t rnic_tcp_emss(int fd);
 

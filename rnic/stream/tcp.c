@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "os/addr.h"
 #include "os/stat.h"
 #include "os/tcp.h"
 
@@ -122,7 +123,7 @@ const char *rnic_stream_name(const struct rnic_stream *stream,
 
 	if (stream->qp)
 		return rnic_qp_name(stream->qp, buf);
-	rnic_tcp_names(stream->source.fd, &local, &peer);
+	rnic_addr_of_socket(stream->source.fd, &local, &peer);
 	snprintf(buf, RNIC_QP_NAME_LEN, "stream%s",
 		 UTIL_ADDR_PAIR_TEXT(&local, &peer));
 	return buf;

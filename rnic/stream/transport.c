@@ -6,8 +6,8 @@
 #include "fault-message.h"
 #include "fault/rules.h"
 #include "io.h"
+#include "os/addr.h"
 #include "os/probe.h"
-#include "os/tcp.h"
 #include "pass.h"
 #include "qp/inbound.h"
 #include "qp/rnr.h"
@@ -114,7 +114,7 @@ static void stream_names(const struct rnic_qp *qp,
 			 struct sockaddr_storage *ret_local,
 			 struct sockaddr_storage *ret_peer)
 {
-	rnic_tcp_names(rnic_qp_stream(qp)->source.fd, ret_local, ret_peer);
+	rnic_addr_of_socket(rnic_qp_stream(qp)->source.fd, ret_local, ret_peer);
 }
 
 /* ---- UC ------------------------------------------------------------------ */

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -57,6 +59,31 @@ CASE(returns_tcp_info)
 	assert_true(rnic_stream_tcp_info(e.stream, &info));
 	assert_true(info.tcpi_snd_mss > 0);
 	ends_close(&e);
+}
+
+/* Its socket is of IPv6, and so are those that accept both. */
+CASE(names_ipv4_addresses_as_such)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6 };
+	int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rnic_stream stream = { 0 };
+	char wanted[128];
+	socklen_t len = sizeof(addr);
+
+	assert_int_equal(
+		inet_pton(AF_INET6, "::ffff:127.0.0.1", &addr.sin6_addr), 1);
+	assert_int_equal(bind(listener, (void *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (void *)&addr, &len), 0);
+	stream.source.fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(stream.source.fd, (void *)&addr, len), 0);
+	snprintf(wanted, sizeof(wanted), " to 127.0.0.1 port %u",
+		 ntohs(addr.sin6_port));
+	assert_non_null(strstr(RNIC_STREAM_NAME(&stream),
+			       "stream from 127.0.0.1 port "));
+	assert_non_null(strstr(RNIC_STREAM_NAME(&stream), wanted));
+	close(stream.source.fd);
+	close(listener);
 }
 
 CASE(peeks_at_octets_before_the_end)
