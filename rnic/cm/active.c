@@ -282,26 +282,6 @@ bool cm_active_connected(struct cm_conn *conn)
 
 #define CONNECT "rdma_connect"
 
-/* Or no QP at all. */
-static int qp_check(const struct cm_id *id, uint32_t qp_num, bool *ret_is_bare)
-{
-	struct rnic_qp *qp = rnic_qp_get(qp_num);
-	int ret;
-
-	*ret_is_bare = !qp;
-	if (!qp)
-		return qp_num ? 0
-			      : cm_refuse(id, EINVAL, CONNECT,
-					  "there is no QP");
-	ret = rnic_qp_state(qp) == RNIC_QPS_IDLE
-		      ? rnic_qp_meet_check(qp, CONNECT)
-		      : cm_refuse(id, EINVAL, CONNECT,
-				  "QP 0x%06x is connected, or has failed",
-				  qp_num);
-	rnic_qp_put(qp);
-	return ret;
-}
-
 /* Is the peer not to be asked (USIW_FAULT)?  The connection may be gone. */
 static bool active_fault(struct cm_conn *conn)
 {
@@ -324,15 +304,18 @@ int cm_active_connect(struct cm_id *id, const struct rnic_cm_conn_param *param,
 		      struct cm_conn **ret_conn)
 {
 	struct cm_conn *conn;
+	struct rnic_qp *qp;
 	int ret, status = 0;
 	bool is_bare;
 
 	*ret_conn = NULL;
 	if (id->state != RNIC_CM_S_ROUTE)
 		return cm_refuse_state(id, CONNECT, "ROUTE");
-	ret = qp_check(id, param->qp_num, &is_bare);
+	ret = cm_conn_get_qp(id, param->qp_num, CONNECT, &qp);
 	if (ret < 0)
 		return ret;
+	is_bare = !qp;
+	rnic_qp_put(qp);
 	ret = rnic_loop_start();
 	if (ret < 0)
 		return cm_refuse(id, -ret, CONNECT, CM_NO_THREAD);

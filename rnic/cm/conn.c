@@ -9,6 +9,8 @@
 #include "qp/qp.h"
 #include "qp/rnr.h"
 #include "qp/modify.h"
+#include "qp/state.h"
+#include "reason.h"
 
 #include <stdlib.h>
 
@@ -37,6 +39,28 @@ static const enum rnic_timer_list phase_timers[] = {
 	[CM_PHASE_REJECTED] = RNIC_TIMER_CM_REJECTED,
 	[CM_PHASE_CLOSING] = RNIC_TIMER_CM_CLOSING,
 };
+
+int cm_conn_get_qp(const struct cm_id *id, uint32_t qp_num, const char *call,
+		   struct rnic_qp **ret_qp)
+{
+	struct rnic_qp *qp = rnic_qp_get(qp_num);
+	int ret = 0;
+
+	if (!qp && !qp_num)
+		return cm_refuse(id, EINVAL, call, "there is no QP");
+	if (qp)
+		ret = rnic_qp_state(qp) == RNIC_QPS_IDLE
+			      ? rnic_qp_meet_check(qp, call)
+			      : cm_refuse(id, EINVAL, call,
+					  "QP 0x%06x is connected, or has "
+					  "failed",
+					  qp_num);
+	if (ret < 0)
+		rnic_qp_put(qp);
+	else
+		*ret_qp = qp;
+	return ret;
+}
 
 static uint64_t start_limit_ns(void)
 {

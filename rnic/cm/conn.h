@@ -5,6 +5,11 @@
 
 #include "object.h"
 
+/* The QP that @call is to connect, for rnic_qp_put(); NULL: @qp_num is no QP's
+ * (bare.h).  Return: 0; -EINVAL. */
+int cm_conn_get_qp(const struct cm_id *id, uint32_t qp_num, const char *call,
+		   struct rnic_qp **ret_qp);
+
 /* CONNECTING or STARTING.  NULL: out of memory. */
 struct cm_conn *cm_conn_new(enum cm_phase phase);
 void cm_conn_free(struct cm_conn *conn);

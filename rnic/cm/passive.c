@@ -292,15 +292,6 @@ static bool peer_has_left(const struct cm_id *id)
 
 #define ACCEPT "rdma_accept"
 
-static int qp_check(const struct cm_id *id, const struct rnic_qp *qp)
-{
-	if (rnic_qp_state(qp) == RNIC_QPS_IDLE)
-		return rnic_qp_meet_check(qp, ACCEPT);
-	return cm_refuse(id, EINVAL, ACCEPT,
-			 "QP 0x%06x is connected, or has failed",
-			 rnic_qp_num(qp));
-}
-
 int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 {
 	struct cm_event *event;
@@ -311,13 +302,10 @@ int cm_passive_accept(struct cm_id *id, const struct rnic_cm_conn_param *param)
 		return cm_refuse_state(id, ACCEPT, "REQUEST");
 	if (peer_has_left(id))
 		return cm_refuse(id, ECONNRESET, ACCEPT, "the peer has left");
-	qp = rnic_qp_get(param->qp_num);
-	if (!qp && !param->qp_num)
-		return cm_refuse(id, EINVAL, ACCEPT, "there is no QP");
-	id->conn->is_bare = !qp;
-	ret = qp ? qp_check(id, qp) : 0;
+	ret = cm_conn_get_qp(id, param->qp_num, ACCEPT, &qp);
 	if (ret < 0)
-		goto put_qp;
+		return ret;
+	id->conn->is_bare = !qp;
 	event = cm_event_new(id);
 	if (!event || !cm_id_reserve_end(id)) {
 		ret = util_refuse_memory("cm", ACCEPT);
