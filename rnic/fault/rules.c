@@ -261,11 +261,7 @@ static bool rule_fires(const struct util_fault_rule *rule, uint32_t num,
 
 	if (rule->p)
 		return (mix(mix(rule->seed + num) + nr) >> 32) < rule->p;
-	if (!first)
-		return true;
-	if (!rule->every)
-		return rule->times ? nr >= first : nr == first;
-	return nr >= first && (nr - first) % rule->every == 0;
+	return nr >= first && (!rule->every || (nr - first) % rule->every == 0);
 }
 
 /* Return: how often the rule has done it; UINT64_MAX: it may not once more. */
