@@ -671,7 +671,7 @@ int smpa_conn_tx_place(const struct smpa_conn *conn,
 /**
  * smpa_start_frame_size - length of the start frame that begins at @buf
  * smpa_fpdu_size - length of the FPDU that begins at @buf, with its markers
- * @phase: octets since the start frame of this direction, modulo 512.
+ * @phase: octets since the start frame of this direction; modulo 512 will do.
  * Return: octets; 0: more than @len octets are needed to tell; -EMSGSIZE: no
  *   frame or FPDU is so long.
  */

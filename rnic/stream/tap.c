@@ -9,8 +9,6 @@
 #include "os/addr.h"
 #include "os/packet.h"
 
-#define PHASES 512u /* of markers */
-
 /* A direction: the unit that is under way, a start frame or an FPDU. */
 struct tap_dir {
 	uint64_t next; /* octets that were looked at, or lost */
@@ -21,7 +19,7 @@ struct tap_dir {
 	uint64_t at;
 	uint32_t len; /* 0: not known yet */
 	uint32_t done;
-	uint32_t phase; /* of its first octet */
+	uint32_t phase; /* of its first octet, for smpa_fpdu_size() */
 };
 
 struct rnic_tap {
@@ -149,7 +147,7 @@ static void unit_begin(struct tap_dir *dir, uint64_t at, uint32_t phase)
 	dir->len = 0;
 	dir->done = 0;
 	dir->head_len = 0;
-	dir->phase = phase % PHASES;
+	dir->phase = phase;
 }
 
 /*
