@@ -22,7 +22,7 @@
 #define RING_MIN 4096u
 #define RING_MAX (1u << 28)
 /* A command whose `beat` stands still for so long has ended. */
-#define BEAT_NS 5000000000u
+#define BEAT_NS (5 * NS_PER_S)
 
 /* The command's memory.  It may change its fields at any time, so what is used
  * of them is copied. */
@@ -268,16 +268,18 @@ static void beat_check(struct observer *obs, enum usiw_observe kind,
 {
 	uint32_t beat = atomic_load_explicit(&place->shared->beat,
 					     memory_order_relaxed);
-	uint64_t now = util_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = util_now_ns();
 
-	if (atomic_exchange_explicit(&obs->beat, beat, memory_order_relaxed) !=
-		    beat ||
-	    !atomic_load_explicit(&obs->beat_ns, memory_order_relaxed))
+	/* acquire: pairs with the release below: beat_ns is of this beat, and
+	 * may be later than now, by another thread */
+	if (atomic_load_explicit(&obs->beat, memory_order_acquire) != beat ||
+	    !atomic_load_explicit(&obs->beat_ns, memory_order_relaxed)) {
 		atomic_store_explicit(&obs->beat_ns, now, memory_order_relaxed);
-	else if (now - atomic_load_explicit(&obs->beat_ns,
-					    memory_order_relaxed) >
-		 BEAT_NS)
+		atomic_store_explicit(&obs->beat, beat, memory_order_release);
+	} else if (now > BEAT_NS + atomic_load_explicit(&obs->beat_ns,
+							memory_order_relaxed)) {
 		unwant(kind);
+	}
 }
 
 uint32_t rnic_observer_snap_len(enum usiw_observe kind)
