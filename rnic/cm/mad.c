@@ -118,7 +118,7 @@ static int mad_send_host(const struct cm_way *way,
 		ret = rnic_host_send(cm.mads.sock.fd, name, iov, 2);
 	if (ret == 0 && rnic_observed(USIW_OBSERVE_PACKETS))
 		rnic_dgram_tap(SIB_QPN_GSI, true, USIW_CARRIER_UNIX, &head,
-			       iov + 1, 1, SIB_MAD_SIZE);
+			       iov + 1, 1);
 	return ret;
 }
 
@@ -164,7 +164,7 @@ static int mad_decode(const struct rnic_host_head *head, size_t len,
 		const struct iovec iov = { ret_mad->octets, SIB_MAD_SIZE };
 
 		rnic_dgram_tap(SIB_QPN_GSI, false, USIW_CARRIER_UNIX, head,
-			       &iov, 1, SIB_MAD_SIZE);
+			       &iov, 1);
 	}
 	return 0;
 }

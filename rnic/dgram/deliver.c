@@ -107,7 +107,7 @@ static void deliver_tap(const struct rnic_ud *ud, enum usiw_carrier carrier,
 {
 	const struct iovec iov = { (void *)(uintptr_t)payload, len };
 
-	rnic_dgram_tap(ud->qp->num, false, carrier, head, &iov, 1, len);
+	rnic_dgram_tap(ud->qp->num, false, carrier, head, &iov, 1);
 }
 
 void rnic_ud_deliver(struct rnic_ud *ud, enum usiw_carrier carrier,

@@ -179,8 +179,7 @@ static int host_send(struct rnic_ud *ud, struct ud_wr *wr)
 			       rnic_peer_has_inbox(ud, head.dest_num)
 				       ? USIW_CARRIER_INBOX
 				       : USIW_CARRIER_UNIX,
-			       &head, datagram->iov, datagram->cnt,
-			       datagram->len);
+			       &head, datagram->iov, datagram->cnt);
 	return rc;
 }
 

@@ -74,7 +74,7 @@ static void packet_end(void *arg)
 
 static bool packet_make(struct tap_packet *packet,
 			const struct rnic_host_head *head,
-			const struct iovec *iov, int cnt, uint32_t len)
+			const struct iovec *iov, int cnt)
 {
 	bool has_imm = head->flags & RNIC_HOST_IMM;
 	struct sib_hdr hdr = {
@@ -97,8 +97,8 @@ static bool packet_make(struct tap_packet *packet,
 	/* What has come has the number of one member. */
 	if (sib_gid_is_multicast(&packet->path.dst))
 		hdr.dest_qpn = SIB_QPN_MULTICAST;
-	head_len =
-		sib_hdr_encode(&hdr, len, packet->head, sizeof(packet->head));
+	head_len = sib_hdr_encode(&hdr, util_iov_len(iov, cnt), packet->head,
+				  sizeof(packet->head));
 	if (head_len < 0)
 		return false;
 	packet->iov[0] = (struct iovec){ packet->head, (size_t)head_len };
@@ -113,11 +113,11 @@ static bool packet_make(struct tap_packet *packet,
 
 void rnic_dgram_tap(uint32_t qp_num, bool is_sent, enum usiw_carrier carrier,
 		    const struct rnic_host_head *head, const struct iovec *iov,
-		    int cnt, uint32_t len)
+		    int cnt)
 {
 	struct tap_packet packet;
 
-	if (packet_make(&packet, head, iov, cnt, len))
+	if (packet_make(&packet, head, iov, cnt))
 		tap_record(qp_num, is_sent, carrier, &packet.path, packet.iov,
 			   packet.cnt);
 }

@@ -16,10 +16,10 @@ void rnic_dgram_tap_packet(uint32_t qp_num, const struct sib_path *path,
 /*
  * The same for a datagram that is no packet, or is one no more: it is made from
  * @head.  Of what comes by UDP the sender's port is not known any more.
- * @iov: @len octets of payload, which may be the application's memory.
+ * @iov: the payload, which may be the application's memory.
  */
 void rnic_dgram_tap(uint32_t qp_num, bool is_sent, enum usiw_carrier carrier,
 		    const struct rnic_host_head *head, const struct iovec *iov,
-		    int cnt, uint32_t len);
+		    int cnt);
 
 #endif
