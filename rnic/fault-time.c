@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See fault-time.h.  The loop's lock guards all of it, and its thread does the
- * work. */
+/* See fault-time.h.  The loop's lock guards all of it.  Its thread does the
+ * work; who opens a context does what is due at once. */
 #include "fault-time.h"
 
 #include <signal.h>

@@ -6,8 +6,9 @@
  *	clause = pair *( "," pair )
  *	pair   = key "=" value
  *
- * Blanks around each of them do not matter.  The first pair of a rule is its
- * fault.  A clause of seed, process and rank is for all rules.
+ * Blanks around each of them do not matter.  A clause is a rule, whose first
+ * pair is its fault; or it has seed, process and rank for all rules that do not
+ * say them.
  */
 #include "fault-spec.h"
 
@@ -47,7 +48,6 @@ struct fault_row {
 	uint32_t opcodes;   /* that opcode= may name */
 };
 
-/* In the order in which messages list them. */
 static const struct fault_row rows[] = {
 	[UTIL_FAULT_CALL] = { "verb", NULL, &util_fault_calls, UTIL_FAULT_ERRNO,
 			      KEYS_WHEN | UTIL_FAULT_QP, 0 },
@@ -211,7 +211,7 @@ static bool key_refuse(const struct util_fault_text *text,
 		util_fault_span_near(text, span, word_name, WORD_CNT), keys);
 }
 
-/* The key that @key cannot stand beside; 0: none. */
+/* The keys of the rule that @key cannot stand beside. */
 static uint32_t key_conflict(const struct util_fault_rule *rule, uint32_t key)
 {
 	static const struct {

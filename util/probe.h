@@ -2,8 +2,9 @@
 /*
  * Probes for tracers (USDT): bpftrace, perf, gdb and SystemTap find them in the
  * notes of the built library, as "usiw:NAME".  usiw-probes(7) lists them.  A
- *probe is one nop; its arguments are described where the compiler has them.
- *Without <sys/sdt.h> there are none, and their arguments are not evaluated.
+ * probe is one nop; the notes say where the compiler has its arguments.
+ * Without <sys/sdt.h> there are none; arguments have no side effect, so they
+ * cost nothing then.
  *
  *	UTIL_PROBE_DECLARE(post);	in a header
  *	UTIL_PROBE_DEFINE(post);	in one source file of each library
