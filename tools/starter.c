@@ -66,7 +66,7 @@ static const struct starter {
 	{ "mpirun", ELSEWHERE, MPI_REMOTE, MPI_VALUED, 0, HAS_LONG_DASH },
 	{ "mpiexec", ELSEWHERE, MPI_REMOTE, MPI_VALUED, 0, HAS_LONG_DASH },
 	{ "oshrun", ELSEWHERE, MPI_REMOTE, MPI_VALUED, 0, HAS_LONG_DASH },
-	{ "usiw", NULL, NULL, PERSONA_OPTION, 1, IS_USIW },
+	{ "usiw", NULL, NULL, NULL, 0, IS_USIW },
 	{ "nice", NULL, NULL, "-n --adjustment", 0, 0 },
 	{ "ionice", NULL, NULL, "-c -n --class --classdata", 0, 0 },
 	{ "chrt", NULL, NULL, "-T -P -D", 1, 0 },
@@ -89,6 +89,28 @@ static const struct starter {
 	{ "perf", NULL, NULL, "-e -o -F -c -C -r -t -I --event --output", 1,
 	  0 },
 };
+
+/* The commands of usiw that start a program as usiw run does. */
+static const struct starter runs[] = {
+	{ "run", NULL, NULL, PERSONA_OPTION " --fault --chaos", 0, IS_USIW },
+	{ "trace", NULL, NULL, PERSONA_OPTION " -e -o -p", 0, IS_USIW },
+	{ "check", NULL, NULL,
+	  PERSONA_OPTION " --error-exitcode --suppressions", 0, IS_USIW },
+	{ "capture", NULL, NULL,
+	  PERSONA_OPTION " -o -w -s -c -a -b -B -p --qp --peer --port", 0,
+	  IS_USIW },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct starter *name_find(const struct starter *list, size_t cnt,
+				       const char *name)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (strcmp(name, list[i].name) == 0)
+			return &list[i];
+	return NULL;
+}
 
 /* The number of values of an option; -1: it is not in the list. */
 static int list_values(const char *list, const char *option, size_t len)
@@ -213,22 +235,21 @@ static char *const *assignments_pass(struct walk *walk, char *const *argv)
 	return argv;
 }
 
-/* True for the commands of usiw that start another one. */
-static bool is_run(const char *word)
-{
-	return word && (strcmp(word, "run") == 0 || strcmp(word, "trace") == 0);
-}
-
 /* Return: the words of what it starts; NULL: they are none of these. */
 static char *const *words_pass(struct walk *walk, char *const *argv)
 {
-	const struct starter *starter = walk->starter;
+	const struct starter *starter = walk->starter, *run;
 
 	argv = options_pass(walk, argv + 1);
 	if (starter->flags & HAS_ASSIGNMENTS)
 		argv = assignments_pass(walk, argv);
-	if ((starter->flags & IS_USIW) && !is_run(*argv))
-		return NULL;
+	if (starter->flags & IS_USIW) {
+		run = *argv ? name_find(runs, COUNT(runs), *argv) : NULL;
+		if (!run)
+			return NULL;
+		walk->starter = run;
+		argv = options_pass(walk, argv + 1);
+	}
 	for (unsigned i = 0; i < starter->operand_cnt && *argv; i++)
 		argv = options_pass(walk, argv + 1);
 	return starter->flags & IS_END || !*argv ? NULL : argv;
@@ -237,12 +258,8 @@ static char *const *words_pass(struct walk *walk, char *const *argv)
 static const struct starter *starter_find(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++)
-		if (strcmp(name, starters[i].name) == 0)
-			return &starters[i];
-	return NULL;
+	return name_find(starters, COUNT(starters), slash ? slash + 1 : path);
 }
 
 /* Return: false: @walk's starter starts nothing. */
