@@ -68,9 +68,9 @@ static void user_set(struct process *process, int fd)
 	util_plain_text(process->user, sizeof(process->user));
 }
 
-/* A process that has ended has no program any more, before it is waited for and
- * after that. */
-static bool process_lives(const struct process *process)
+/* One that has ended has no program any more, before it is waited for and after
+ * that. */
+bool process_lives(const struct process *process)
 {
 	char link[2];
 

@@ -41,6 +41,9 @@ int process_find_file(struct process_list *list, const char *path);
  */
 int process_refresh(struct process *process);
 
+/* Of one that was found in /proc. */
+bool process_lives(const struct process *process);
+
 /* Takes those out that have ended, or are unreadable. */
 void process_drop_ended(struct process_list *list);
 

@@ -60,6 +60,9 @@ static int snapshot_read(const struct process *process,
 	if (process->proc_fd < 0)
 		return 0; /* a file; sdpstat reads that of SDP */
 	ret = util_page_find(&search, process->pid);
+	/* Another one may have the number of a process that has ended. */
+	if (!process_lives(process))
+		sdp_stat_snapshot_free(ret_snapshot);
 	return ret == -ENOMEM ? ret : 0;
 }
 
