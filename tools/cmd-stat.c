@@ -189,12 +189,17 @@ static int file_add(struct process_list *list, const char *path)
 	return ret;
 }
 
+static bool is_pid(const char *word, unsigned long *ret_pid)
+{
+	return number_take(word, INT32_MAX, ret_pid) && *ret_pid > 0;
+}
+
 /* Return: 0; -errno, after a message. */
 static int word_add(struct process_list *list, const char *word)
 {
 	unsigned long pid;
 
-	if (number_take(word, INT32_MAX, &pid) && pid > 0)
+	if (is_pid(word, &pid))
 		return pid_add(list, pid);
 	return file_add(list, word);
 }
@@ -223,6 +228,22 @@ static int list_make(struct process_list *list, char **words)
 	for (; *words; words++)
 		if (word_add(list, *words) < 0)
 			ret = -1;
+	return ret;
+}
+
+/* Adds what has come since.  What is wrong was said before.  A process that was
+ * named by its ID is not looked for again. */
+static int list_renew(struct process_list *list, char **words)
+{
+	const char *dir = util_settings()->stat_dir;
+	int ret = *words ? 0 : process_find(list, 0);
+	unsigned long pid;
+
+	if (!*words && dir)
+		(void)process_find_file(list, dir);
+	for (; *words; words++)
+		if (!is_pid(*words, &pid))
+			(void)process_find_file(list, *words);
 	return ret;
 }
 
@@ -255,17 +276,12 @@ static int show(const struct process_list *list, bool has_words)
 	return output_end("stat");
 }
 
-/* Of processes that were named, those that have ended are not looked for
- * again. */
-static bool list_has_life(struct process_list *list)
+static bool list_has_life(const struct process_list *list)
 {
-	bool has_life = false;
-
-	for (size_t i = 0; i < list->cnt; i++) {
-		(void)process_refresh(list->at[i]);
-		has_life |= !list->at[i]->has_ended;
-	}
-	return has_life;
+	for (size_t i = 0; i < list->cnt; i++)
+		if (!list->at[i]->has_ended)
+			return true;
+	return false;
 }
 
 static void watch_wait(void)
@@ -276,8 +292,9 @@ static void watch_wait(void)
 		;
 }
 
-static int watch(struct process_list *list, bool has_words)
+static int watch(struct process_list *list, char **words)
 {
+	bool has_words = *words;
 	bool clears = !config.is_json && isatty(STDOUT_FILENO);
 	int ret = 0;
 
@@ -288,10 +305,8 @@ static int watch(struct process_list *list, bool has_words)
 		if (ret || (has_words && !list_has_life(list)))
 			return ret;
 		watch_wait();
-		if (has_words)
-			continue;
-		process_drop_ended(list);
-		if (process_find(list, 0) < 0)
+		process_list_refresh(list, has_words);
+		if (list_renew(list, words) < 0)
 			return 1;
 	}
 }
@@ -300,18 +315,17 @@ int cmd_stat(int argc, char **argv)
 {
 	struct process_list list = { .cnt = 0 };
 	int ret = options_take(argc, argv);
-	bool has_words;
+	char **words = argv + optind;
 
 	if (ret)
 		return ret < 0 ? output_end("stat") : ret;
 	util_settings_set_quiet();
 	if (output_begin("stat"))
 		return 1;
-	has_words = argv[optind] != NULL;
-	ret = list_make(&list, argv + optind) < 0;
-	if (list.cnt || !has_words)
-		ret |= config.watch_s ? watch(&list, has_words)
-				      : show(&list, has_words);
+	ret = list_make(&list, words) < 0;
+	if (list.cnt || !*words)
+		ret |= config.watch_s ? watch(&list, words)
+				      : show(&list, *words);
 	process_list_free(&list);
 	return ret;
 }

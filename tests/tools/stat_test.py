@@ -321,6 +321,45 @@ class Watched(Programs):
         self.line_of(watch, second.pid)
         self.assertIsNone(watch.poll())
 
+    def test_a_directory_while_processes_come_and_go(self):
+        directory = self.directory()
+        env = environment(USIW_STAT_DIR=directory)
+        for words, how in (((), env), ((directory,), environment())):
+            ended, _ = self.many(env=env)
+            ended.kill()
+            ended.wait()
+            first, _ = self.many(env=env)
+            watch = subprocess.Popen(
+                [USIW, "stat", "--json", "--watch", *words], env=how,
+                stdout=subprocess.PIPE, text=True)
+            self.addCleanup(watch.communicate)
+            self.addCleanup(watch.kill)
+
+            def is_shown(pid, has_ended):
+                """In the next output, once."""
+                text = ""
+                for line in watch.stdout:
+                    text += line
+                    if line == "}\n":
+                        break
+                shown = [p["ended"] for p in json.loads(text)["processes"]
+                         if p["pid"] == pid]
+                self.assertLessEqual(len(shown), 1)
+                return shown == [has_ended]
+            for _ in range(2):
+                self.assertTrue(is_shown(ended.pid, True))
+            second, _ = self.many(env=env)
+            wait_until(lambda: is_shown(second.pid, False), "a new process")
+            first.kill()
+            first.wait()
+            wait_until(lambda: is_shown(first.pid, True), "its end")
+            os.unlink(f"{directory}/usiw.{ended.pid}")
+            wait_until(lambda: not is_shown(ended.pid, True), "a removal")
+            second.kill()
+            second.wait()
+            if words:
+                self.assertEqual(watch.wait(LIMIT), 0)
+
     def line_of(self, watch, pid):
         for line in watch.stdout:
             if line.split()[:1] == [str(pid)]:

@@ -77,6 +77,14 @@ bool process_lives(const struct process *process)
 	return readlinkat(process->proc_fd, "exe", link, sizeof(link)) >= 0;
 }
 
+/* Of the process of a file only the number is known. */
+static bool process_has_ended(const struct process *process)
+{
+	if (process->proc_fd >= 0)
+		return !process_lives(process);
+	return kill(process->pid, 0) < 0 && errno == ESRCH;
+}
+
 static int process_add(struct process_list *list, const struct process *from)
 {
 	struct process *process = malloc(sizeof(*process));
@@ -155,16 +163,32 @@ int process_find(struct process_list *list, int pid)
 
 /* ---- files --------------------------------------------------------------- */
 
+static bool list_has_file(const struct process_list *list, int fd)
+{
+	struct stat st, other;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	for (size_t i = 0; i < list->cnt; i++)
+		if (fstat(list->at[i]->fd, &other) == 0 &&
+		    other.st_dev == st.st_dev && other.st_ino == st.st_ino)
+			return true;
+	return false;
+}
+
 static int file_found(void *arg, const struct util_found_page *page)
 {
 	struct process process = { .fd = page->fd, .proc_fd = -1 };
 	struct process_list *list = arg;
-	int ret = util_stat_read(page->fd, &process.stat);
+	int ret;
 
+	if (list_has_file(list, page->fd))
+		return 0;
+	ret = util_stat_read(page->fd, &process.stat);
 	if (ret < 0)
 		return ret;
 	process.pid = page->pid ? page->pid : (int)process.stat.pid;
-	process.has_ended = kill(process.pid, 0) < 0 && errno == ESRCH;
+	process.has_ended = process_has_ended(&process);
 	if (!process.has_ended && list_has(list, process.pid))
 		return 0; /* found in /proc already */
 	user_set(&process, page->fd);
@@ -188,20 +212,31 @@ int process_refresh(struct process *process)
 {
 	int ret = util_stat_read(process->fd, &process->stat);
 
-	if (process->proc_fd >= 0 && !process_lives(process))
-		process->has_ended = true;
+	process->has_ended |= process_has_ended(process);
 	return ret;
 }
 
-void process_drop_ended(struct process_list *list)
+static bool file_is_removed(const struct process *process)
+{
+	struct stat st;
+
+	return process->proc_fd < 0 &&
+	       (fstat(process->fd, &st) < 0 || !st.st_nlink);
+}
+
+void process_list_refresh(struct process_list *list, bool keeps_ended)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->cnt; i++) {
-		if (process_refresh(list->at[i]) < 0 || list->at[i]->has_ended)
-			process_free(list->at[i]);
+		struct process *process = list->at[i];
+
+		if (process_refresh(process) < 0 || file_is_removed(process) ||
+		    (process->has_ended && process->proc_fd >= 0 &&
+		     !keeps_ended))
+			process_free(process);
 		else
-			list->at[kept++] = list->at[i];
+			list->at[kept++] = process;
 	}
 	list->cnt = kept;
 }

@@ -30,8 +30,8 @@ struct process_list {
  */
 int process_find(struct process_list *list, int pid);
 
-/* Adds a page in a file, or those of a directory. Return: 0; -errno as
- * util_page_find_file() and util_stat_read(). */
+/* Adds a page in a file, or those of a directory, that are not in the list yet.
+ * Return: 0; -errno as util_page_find_file() and util_stat_read(). */
 int process_find_file(struct process_list *list, const char *path);
 
 /*
@@ -44,8 +44,9 @@ int process_refresh(struct process *process);
 /* Of one that was found in /proc. */
 bool process_lives(const struct process *process);
 
-/* Takes those out that have ended, or are unreadable. */
-void process_drop_ended(struct process_list *list);
+/* Copies each page anew.  Takes out those that are unreadable, files that were
+ * removed, and, unless @keeps_ended, processes of /proc that have ended. */
+void process_list_refresh(struct process_list *list, bool keeps_ended);
 
 void process_list_free(struct process_list *list);
 

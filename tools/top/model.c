@@ -496,7 +496,7 @@ static int processes_look(struct top_model *model)
 {
 	int ret;
 
-	process_drop_ended(&model->list);
+	process_list_refresh(&model->list, false);
 	ret = process_find(&model->list, 0);
 	if (ret == 0 && model->list.cnt)
 		qsort(model->list.at, model->list.cnt, sizeof(*model->list.at),
