@@ -292,6 +292,13 @@ static int pid_open(struct top *top, int pid)
 	return 0;
 }
 
+static int wrong(const char *which, const char *what)
+{
+	fprintf(stderr, "usiw: top: %s: %s\n", which, what);
+	top_usage(stderr);
+	return USAGE_EXIT;
+}
+
 /* Return: 0; USAGE_EXIT: the reason was printed; -1: exit with success. */
 static int options_take(int argc, char **argv, struct top *top)
 {
@@ -316,28 +323,27 @@ static int options_take(int argc, char **argv, struct top *top)
 			return USAGE_EXIT;
 		}
 		seconds = strtod(optarg, &end);
-		if (*end || !(seconds >= 0.1 && seconds <= 86400)) {
-			fprintf(stderr,
-				"usiw: top: %s: not a number of seconds, 0.1 "
-				"to 86400\n",
-				optarg);
-			return USAGE_EXIT;
-		}
+		if (*end || !(seconds >= 0.1 && seconds <= 86400))
+			return wrong(optarg, "not a number of seconds, 0.1 to "
+					     "86400");
 		top->delay_ms = (uint64_t)(seconds * 1000);
 	}
 	return 0;
 }
 
 /* Return: as options_take(). */
-static int word_take(const char *word, int *ret_pid)
+static int words_take(char **words, int *ret_pid)
 {
 	char *end;
-	long pid = strtol(word, &end, 10);
+	long pid;
 
-	if (*end || pid <= 0 || pid > INT32_MAX) {
-		fprintf(stderr, "usiw: top: %s: not a process ID\n", word);
-		return USAGE_EXIT;
-	}
+	if (!*words)
+		return 0;
+	pid = strtol(*words, &end, 10);
+	if (*end || pid <= 0 || pid > INT32_MAX)
+		return wrong(*words, "not a process ID");
+	if (words[1])
+		return wrong(words[1], "one process at most");
 	*ret_pid = (int)pid;
 	return 0;
 }
@@ -350,8 +356,7 @@ int cmd_top(int argc, char **argv)
 
 	if (ret)
 		return ret < 0 ? fflush(stdout) != 0 : ret;
-	if (argv[optind])
-		ret = word_take(argv[optind], &pid);
+	ret = words_take(argv + optind, &pid);
 	if (ret)
 		return ret;
 	util_settings_set_quiet();

@@ -308,10 +308,11 @@ class Refused(Base):
 
     def test_wrong_usage(self):
         for args in (("--nonsense",), ("x",), ("-d", "x"), ("-d", "0"), ("0",),
-                     ("-d",)):
+                     ("-d",), ("1", "2")):
             done = self.run_top(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn("usiw: top: ", done.stderr)
+            self.assertIn("Usage: usiw top", done.stderr)
         done = self.run_top("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("Usage: usiw top", done.stdout)
