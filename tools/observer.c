@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "util/page-find.h"
+#include "stat/process.h"
 
 #define SOURCE_MAX (2 * USIW_OBSERVER_SLOTS)
 /* How long a thread may take for a record. */
@@ -106,45 +106,21 @@ static struct source *source_add(struct observer *obs, uint32_t pid,
 
 /* ---- a process that runs ------------------------------------------------- */
 
-/* The page of a process, writable. */
-struct page_fd {
-	int fd; /* -1: not found */
-	int err;
-};
-
-static int page_found(void *arg, const struct util_found_page *found)
-{
-	struct page_fd *page = arg;
-	struct usiw_stat_page head;
-	char path[64];
-
-	if (util_page_read(found->fd, &head, sizeof(head), 0) !=
-	    (ssize_t)sizeof(head))
-		return 0;
-	/* One that it has inherited is another process's. */
-	if (head.magic == USIW_STAT_MAGIC &&
-	    !util_page_is_own(found->pid, head.pid))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", found->fd);
-	page->fd = open(path, O_RDWR | O_CLOEXEC);
-	page->err = page->fd < 0 ? -errno : 0;
-	return 1;
-}
-
-/* Return: a descriptor; -errno. */
+/* The page of a process, writable.  Return: a descriptor; -errno. */
 static int page_open(pid_t pid)
 {
-	struct page_fd page = { .fd = -1 };
-	const struct util_page_search search = {
-		.name = "usiw",
-		.found = page_found,
-		.arg = &page,
-	};
-	int ret = util_page_find(&search, (int)pid);
+	struct process_list list = { .cnt = 0 };
+	int ret = process_find(&list, (int)pid);
+	char path[64];
 
 	if (ret < 0)
 		return ret;
-	return page.err ? page.err : page.fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", list.at[0]->fd);
+	ret = open(path, O_RDWR | O_CLOEXEC);
+	if (ret < 0)
+		ret = -errno;
+	process_list_free(&list);
+	return ret;
 }
 
 static struct usiw_stat_page *page_map(int fd)
@@ -156,13 +132,7 @@ static struct usiw_stat_page *page_map(int fd)
 		return NULL;
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		    0);
-	if (page == MAP_FAILED)
-		return NULL;
-	if (page->magic == USIW_STAT_MAGIC &&
-	    page->version == USIW_STAT_VERSION)
-		return page;
-	munmap(page, sizeof(*page));
-	return NULL;
+	return page == MAP_FAILED ? NULL : page;
 }
 
 /* One command at a time.  Return: 0; the process ID of the other one. */
@@ -270,19 +240,7 @@ static void attach_explain(const struct observer *obs, pid_t pid, int ret,
 			   uint32_t other)
 {
 	fprintf(stderr, "usiw: %s: process %d: ", obs->command, (int)pid);
-	if (ret == -ESRCH)
-		fputs("there is none\n", stderr);
-	else if (ret == -EACCES || ret == -EPERM)
-		fputs("not permitted: it is another user's, or it must not be "
-		      "examined; try as root\n",
-		      stderr);
-	else if (ret == -ENOENT)
-		fputs("it has opened no device of usiw; is it run by usiw "
-		      "run?\n",
-		      stderr);
-	else if (ret == -EPROTO)
-		fputs("it has another version of usiw\n", stderr);
-	else if (ret == -ETIMEDOUT)
+	if (ret == -ETIMEDOUT)
 		fputs("a thread of it stands still in the middle of a record; "
 		      "is the process stopped?\n",
 		      stderr);
@@ -290,7 +248,7 @@ static void attach_explain(const struct observer *obs, pid_t pid, int ret,
 		fprintf(stderr, "usiw %s observes it already: process %u\n",
 			obs->command, other);
 	else
-		fprintf(stderr, "%s\n", strerror(-ret));
+		fprintf(stderr, "%s\n", process_error(ret));
 }
 
 int observer_attach(struct observer *obs, pid_t pid)

@@ -150,6 +150,17 @@ class Refused(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, why)
 
+    def test_says_why_as_usiw_stat_does(self):
+        page = os.memfd_create("usiw-stat")
+        self.addCleanup(os.close, page)
+        for octets in (b"", b"x" * 200000):
+            os.write(page, octets)
+            why = [subprocess.run([USIW, command, str(os.getpid())],
+                                  capture_output=True, text=True,
+                                  timeout=50).stderr.split(": ", 2)[2]
+                   for command in ("stat", "trace")]
+            self.assertEqual(why[0], why[1])
+
     def test_wrong_usage(self):
         for args in ((), ("-p",), ("-p", "x", "y"), ("--nonsense", "x"),
                      ("-e",), ("-o",), ("-e", "nonsense", "true"),
