@@ -81,6 +81,12 @@ bool cell_is_number(enum cell_type type)
 	       type == CELL_TIME;
 }
 
+void cell_set_text(struct cell *cell, const char *text)
+{
+	*cell = (struct cell){ .type = text ? CELL_TEXT : CELL_NONE };
+	snprintf(cell->text, sizeof(cell->text), "%s", text ? text : "");
+}
+
 void cell_set_addr(struct cell *cell, const struct usiw_res_addr *addr)
 {
 	char ip[INET6_ADDRSTRLEN];

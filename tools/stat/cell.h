@@ -37,6 +37,9 @@ const char *cell_age_text(uint64_t ns, char buf[CELL_TEXT_LEN]);
 /* Right-aligned in tables. */
 bool cell_is_number(enum cell_type type);
 
+/* CELL_NONE for NULL. */
+void cell_set_text(struct cell *cell, const char *text);
+
 /* "192.0.2.1:80", "[fe80::1%2]:80"; CELL_NONE for no address. */
 void cell_set_addr(struct cell *cell, const struct usiw_res_addr *addr);
 

@@ -18,12 +18,6 @@ static void cell_set(struct cell *cell, enum cell_type type, uint64_t number)
 	cell->number = number;
 }
 
-static void cell_set_text(struct cell *cell, const char *text)
-{
-	cell->type = text ? CELL_TEXT : CELL_NONE;
-	snprintf(cell->text, sizeof(cell->text), "%s", text ? text : "");
-}
-
 /* Another process has written the number. */
 static void cell_set_name(struct cell *cell, const char *const *names,
 			  size_t cnt, uint32_t value)

@@ -6,8 +6,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "grid.h"
 #include "sdp/stat/read.h"
 #include "util/page-find.h"
 
@@ -151,41 +153,54 @@ static bool filter_takes_sock(const struct filter *filter,
 
 /* ---- table --------------------------------------------------------------- */
 
-#define ROW "%6u  %4s  %-11s  %-6s  %-7s  %9s  %9s  %-21s  %s%s%s\n"
-#define HEAD "%6s  %4s  %-11s  %-6s  %-7s  %9s  %9s  %-21s  %s\n"
-
-static void sock_print(const struct shown *sock)
+static struct cell count_of(uint64_t octets)
 {
-	char fd[16], tx[CELL_TEXT_LEN], rx[CELL_TEXT_LEN];
-	char local[CELL_TEXT_LEN], peer[CELL_TEXT_LEN];
+	return (struct cell){ .type = CELL_COUNT, .number = octets };
+}
 
-	snprintf(fd, sizeof(fd), "%u", sock->fd);
-	printf(ROW, sock->id, sock->fd == UINT32_MAX ? "-" : fd, sock->state,
-	       sock->role, sock->carrier, cell_count_text(sock->tx_octets, tx),
-	       cell_count_text(sock->rx_octets, rx),
-	       cell_text(&sock->local, local), cell_text(&sock->peer, peer),
-	       sock->fallback ? "  fallback: " : "",
-	       sock->fallback ? sock->fallback : "");
+static void sock_fill(const void *arg, size_t row, struct cell *ret_cells)
+{
+	const struct shown *sock = (const struct shown *)arg + row;
+	struct cell *cell = ret_cells;
+
+	*cell++ = (struct cell){ CELL_NUMBER, sock->id, "" };
+	*cell++ =
+		(struct cell){ sock->fd == UINT32_MAX ? CELL_NONE : CELL_NUMBER,
+			       sock->fd, "" };
+	cell_set_text(cell++, sock->state);
+	cell_set_text(cell++, sock->role);
+	cell_set_text(cell++, sock->carrier);
+	*cell++ = count_of(sock->tx_octets);
+	*cell++ = count_of(sock->rx_octets);
+	*cell++ = sock->local;
+	*cell++ = sock->peer;
+	cell_set_text(cell, sock->fallback);
 }
 
 int sdp_table(const struct process *process, const struct filter *filter)
 {
+	static const char *const titles[] = {
+		"SOCKET",    "FD",	  "STATE", "ROLE", "CARRIER",
+		"TX-OCTETS", "RX-OCTETS", "LOCAL", "PEER", "FALLBACK",
+	};
 	struct sdp_stat_snapshot snapshot;
 	int ret = snapshot_read(process, &snapshot);
-	bool has_head = false;
+	struct shown *shown = NULL;
+	size_t cnt = 0;
 
-	for (uint32_t i = 0; i < snapshot.sock_cnt; i++) {
-		struct shown sock = shown_of(&snapshot.sock[i]);
-
-		if (!filter_takes_sock(filter, &sock))
-			continue;
-		if (!has_head)
-			printf("\nSDP sockets:\n" HEAD, "SOCKET", "FD", "STATE",
-			       "ROLE", "CARRIER", "TX-OCTETS", "RX-OCTETS",
-			       "LOCAL", "PEER");
-		has_head = true;
-		sock_print(&sock);
+	if (snapshot.sock_cnt)
+		shown = malloc(snapshot.sock_cnt * sizeof(*shown));
+	if (snapshot.sock_cnt && !shown)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; shown && i < snapshot.sock_cnt; i++) {
+		shown[cnt] = shown_of(&snapshot.sock[i]);
+		cnt += filter_takes_sock(filter, &shown[cnt]);
 	}
+	if (cnt) {
+		puts("\nSDP sockets:");
+		grid_print(titles, CNT(titles), cnt, sock_fill, shown);
+	}
+	free(shown);
 	sdp_stat_snapshot_free(&snapshot);
 	return ret;
 }

@@ -3,67 +3,14 @@
 #include "table.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid.h"
 #include "sdp.h"
 
-#define COLUMNS_MAX 24
-
-/* A table whose columns are as wide as what is in them. */
-struct table {
-	size_t cnt; /* columns */
-	const char *title[COLUMNS_MAX];
-	int width[COLUMNS_MAX];
-	bool is_right[COLUMNS_MAX];
-};
-
-static void table_add(struct table *table, const char *title)
-{
-	if (table->cnt == COLUMNS_MAX)
-		return;
-	table->title[table->cnt] = title;
-	table->width[table->cnt] = (int)strlen(title);
-	table->is_right[table->cnt] = true;
-	table->cnt++;
-}
-
-/* Before the first is printed: each cell of the table. */
-static void table_measure(struct table *table, size_t column,
-			  const struct cell *cell)
-{
-	char buf[CELL_TEXT_LEN];
-	int len = (int)strlen(cell_text(cell, buf));
-
-	if (len > table->width[column])
-		table->width[column] = len;
-	if (cell->type != CELL_NONE && !cell_is_number(cell->type))
-		table->is_right[column] = false;
-}
-
-static void table_put(const struct table *table, size_t column,
-		      const char *text)
-{
-	bool is_last = column + 1 == table->cnt;
-	int width = table->width[column];
-
-	if (column)
-		fputs("  ", stdout);
-	if (table->is_right[column])
-		printf("%*s", width, text);
-	else
-		printf("%-*s", is_last ? 0 : width, text);
-	if (is_last)
-		putchar('\n');
-}
-
-static void table_head(const struct table *table)
-{
-	for (size_t i = 0; i < table->cnt; i++)
-		table_put(table, i, table->title[i]);
-}
+#define CNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- resources ----------------------------------------------------------- */
 
@@ -76,34 +23,36 @@ static struct cell cell_of(const struct field *field, const struct view *view,
 	return cell;
 }
 
+struct shown_rows {
+	const struct rows *rows;
+	const struct view *view;
+	const struct field *field[GRID_COLUMNS_MAX];
+	size_t field_cnt;
+};
+
+static void row_fill(const void *arg, size_t row, struct cell *ret_cells)
+{
+	const struct shown_rows *shown = arg;
+
+	for (size_t k = 0; k < shown->field_cnt; k++)
+		ret_cells[k] = cell_of(shown->field[k], shown->view,
+				       shown->rows->at[row].head);
+}
+
 static void rows_print(const struct rows *rows, const struct view *view)
 {
 	const struct kind *kind = fields_of(rows->kind);
-	const struct field *shown[COLUMNS_MAX];
-	struct table table = { .cnt = 0 };
-	char buf[CELL_TEXT_LEN];
+	struct shown_rows shown = { .rows = rows, .view = view };
+	const char *titles[GRID_COLUMNS_MAX];
 
-	for (size_t i = 0; i < kind->field_cnt; i++) {
-		if (!kind->field[i].title || table.cnt == COLUMNS_MAX)
+	for (size_t i = 0;
+	     i < kind->field_cnt && shown.field_cnt < GRID_COLUMNS_MAX; i++) {
+		if (!kind->field[i].title)
 			continue;
-		shown[table.cnt] = &kind->field[i];
-		table_add(&table, kind->field[i].title);
+		titles[shown.field_cnt] = kind->field[i].title;
+		shown.field[shown.field_cnt++] = &kind->field[i];
 	}
-	for (size_t i = 0; i < rows->cnt; i++)
-		for (size_t k = 0; k < table.cnt; k++) {
-			struct cell cell =
-				cell_of(shown[k], view, rows->at[i].head);
-
-			table_measure(&table, k, &cell);
-		}
-	table_head(&table);
-	for (size_t i = 0; i < rows->cnt; i++)
-		for (size_t k = 0; k < table.cnt; k++) {
-			struct cell cell =
-				cell_of(shown[k], view, rows->at[i].head);
-
-			table_put(&table, k, cell_text(&cell, buf));
-		}
+	grid_print(titles, shown.field_cnt, rows->cnt, row_fill, &shown);
 }
 
 /* One resource, with all that is known of it. */
@@ -173,31 +122,33 @@ static int kind_print(const struct process *process, const struct kind *kind,
 	return 0;
 }
 
+static struct cell number_of(enum cell_type type, uint64_t number)
+{
+	return (struct cell){ .type = type, .number = number };
+}
+
+static void counter_fill(const void *arg, size_t row, struct cell *ret_cells)
+{
+	const struct util_stat_counter *const *counter = arg;
+
+	cell_set_text(&ret_cells[0], counter[row]->name);
+	ret_cells[1] = number_of(CELL_NUMBER, counter[row]->value);
+}
+
+/* Those that are not 0. */
 static void counters_print(const struct util_stat *stat)
 {
-	struct table table = { .cnt = 0 };
-	bool has_head = false;
+	static const char *const titles[] = { "COUNTER", "VALUE" };
+	const struct util_stat_counter *shown[USIW_STAT_MAX];
+	size_t cnt = 0;
 
-	table_add(&table, "COUNTER");
-	table_add(&table, "VALUE");
-	table.is_right[0] = false;
-	table.width[0] = (int)sizeof(stat->counter[0].name);
-	table.width[1] = 20;
-	for (uint32_t i = 0; i < stat->counter_cnt; i++) {
-		char value[24];
-
-		if (!stat->counter[i].value)
-			continue;
-		if (!has_head) {
-			puts("\nCounters:");
-			table_head(&table);
-			has_head = true;
-		}
-		snprintf(value, sizeof(value), "%" PRIu64,
-			 stat->counter[i].value);
-		table_put(&table, 0, stat->counter[i].name);
-		table_put(&table, 1, value);
-	}
+	for (uint32_t i = 0; i < stat->counter_cnt; i++)
+		if (stat->counter[i].value)
+			shown[cnt++] = &stat->counter[i];
+	if (!cnt)
+		return;
+	puts("\nCounters:");
+	grid_print(titles, CNT(titles), cnt, counter_fill, shown);
 }
 
 int table_process(const struct process *process, const struct filter *filter,
@@ -227,71 +178,42 @@ int table_process(const struct process *process, const struct filter *filter,
 
 /* ---- all processes ------------------------------------------------------- */
 
-static void count_set(struct cell *cell, uint64_t number)
-{
-	*cell = (struct cell){ .type = CELL_COUNT, .number = number };
-}
-
-static void counter_set(struct cell *cell, const struct util_stat *stat,
-			const char *name)
+static struct cell counter_of(const struct util_stat *stat, const char *name)
 {
 	uint64_t value = 0;
 
 	(void)util_stat_counter(stat, name, &value);
-	count_set(cell, value);
+	return number_of(CELL_COUNT, value);
 }
 
-static void text_set(struct cell *cell, const char *text)
+static void process_fill(const void *arg, size_t row, struct cell *ret_cells)
 {
-	*cell = (struct cell){ .type = CELL_TEXT };
-	snprintf(cell->text, sizeof(cell->text), "%s", text);
-}
-
-static const char *const process_titles[] = {
-	"PID", "PROGRAM",   "USER",	 "QPS",	 "CQS",	   "MRS",
-	"IDS", "TX-OCTETS", "RX-OCTETS", "CQES", "ERRORS",
-};
-
-#define PROCESS_COLUMNS (sizeof(process_titles) / sizeof(process_titles[0]))
-
-static void process_cells(const struct process *process, struct cell *cell)
-{
+	const struct process_list *list = arg;
+	const struct process *process = list->at[row];
 	const struct util_stat *stat = &process->stat;
-	size_t i = 0;
+	struct cell *cell = ret_cells;
 
-	cell[i++] = (struct cell){ .type = CELL_NUMBER,
-				   .number = (uint64_t)process->pid };
-	text_set(&cell[i++], stat->program);
-	text_set(&cell[i++], process->user);
-	count_set(&cell[i++], stat->used[USIW_RES_QP]);
-	count_set(&cell[i++], stat->used[USIW_RES_CQ]);
-	count_set(&cell[i++], stat->used[USIW_RES_MR]);
-	count_set(&cell[i++], stat->used[USIW_RES_ID]);
-	counter_set(&cell[i++], stat, "tx_octets");
-	counter_set(&cell[i++], stat, "rx_octets");
-	counter_set(&cell[i++], stat, "cqe");
-	counter_set(&cell[i++], stat, "cqe_error");
+	*cell++ = number_of(CELL_NUMBER, (uint64_t)process->pid);
+	cell_set_text(cell++, stat->program);
+	cell_set_text(cell++, process->user);
+	*cell++ = number_of(CELL_COUNT, stat->used[USIW_RES_QP]);
+	*cell++ = number_of(CELL_COUNT, stat->used[USIW_RES_CQ]);
+	*cell++ = number_of(CELL_COUNT, stat->used[USIW_RES_MR]);
+	*cell++ = number_of(CELL_COUNT, stat->used[USIW_RES_ID]);
+	*cell++ = counter_of(stat, "tx_octets");
+	*cell++ = counter_of(stat, "rx_octets");
+	*cell++ = counter_of(stat, "cqe");
+	*cell = counter_of(stat, "cqe_error");
 }
 
 static void processes_print(const struct process_list *list)
 {
-	struct cell cell[PROCESS_COLUMNS];
-	struct table table = { .cnt = 0 };
-	char buf[CELL_TEXT_LEN];
+	static const char *const titles[] = {
+		"PID", "PROGRAM",   "USER",	 "QPS",	 "CQS",	   "MRS",
+		"IDS", "TX-OCTETS", "RX-OCTETS", "CQES", "ERRORS",
+	};
 
-	for (size_t i = 0; i < PROCESS_COLUMNS; i++)
-		table_add(&table, process_titles[i]);
-	for (size_t i = 0; i < list->cnt; i++) {
-		process_cells(list->at[i], cell);
-		for (size_t k = 0; k < PROCESS_COLUMNS; k++)
-			table_measure(&table, k, &cell[k]);
-	}
-	table_head(&table);
-	for (size_t i = 0; i < list->cnt; i++) {
-		process_cells(list->at[i], cell);
-		for (size_t k = 0; k < PROCESS_COLUMNS; k++)
-			table_put(&table, k, cell_text(&cell[k], buf));
-	}
+	grid_print(titles, CNT(titles), list->cnt, process_fill, list);
 }
 
 /* ---- devices of all processes -------------------------------------------- */
@@ -344,28 +266,29 @@ static int device_add(void *arg, const void *resource,
 	return 0;
 }
 
+static void sum_fill(const void *arg, size_t row, struct cell *ret_cells)
+{
+	const struct device_sums *sums = arg;
+	const struct device_sum *sum = &sums->at[row];
+
+	cell_set_text(&ret_cells[0], sum->name);
+	ret_cells[1] = number_of(CELL_NUMBER, sum->process_cnt);
+	ret_cells[2] = number_of(CELL_COUNT, sum->tx_octets);
+	ret_cells[3] = number_of(CELL_COUNT, sum->rx_octets);
+	ret_cells[4] = number_of(CELL_COUNT, sum->tx_fpdu);
+	ret_cells[5] = number_of(CELL_COUNT, sum->rx_fpdu);
+	ret_cells[6] = number_of(CELL_NUMBER, sum->crc_bad);
+}
+
 static void sums_print(const struct device_sums *sums)
 {
-	char sent[CELL_TEXT_LEN], received[CELL_TEXT_LEN];
-	char tx_fpdu[CELL_TEXT_LEN], rx_fpdu[CELL_TEXT_LEN];
-	int width = (int)strlen("DEVICE");
+	static const char *const titles[] = {
+		"DEVICE",   "PROCESSES", "TX-OCTETS",  "RX-OCTETS",
+		"TX-FPDUS", "RX-FPDUS",	 "CRC-ERRORS",
+	};
 
-	for (size_t i = 0; i < sums->cnt; i++)
-		if ((int)strlen(sums->at[i].name) > width)
-			width = (int)strlen(sums->at[i].name);
-	printf("\n%-*s  PROCESSES  TX-OCTETS  RX-OCTETS  TX-FPDUS  RX-FPDUS  "
-	       "CRC-ERRORS\n",
-	       width, "DEVICE");
-	for (size_t i = 0; i < sums->cnt; i++) {
-		const struct device_sum *sum = &sums->at[i];
-
-		printf("%-*s  %9u  %9s  %9s  %8s  %8s  %10" PRIu64 "\n", width,
-		       sum->name, sum->process_cnt,
-		       cell_count_text(sum->tx_octets, sent),
-		       cell_count_text(sum->rx_octets, received),
-		       cell_count_text(sum->tx_fpdu, tx_fpdu),
-		       cell_count_text(sum->rx_fpdu, rx_fpdu), sum->crc_bad);
-	}
+	putchar('\n');
+	grid_print(titles, CNT(titles), sums->cnt, sum_fill, sums);
 }
 
 int table_processes(const struct process_list *list)

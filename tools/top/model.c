@@ -73,24 +73,18 @@ USED(qps, USIW_RES_QP)
 USED(cqs, USIW_RES_CQ)
 USED(mrs, USIW_RES_MR)
 
-static void text_set(struct cell *cell, const char *text)
-{
-	*cell = (struct cell){ .type = CELL_TEXT };
-	snprintf(cell->text, sizeof(cell->text), "%s", text);
-}
-
 static void get_program(const struct top_row *row, const struct view *view,
 			struct cell *cell)
 {
 	(void)view;
-	text_set(cell, process_of(row)->stat.program);
+	cell_set_text(cell, process_of(row)->stat.program);
 }
 
 static void get_user(const struct top_row *row, const struct view *view,
 		     struct cell *cell)
 {
 	(void)view;
-	text_set(cell, process_of(row)->user);
+	cell_set_text(cell, process_of(row)->user);
 }
 
 static const struct top_column process_columns[] = {
@@ -148,7 +142,7 @@ static void get_field(const struct top_row *row, const struct view *view,
 		      struct cell *cell)
 {
 	(void)view;
-	text_set(cell, field_of(row)->name);
+	cell_set_text(cell, field_of(row)->name);
 }
 
 static void get_value(const struct top_row *row, const struct view *view,
