@@ -60,27 +60,11 @@ static int check_wrong(const char *what, const char *which)
 
 /* ---- options ----------------------------------------------------------- */
 
-/* The value of the option @name at @argv[*@at]; NULL: it is another one. */
-static const char *value_take(char **argv, int *at, const char *name)
-{
-	size_t len = strlen(name);
-	const char *word = argv[*at];
-
-	if (strncmp(word, name, len) != 0)
-		return NULL;
-	if (word[len] == '=')
-		return word + len + 1;
-	if (word[len])
-		return NULL;
-	return argv[*at + 1] ? argv[++*at] : "";
-}
-
 static int exitcode_take(struct check *check, const char *value)
 {
-	char *end;
-	long code = strtol(value, &end, 10);
+	uint64_t code;
 
-	if (end == value || *end || code < 0 || code > 255)
+	if (!options_number(value, 0, 255, &code))
 		return check_wrong("--error-exitcode needs 0 to 255", value);
 	check->has_exitcode = true;
 	check->exitcode = (int)code;
@@ -90,8 +74,8 @@ static int exitcode_take(struct check *check, const char *value)
 /* Return: 0; USAGE_EXIT, 1: the reason was printed. */
 static int option_take(struct check *check, char **argv, int *at)
 {
+	enum option_outcome outcome;
 	const char *wrong[2], *value;
-	int ret = 0;
 
 	switch (options_take(argv, at, &check->options, wrong)) {
 	case OPTION_TAKEN:
@@ -101,16 +85,21 @@ static int option_take(struct check *check, char **argv, int *at)
 	default:
 		break;
 	}
-	if (strcmp(argv[*at], "--json") == 0)
+	if (strcmp(argv[*at], "--json") == 0) {
 		check->is_json = true;
-	else if ((value = value_take(argv, at, "--error-exitcode")))
-		ret = exitcode_take(check, value);
-	else if ((value = value_take(argv, at, "--suppressions")))
-		ret = findings_suppress(check->findings, value) ? 1 : 0;
-	else
-		return check_wrong("no such option", argv[*at]);
-	++*at;
-	return ret;
+		++*at;
+		return 0;
+	}
+	outcome = options_value(argv, at, "--error-exitcode", &value);
+	if (outcome == OPTION_TAKEN)
+		return exitcode_take(check, value);
+	if (outcome == OPTION_OTHER)
+		outcome = options_value(argv, at, "--suppressions", &value);
+	if (outcome == OPTION_TAKEN)
+		return findings_suppress(check->findings, value) ? 1 : 0;
+	return check_wrong(outcome == OPTION_WRONG ? "value missing"
+						   : "no such option",
+			   argv[*at]);
 }
 
 static int words_take(struct check *check, char **argv, int *ret_first)

@@ -7,10 +7,10 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "options.h"
 #include "output.h"
 #include "stat/table.h"
 #include "stat/tree.h"
@@ -65,18 +65,6 @@ static int wrong(const char *which, const char *what)
 
 /* ---- options ------------------------------------------------------------- */
 
-/* "12", "0x12".  Return: false: it is none, or above @max. */
-static bool number_take(const char *text, unsigned long max,
-			unsigned long *ret_number)
-{
-	char *end;
-
-	errno = 0;
-	*ret_number = strtoul(text, &end, 0);
-	return !errno && *text >= '0' && *text <= '9' && !*end &&
-	       *ret_number <= max;
-}
-
 enum {
 	OPTION_KIND = 0x100, /* and its index */
 	OPTION_SDP = 0x200,
@@ -90,15 +78,14 @@ enum {
 /* Return: 0; USAGE_EXIT: the reason was printed; -1: exit with success. */
 static int option_take(int option)
 {
-	unsigned long number = 1;
+	uint64_t number = 1;
 
 	switch (option) {
 	case 'j':
 		config.is_json = true;
 		return 0;
 	case 'w':
-		if (optarg &&
-		    (!number_take(optarg, WATCH_MAX, &number) || number == 0))
+		if (optarg && !options_number(optarg, 1, WATCH_MAX, &number))
 			return wrong(optarg, "not a number of seconds, 1 to "
 					     "86400");
 		config.watch_s = (unsigned int)number;
@@ -122,7 +109,7 @@ static int option_take(int option)
 		config.filter.state = optarg;
 		return 0;
 	case OPTION_QP:
-		if (!number_take(optarg, UINT32_MAX, &number))
+		if (!options_number(optarg, 0, UINT32_MAX, &number))
 			return wrong(optarg, "not a queue pair number");
 		config.filter.has_qp = true;
 		config.filter.qp = (uint32_t)number;
@@ -138,7 +125,7 @@ static int option_take(int option)
 	return 0;
 }
 
-static int options_take(int argc, char **argv)
+static int options_read(int argc, char **argv)
 {
 	static char program[] = "usiw: stat";
 	struct option options[FIELDS_KIND_CNT + 10] = {
@@ -167,12 +154,12 @@ static int options_take(int argc, char **argv)
 
 /* ---- processes ----------------------------------------------------------- */
 
-static int pid_add(struct process_list *list, unsigned long pid)
+static int pid_add(struct process_list *list, int pid)
 {
-	int ret = process_find(list, (int)pid);
+	int ret = process_find(list, pid);
 
 	if (ret < 0)
-		fprintf(stderr, "usiw: stat: process %lu: %s\n", pid,
+		fprintf(stderr, "usiw: stat: process %d: %s\n", pid,
 			process_error(ret));
 	return ret;
 }
@@ -189,18 +176,18 @@ static int file_add(struct process_list *list, const char *path)
 	return ret;
 }
 
-static bool is_pid(const char *word, unsigned long *ret_pid)
+static bool is_pid(const char *word, uint64_t *ret_pid)
 {
-	return number_take(word, INT32_MAX, ret_pid) && *ret_pid > 0;
+	return options_number(word, 1, INT32_MAX, ret_pid);
 }
 
 /* Return: 0; -errno, after a message. */
 static int word_add(struct process_list *list, const char *word)
 {
-	unsigned long pid;
+	uint64_t pid;
 
 	if (is_pid(word, &pid))
-		return pid_add(list, pid);
+		return pid_add(list, (int)pid);
 	return file_add(list, word);
 }
 
@@ -237,7 +224,7 @@ static int list_renew(struct process_list *list, char **words)
 {
 	const char *dir = util_settings()->stat_dir;
 	int ret = *words ? 0 : process_find(list, 0);
-	unsigned long pid;
+	uint64_t pid;
 
 	if (!*words && dir)
 		(void)process_find_file(list, dir);
@@ -314,7 +301,7 @@ static int watch(struct process_list *list, char **words)
 int cmd_stat(int argc, char **argv)
 {
 	struct process_list list = { .cnt = 0 };
-	int ret = options_take(argc, argv);
+	int ret = options_read(argc, argv);
 	char **words = argv + optind;
 
 	if (ret)

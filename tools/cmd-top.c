@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "top/screen.h"
 #include "util/clock.h"
 #include "util/env.h"
@@ -300,7 +301,7 @@ static int wrong(const char *which, const char *what)
 }
 
 /* Return: 0; USAGE_EXIT: the reason was printed; -1: exit with success. */
-static int options_take(int argc, char **argv, struct top *top)
+static int options_read(int argc, char **argv, struct top *top)
 {
 	static const struct option options[] = {
 		{ "delay", required_argument, NULL, 'd' },
@@ -331,16 +332,14 @@ static int options_take(int argc, char **argv, struct top *top)
 	return 0;
 }
 
-/* Return: as options_take(). */
+/* Return: as options_read(). */
 static int words_take(char **words, int *ret_pid)
 {
-	char *end;
-	long pid;
+	uint64_t pid;
 
 	if (!*words)
 		return 0;
-	pid = strtol(*words, &end, 10);
-	if (*end || pid <= 0 || pid > INT32_MAX)
+	if (!options_number(*words, 1, INT32_MAX, &pid))
 		return wrong(*words, "not a process ID");
 	if (words[1])
 		return wrong(words[1], "one process at most");
@@ -352,7 +351,7 @@ int cmd_top(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = stop };
 	struct top top = { .delay_ms = 1000 };
-	int ret = options_take(argc, argv, &top), pid = 0;
+	int ret = options_read(argc, argv, &top), pid = 0;
 
 	if (ret)
 		return ret < 0 ? fflush(stdout) != 0 : ret;

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "observer.h"
@@ -195,30 +194,15 @@ static int wrong(const char *which, const char *what)
 	return USAGE_EXIT;
 }
 
-/* Return: whether @text is a number. */
-static bool pid_read(const char *text, pid_t *ret_pid)
-{
-	char *end;
-	long pid;
-
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || pid <= 0 ||
-	    pid > INT32_MAX)
-		return false;
-	*ret_pid = (pid_t)pid;
-	return true;
-}
-
 static int pid_add(struct session *s, const char *text)
 {
-	pid_t pid;
+	uint64_t pid;
 
-	if (!pid_read(text, &pid))
+	if (!options_number(text, 1, INT32_MAX, &pid))
 		return wrong(text, "is no process ID");
 	if (s->pid_cnt == USIW_OBSERVER_SLOTS)
 		return wrong(text, "is one process too many");
-	s->pids[s->pid_cnt++] = pid;
+	s->pids[s->pid_cnt++] = (pid_t)pid;
 	return 0;
 }
 
@@ -250,7 +234,7 @@ static int options_read(struct session *s, int argc, char **argv)
 {
 	const char *why[2];
 	int option, ret = 0;
-	pid_t pid;
+	uint64_t pid;
 
 	opterr = 0;
 	while (ret == 0 && argv[optind]) {
@@ -268,7 +252,8 @@ static int options_read(struct session *s, int argc, char **argv)
 	}
 	if (ret || strcmp(argv[optind - 1], "--") == 0)
 		return ret;
-	for (; ret == 0 && argv[optind] && pid_read(argv[optind], &pid);
+	for (; ret == 0 && argv[optind] &&
+	       options_number(argv[optind], 1, INT32_MAX, &pid);
 	     optind++)
 		ret = pid_add(s, argv[optind]);
 	return ret;

@@ -13,6 +13,7 @@
 #include "chaos.h"
 #include "cmd.h"
 #include "environment.h"
+#include "options.h"
 #include "util/env.h"
 #include "util/fault-spec.h"
 #include "util/log-spec.h"
@@ -120,21 +121,11 @@ static const struct {
 
 int fault_take(char **argv, int *at)
 {
-	const char *word = argv[*at], *value = argv[*at + 1];
+	const char *value;
 
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-		size_t len = strlen(taken[i].name);
-
-		if (strncmp(word, taken[i].name, len) != 0)
-			continue;
-		if (word[len] == '=') {
-			*at += 1;
-			return taken[i].take(word + len + 1);
-		}
-		if (word[len] == '\0') {
-			*at += value ? 2 : 1;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (options_value(argv, at, taken[i].name, &value) !=
+		    OPTION_OTHER)
 			return taken[i].take(value);
-		}
-	}
 	return -1;
 }

@@ -2,7 +2,9 @@
 /* See options.h. */
 #include "options.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "environment.h"
@@ -21,28 +23,52 @@ static enum option_outcome wrong(const char *ret_wrong[2], const char *word,
 enum option_outcome options_take(char **argv, int *at, struct options *options,
 				 const char *ret_wrong[2])
 {
-	const char *word = argv[*at], *value;
+	enum option_outcome outcome;
+	const char *value;
 
-	if (strcmp(word, SDP_OPTION) == 0) {
+	if (strcmp(argv[*at], SDP_OPTION) == 0) {
 		options->wants_sdp = true;
 		*at += 1;
 		return OPTION_TAKEN;
 	}
-	if (strcmp(word, PERSONA_OPTION) == 0)
-		value = argv[*at + 1];
-	else if (strncmp(word, PERSONA_OPTION "=", sizeof(PERSONA_OPTION)) == 0)
-		value = word + sizeof(PERSONA_OPTION);
-	else
-		return OPTION_OTHER;
-	if (!value)
+	outcome = options_value(argv, at, PERSONA_OPTION, &value);
+	if (outcome == OPTION_OTHER)
+		return outcome;
+	if (outcome == OPTION_WRONG)
 		return wrong(ret_wrong, PERSONA_OPTION,
 			     "value missing: rnic or ca");
 	if (strcmp(value, "rnic") != 0 && strcmp(value, "ca") != 0)
 		return wrong(ret_wrong, value,
 			     "no such persona: use rnic or ca");
 	options->persona = value;
-	*at += value == argv[*at + 1] ? 2 : 1;
 	return OPTION_TAKEN;
+}
+
+enum option_outcome options_value(char **argv, int *at, const char *name,
+				  const char **ret_value)
+{
+	const char *word = argv[*at];
+	size_t len = strlen(name);
+
+	if (strncmp(word, name, len) != 0 || (word[len] && word[len] != '='))
+		return OPTION_OTHER;
+	*ret_value = word[len] ? word + len + 1 : argv[*at + 1];
+	if (!*ret_value)
+		return OPTION_WRONG;
+	*at += word[len] ? 1 : 2;
+	return OPTION_TAKEN;
+}
+
+bool options_number(const char *text, uint64_t min, uint64_t max,
+		    uint64_t *ret_number)
+{
+	bool is_hex = strncmp(text, "0x", 2) == 0;
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(text, &end, is_hex ? 16 : 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno &&
+	       *ret_number >= min && *ret_number <= max;
 }
 
 int options_set(const struct options *options)

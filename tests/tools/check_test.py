@@ -236,6 +236,7 @@ class Command(unittest.TestCase):
 
     def test_wrong_usage(self):
         for args in ((), ("--",), ("--nonsense", "x"), ("--persona", "x", "y"),
+                     ("--error-exitcode",), ("--suppressions",),
                      ("--error-exitcode", "256", "x"),
                      ("--error-exitcode", "x", "y")):
             done = check(*args)

@@ -3,10 +3,8 @@
 #include "request.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -46,17 +44,6 @@ static int wrong(const char *what, const char *which)
 	return USAGE_EXIT;
 }
 
-/* Return: whether @text is a number from 1 to @max. */
-static bool number_read(const char *text, uint64_t max, uint64_t *ret_number)
-{
-	char *end;
-
-	errno = 0;
-	*ret_number = strtoull(text, &end, 0);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *ret_number &&
-	       *ret_number <= max;
-}
-
 /* KEY:NUMBER of -a and -b.  Return: 0; USAGE_EXIT: the reason was printed. */
 static int condition_read(const char *text, uint64_t *octets, uint64_t *ns,
 			  uint64_t *packets, uint64_t *files)
@@ -75,7 +62,7 @@ static int condition_read(const char *text, uint64_t *octets, uint64_t *ns,
 
 		if (strncmp(text, keys[i].key, len) != 0)
 			continue;
-		if (!number_read(text + len, UINT32_MAX, values[i]))
+		if (!options_number(text + len, 1, UINT32_MAX, values[i]))
 			break;
 		*values[i] *= keys[i].unit;
 		return 0;
@@ -105,7 +92,7 @@ static int number_take(const char *text, uint64_t max, uint64_t *ret_number)
 {
 	char what[64];
 
-	if (number_read(text, max, ret_number))
+	if (options_number(text, 1, max, ret_number))
 		return 0;
 	snprintf(what, sizeof(what), "is no number from 1 to %llu",
 		 (unsigned long long)max);
@@ -151,8 +138,7 @@ static int snap_len_take(const char *text, uint32_t *ret_len)
 {
 	uint64_t number;
 
-	if (!number_read(text, CAPTURE_SNAP_MAX, &number) ||
-	    number < CAPTURE_SNAP_MIN)
+	if (!options_number(text, CAPTURE_SNAP_MIN, CAPTURE_SNAP_MAX, &number))
 		return wrong("is no number from 128 to 262144", text);
 	*ret_len = (uint32_t)number;
 	return 0;
@@ -184,7 +170,7 @@ static int pid_take(struct capture_request *request, const char *text)
 {
 	uint64_t pid = 0;
 
-	if (!number_read(text, INT32_MAX, &pid))
+	if (!options_number(text, 1, INT32_MAX, &pid))
 		return wrong("is no process ID", text);
 	if (request->pid_cnt == CAPTURE_PIDS_MAX)
 		return wrong("is one process too many", text);
@@ -236,7 +222,7 @@ static int words_take(struct capture_request *request, char **argv, int *first)
 	if (strcmp(argv[*first - 1], "--") == 0)
 		return 0;
 	while (ret == 0 && argv[*first] &&
-	       number_read(argv[*first], INT32_MAX, &pid))
+	       options_number(argv[*first], 1, INT32_MAX, &pid))
 		ret = pid_take(request, argv[(*first)++]);
 	return ret;
 }
