@@ -177,29 +177,14 @@ static bool sets(long number, const long *a, long *ret)
 /* The number may be one of a library's own, which each stub keeps. */
 static bool enders(long number, const long *a, const void *caller, long *ret)
 {
-	switch (number) {
-	case SYS_close:
-	case SYS_close_range:
-	case SYS_dup3:
+	CALL_IF(close, !sdp_caller_is_rnic(caller), FD(0));
+	CALL_IF(close_range, !sdp_caller_is_rnic(caller), UINT(0), UINT(1),
+		NUM(2));
+	CALL_IF(dup3, !sdp_caller_is_rnic(caller), FD(0), FD(1), NUM(2));
 #ifdef SYS_dup2
-	case SYS_dup2:
+	CALL_IF(dup2, !sdp_caller_is_rnic(caller), FD(0), FD(1));
 #endif
-		break;
-	default:
-		return false;
-	}
-	if (sdp_caller_is_rnic(caller))
-		return false;
-	switch (number) {
-		CALL(close, FD(0));
-		CALL(close_range, UINT(0), UINT(1), NUM(2));
-		CALL(dup3, FD(0), FD(1), NUM(2));
-#ifdef SYS_dup2
-		CALL(dup2, FD(0), FD(1));
-#endif
-	default:
-		return false;
-	}
+	return false;
 }
 
 static bool makers(long number, const long *a, const void *caller, long *ret)
