@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,18 +18,13 @@
 /* Records between two looks at everything else. */
 #define TAKE_MAX 256
 
-/* What a process of the observer is for the capture. */
-struct watched {
-	int process; /* -1: not known yet */
-};
-
 struct session {
 	const struct capture_request *request;
 	struct observer *obs;
 	struct capture *cap;
 	struct writer *out;
-	struct watched *watched; /* by source */
-	uint32_t watched_cnt;
+	/* Numbers for the capture, by source; -1: it is not known yet. */
+	int process[OBSERVER_SOURCES];
 	struct launched child;
 };
 
@@ -53,26 +47,14 @@ static void process_name(uint32_t pid, char ret_name[64])
 /* Return: the process's number for the capture; -ENOMEM. */
 static int process_of(struct session *s, const struct observer_record *record)
 {
-	struct watched *watched;
+	int *process = &s->process[record->source];
 	char name[64];
 
-	if (record->source >= s->watched_cnt) {
-		watched = realloc(s->watched,
-				  (record->source + 1) * sizeof(*watched));
-		if (!watched)
-			return -ENOMEM;
-		s->watched = watched;
-		for (uint32_t i = s->watched_cnt; i <= record->source; i++)
-			watched[i] = (struct watched){ .process = -1 };
-		s->watched_cnt = record->source + 1;
-	}
-	watched = &s->watched[record->source];
-	if (watched->process < 0) {
+	if (*process < 0) {
 		process_name(record->pid, name);
-		watched->process =
-			capture_add_process(s->cap, record->pid, name);
+		*process = capture_add_process(s->cap, record->pid, name);
 	}
-	return watched->process;
+	return *process;
 }
 
 static bool is_over(const struct session *s)
@@ -181,9 +163,9 @@ static int session_end(struct session *s)
 {
 	int ret;
 
-	for (uint32_t i = 0; i < s->watched_cnt; i++)
-		if (s->watched[i].process >= 0)
-			capture_end_process(s->cap, s->watched[i].process,
+	for (uint32_t i = 0; i < OBSERVER_SOURCES; i++)
+		if (s->process[i] >= 0)
+			capture_end_process(s->cap, s->process[i],
 					    observer_source_lost(s->obs, i),
 					    writer_blocks(s->out));
 	ret = writer_close(s->out) < 0 ? 1 : 0;
@@ -219,6 +201,8 @@ static int session_run(const struct capture_request *request, char **argv)
 	struct session s = { .request = request };
 	int ret = 1;
 
+	for (uint32_t i = 0; i < OBSERVER_SOURCES; i++)
+		s.process[i] = -1;
 	s.cap = capture_new(request->snap_len, &request->filter);
 	s.obs = s.cap ? observer_new("capture", USIW_OBSERVE_PACKETS,
 				     ring_size(request), request->snap_len)
@@ -235,7 +219,6 @@ static int session_run(const struct capture_request *request, char **argv)
 		observer_free(s.obs);
 	if (ret == 0)
 		ret = child_status(&s);
-	free(s.watched);
 	capture_free(s.cap);
 	return ret;
 }

@@ -17,7 +17,6 @@
 
 #include "stat/process.h"
 
-#define SOURCE_MAX (2 * USIW_OBSERVER_SLOTS)
 /* How long a thread may take for a record. */
 #define USERS_MS 1000
 
@@ -43,7 +42,7 @@ struct observer {
 	/* For processes that a program starts; NULL: it did not start one. */
 	struct usiw_observer_place *place;
 	uint32_t slot_cnt; /* of those, how many are sources */
-	struct source source[SOURCE_MAX];
+	struct source source[OBSERVER_SOURCES];
 	uint32_t source_cnt;
 	int last; /* whose record was shown; -1: none */
 };
@@ -93,7 +92,7 @@ static struct source *source_add(struct observer *obs, uint32_t pid,
 {
 	struct source *src = &obs->source[obs->source_cnt];
 
-	if (obs->source_cnt == SOURCE_MAX)
+	if (obs->source_cnt == OBSERVER_SOURCES)
 		return NULL;
 	*src = (struct source){ .pid = pid, .ring = ring, .data = data };
 	src->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);

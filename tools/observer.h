@@ -17,6 +17,9 @@
  * than the longest FPDU has (usiw-packet.h). */
 #define OBSERVER_RECORD_MAX (66u * 1024)
 
+/* Processes that are observed, at most. */
+#define OBSERVER_SOURCES (2 * USIW_OBSERVER_SLOTS)
+
 struct observer;
 
 /**
@@ -55,7 +58,8 @@ bool observer_is_stopped(void);
 
 struct observer_record {
 	uint32_t pid;
-	/* From 0; a process that executes another program has another one. */
+	/* Below OBSERVER_SOURCES; a process that executes another program has
+	 * another one. */
 	uint32_t source;
 	const struct usiw_record *head; /* the payload follows */
 	const void *payload;
