@@ -12,6 +12,7 @@
 #include "packet.h"
 #include "sink.h"
 #include "source.h"
+#include "util/plain-text.h"
 
 #define SEEN_SIZE 4096u /* a power of 2 */
 #define DATAGRAM_MAX 65507u
@@ -88,9 +89,7 @@ int capture_add_process(struct capture *cap, uint32_t pid, const char *name)
 	process = &processes[cap->process_cnt];
 	*process = (struct process){ .pid = pid };
 	snprintf(process->name, sizeof(process->name), "%s", name);
-	for (char *p = process->name; *p; p++) /* the file has UTF-8 */
-		if (*p < ' ' || *p > '~')
-			*p = '?';
+	util_plain_text(process->name, sizeof(process->name));
 	return cap->process_cnt++;
 }
 
