@@ -10,31 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "util/clock.h"
 
 /* More is a program that prints without end. */
 #define READ_MAX ((size_t)4 << 20)
 #define READ_STEP 65536
 
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Return: the number of octets; 0: the end; -1: the deadline has passed. */
-static ssize_t some_read(int fd, char *to, size_t size, long deadline_ms)
+static ssize_t some_read(int fd, char *to, size_t size, uint64_t deadline_ns)
 {
 	struct pollfd look = { .fd = fd, .events = POLLIN };
 
 	for (;;) {
-		long left_ms = deadline_ms - now_ms();
+		uint64_t now = util_now_ns();
 		ssize_t len;
 
-		if (left_ms <= 0 || poll(&look, 1, (int)left_ms) == 0)
+		if (now >= deadline_ns ||
+		    poll(&look, 1, (int)((deadline_ns - now) / NS_PER_MS)) == 0)
 			return -1;
 		len = read(fd, to, size);
 		if (len >= 0)
@@ -47,7 +41,7 @@ static ssize_t some_read(int fd, char *to, size_t size, long deadline_ms)
 /* Return: false: it does not end. */
 static bool all_read(struct child *child, int fd, int limit_ms)
 {
-	long deadline_ms = now_ms() + limit_ms;
+	uint64_t deadline_ns = util_now_ns() + (uint64_t)limit_ms * NS_PER_MS;
 	size_t len = 0, size = 0;
 	ssize_t cnt;
 	char *more;
@@ -63,7 +57,7 @@ static bool all_read(struct child *child, int fd, int limit_ms)
 			child->octets = more;
 		}
 		cnt = some_read(fd, child->octets + len, size - len - 1,
-				deadline_ms);
+				deadline_ns);
 		if (cnt > 0)
 			len += (size_t)cnt;
 		child->octets[len] = '\0';
