@@ -207,8 +207,8 @@ static int check_run(struct check *check, char **argv)
 	struct launched program;
 	int status, ret;
 
-	if (file_make(check) < 0 || launch_prepare(&check->options, argv) < 0 ||
-	    environment_set_check() < 0)
+	check->options.is_checked = true;
+	if (file_make(check) < 0 || launch_prepare(&check->options, argv) < 0)
 		return 1;
 	if (!check->is_json)
 		findings_print_to(check->findings, stderr);

@@ -172,7 +172,8 @@ int cmd_devices(int argc, char **argv)
 	if (output_begin("devices"))
 		return 1;
 	/* Warnings say why an interface is no device. */
-	if (environment_set(false) < 0 || setenv("USIW_LOG", "warn", 0) < 0)
+	if (environment_set(false, false) < 0 ||
+	    setenv("USIW_LOG", "warn", 0) < 0)
 		return 1;
 	setting_warn_mistyped();
 	execl("/proc/self/exe", "usiw", "devices", INSIDE, (char *)NULL);

@@ -283,7 +283,7 @@ static int first_set(const struct layout *layout, const char *dir,
 	return preload_prepend(real);
 }
 
-int environment_set(bool wants_sdp)
+int environment_set(bool wants_sdp, bool is_checked)
 {
 	char dir[PATH_MAX], preload[PATH_MAX];
 	const struct layout *layout;
@@ -299,16 +299,7 @@ int environment_set(bool wants_sdp)
 		return -1;
 	if (sanitizer_set() < 0)
 		return -1;
-	return wants_sdp ? first_set(layout, dir, SDP_NAME, "usiw-sdp") : 0;
-}
-
-int environment_set_check(void)
-{
-	char dir[PATH_MAX], preload[PATH_MAX];
-	const struct layout *layout;
-
-	if (own_dir(dir) < 0)
+	if (wants_sdp && first_set(layout, dir, SDP_NAME, "usiw-sdp") < 0)
 		return -1;
-	layout = layout_find(dir, preload);
-	return layout ? first_set(layout, dir, CHECK_NAME, "usiw") : -1;
+	return is_checked ? first_set(layout, dir, CHECK_NAME, "usiw") : 0;
 }

@@ -15,7 +15,8 @@
 
 int launch_prepare(const struct options *options, char *const *argv)
 {
-	if (options_set(options) < 0 || environment_set(options->wants_sdp) < 0)
+	if (options_set(options) < 0 ||
+	    environment_set(options->wants_sdp, options->is_checked) < 0)
 		return -1;
 	setting_warn_mistyped();
 	program_warn(argv, options->wants_sdp);

@@ -11,6 +11,7 @@
 
 struct options {
 	bool wants_sdp;
+	bool is_checked;     /* set by usiw check */
 	const char *persona; /* NULL: not given */
 };
 

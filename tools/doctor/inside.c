@@ -26,7 +26,7 @@ static int start(const void *arg)
 
 	/* The lines say why an interface is no device. */
 	if (environment_put("USIW_LOG", "info", true) < 0 ||
-	    environment_set(how->wants_sdp) < 0)
+	    environment_set(how->wants_sdp, false) < 0)
 		return 1;
 	execl("/proc/self/exe", "usiw", "doctor", INSIDE_WORD, how->libibverbs,
 	      (char *)NULL);

@@ -26,7 +26,7 @@ static int start(const void *arg)
 	Dl_info linker;
 
 	if (!base || !dladdr(base, &linker) || !linker.dli_fname ||
-	    environment_set(false) < 0)
+	    environment_set(false, false) < 0)
 		return 1;
 	execl(linker.dli_fname, linker.dli_fname, "--list", arg, (char *)NULL);
 	return 1;
