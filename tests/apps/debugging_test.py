@@ -9,13 +9,11 @@ import signal
 import subprocess
 
 import harness
-from harness import Test, check, main, need, wait_until
+from harness import Test, check, main, wait_until
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                     "doc", "debugging.md")
 POST = "b.post_recv("
-HAS_PYVERBS = subprocess.run(["/usr/bin/python3", "-c", "import pyverbs.cq"],
-                             capture_output=True).returncode == 0
 
 
 def program_of_page():
@@ -28,13 +26,12 @@ def start(test, text, name="program", command=()):
     path = os.path.join(test.directory, name + ".py")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
-    return test.start(name, [*command, "/usr/bin/python3", path],
+    return test.start(name, [*command, harness.PYTHON, path],
                       usiw=not command)
 
 
 def page_case(name):
-    if not HAS_PYVERBS:
-        raise harness.Skip("python3-pyverbs is not installed")
+    harness.need_pyverbs()
     return Test(name)
 
 

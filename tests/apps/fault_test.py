@@ -8,9 +8,8 @@ import re
 
 import harness
 import rping
-from harness import Test, check
+from harness import PYTHON, Test, check
 
-PYTHON = "/usr/bin/python3"
 POSTS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                      "fault_posts.py")
 SAID = re.compile(r"^usiw: rnic: \w+: fault: (.*)$", re.M)
@@ -70,7 +69,7 @@ def perftest_is_told():
 
 
 def pyverbs_tries_again():
-    harness.need(PYTHON)
+    harness.need_pyverbs()
     with Test("posts that are refused") as test:
         program = start(
             test, "posts", "verb=post_send,nth=3,errno=EAGAIN; "
@@ -172,6 +171,7 @@ def a_wrong_rule_injects_nothing():
 
 def chaos(seed):
     """Posts may be refused, which the program expects."""
+    harness.need_pyverbs()
     with Test(f"chaos {seed}") as test:
         program = test.start("posts", [
             harness.USIW, "run", "--chaos", str(seed), "--", PYTHON, "-B",

@@ -28,6 +28,7 @@ BUILD = os.environ.get("USIW_BUILD_DIR") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
 BUILD = os.path.abspath(BUILD)
 USIW = os.path.join(BUILD, "bin", "usiw")
+PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
 # What programs of user nobody use of the clone.
 USED = ((BUILD, ("bin", "lib", "tests/install")),
         (os.path.abspath(os.path.join(os.path.dirname(__file__), "../..")),
@@ -226,6 +227,14 @@ def need(*names):
     for name in names:
         if not shutil.which(name):
             raise Skip(f"{name} is not installed")
+
+
+def need_pyverbs():
+    """Skips the test if Debian's Python has no pyverbs."""
+    done = subprocess.run([PYTHON, "-c", "import pyverbs.cq"],
+                          capture_output=True, check=False)
+    if done.returncode:
+        raise Skip("python3-pyverbs is not installed")
 
 
 def changes_user():

@@ -124,9 +124,10 @@ def rping_case():
 
 
 def pyverbs_case():
+    harness.need_pyverbs()
     with Test("pyverbs") as test:
         path = os.path.join(test.directory, "trace")
-        words = [sys.executable, os.path.join(HERE, "fault_posts.py")]
+        words = [harness.PYTHON, os.path.join(HERE, "fault_posts.py")]
         program = test.start("program", words, inside=trace_words(path))
         program.wait(60)
         found = lines(path)
