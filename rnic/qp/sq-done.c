@@ -38,6 +38,8 @@ static void sq_complete(struct rnic_qp *qp)
 		usiw_ring_consume(&sq->ring, 1);
 		if (rnic_wr_complete(qp, qp->send_cq, &cqe, wr->is_signaled) <
 		    0) {
+			/* Those behind it are flushed, also what is sent. */
+			sq->next_idx = sq->done_idx;
 			rnic_qp_overrun(qp);
 			return;
 		}

@@ -92,6 +92,23 @@ CASE(a_failure_is_told_though_success_is_not)
 	end(&p);
 }
 
+CASE(what_is_sent_behind_a_failure_is_flushed)
+{
+	struct rnicpair_side *s;
+	struct rnicpair p;
+
+	begin(&p, "completion=RETRY_EXC_ERR,nth=1,qp=1");
+	s = &p.side[0];
+	/* All of them go in one pass. */
+	rnic_engine_lead(s->qp->engine);
+	post_sends(&p, 3, USIW_SQE_SIGNALED);
+	rnic_engine_unlead(s->qp->engine);
+	expect(s, s->scq, 1, USIW_WC_RETRY_EXC_ERR);
+	expect(s, s->scq, 2, USIW_WC_WR_FLUSH_ERR);
+	expect(s, s->scq, 3, USIW_WC_WR_FLUSH_ERR);
+	end(&p);
+}
+
 CASE(a_receive_fails)
 {
 	struct rnicpair_side *s;
