@@ -77,7 +77,7 @@ static enum usiw_wc_status wr_begin(struct rnic_ud *ud, uint32_t idx,
 		return USIW_WC_LOC_QP_OP_ERR;
 	datagram->iov = wr->iov + 1;
 	datagram->dev_ifindex = ud->qp->ctx->dev->ifindex;
-	datagram->cnt = rnic_sq_payload(ud->qp, &wr->sqe, slot, wr->op->access,
+	datagram->cnt = rnic_sq_payload(ud->qp, slot, wr->op->access,
 					wr->iov + 1, &datagram->len);
 	if (datagram->cnt == -EFAULT)
 		return USIW_WC_LOC_PROT_ERR;

@@ -241,6 +241,23 @@ static int cq_lose(struct rnic_cq *cq)
 	return -ENOSPC;
 }
 
+/* @cqe was made just now.  volatile: a load of more than one member would wait
+ * until their stores have left the store buffer. */
+static inline void cqe_put(struct usiw_cqe *slot,
+			   const volatile struct usiw_cqe *cqe)
+{
+	slot->wr_id = cqe->wr_id;
+	slot->status = cqe->status;
+	slot->opcode = cqe->opcode;
+	slot->byte_len = cqe->byte_len;
+	slot->imm_be = cqe->imm_be;
+	slot->qp_num = cqe->qp_num;
+	slot->wc_flags = cqe->wc_flags;
+	slot->vendor_err = cqe->vendor_err;
+	slot->src_qp = cqe->src_qp;
+	slot->qp_handle = cqe->qp_handle;
+}
+
 static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 		   struct rnic_stat_part part)
 {
@@ -250,7 +267,7 @@ static int cq_push(struct rnic_cq *cq, const struct usiw_cqe *cqe,
 
 	if (!slot || cq->is_overrun)
 		return cq_lose(cq);
-	*slot = *cqe;
+	cqe_put(slot, cqe);
 	/* Only a CQ that asks for it pays for a clock. */
 	if (cq->flags & (RNIC_CQ_TIMESTAMP | RNIC_CQ_WALLCLOCK))
 		cqe_stamp(slot, cq->flags);

@@ -83,14 +83,12 @@ int rnic_rq_claim(struct rnic_qp *qp)
 	return 0;
 }
 
-void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
+void rnic_rq_complete(struct rnic_qp *qp, struct usiw_cqe *cqe)
 {
-	struct usiw_cqe full = *cqe;
-
-	full.wr_id = qp->rq.current.wr_id;
+	cqe->wr_id = qp->rq.current.wr_id;
 	qp->rq.current.is_open = false;
 	rnic_stat_count(qp->engine->stat, RNIC_STAT_recv_done, 1);
-	if (rnic_wr_complete(qp, qp->recv_cq, &full, true) < 0) {
+	if (rnic_wr_complete(qp, qp->recv_cq, cqe, true) < 0) {
 		rnic_qp_overrun(qp);
 		return;
 	}
@@ -104,8 +102,7 @@ void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe)
 
 void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status)
 {
-	const struct usiw_cqe cqe = { .status = status,
-				      .opcode = USIW_WC_RECV };
+	struct usiw_cqe cqe = { .status = status, .opcode = USIW_WC_RECV };
 
 	rnic_rq_complete(qp, &cqe);
 }
@@ -121,7 +118,7 @@ bool rnic_rq_is_unread(const struct rnic_qp *qp)
 	return (int32_t)(told - read) > 0;
 }
 
-int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe)
+int rnic_rq_deliver(struct rnic_qp *qp, struct usiw_cqe *cqe)
 {
 	enum rnic_access_check check;
 

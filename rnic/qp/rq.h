@@ -29,7 +29,7 @@ static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 }
 
 /* Complete the current receive; @status: it has failed. */
-void rnic_rq_complete(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+void rnic_rq_complete(struct rnic_qp *qp, struct usiw_cqe *cqe);
 void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status);
 
 /*
@@ -37,7 +37,7 @@ void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status);
  * and complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing
  * is done.
  */
-int rnic_rq_deliver(struct rnic_qp *qp, const struct usiw_cqe *cqe);
+int rnic_rq_deliver(struct rnic_qp *qp, struct usiw_cqe *cqe);
 
 void rnic_rq_flush(struct rnic_qp *qp);
 /* A message has completed that the application has not polled.  Any thread that

@@ -17,29 +17,29 @@
 #include "sq-op.h"
 #include "state.h"
 
-int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
-		    const struct usiw_sqe *slot, uint32_t access,
-		    struct iovec *iov, uint32_t *ret_len)
+int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *slot,
+		    uint32_t access, struct iovec *iov, uint32_t *ret_len)
 {
+	uint32_t cnt = slot->sge_cnt, inline_len = slot->inline_len;
 	uint64_t len = 0;
 
-	if (sqe->flags & USIW_SQE_INLINE) {
-		if (sqe->inline_len > qp->sq.max_inline)
+	if (slot->flags & USIW_SQE_INLINE) {
+		if (inline_len > qp->sq.max_inline)
 			return -EMSGSIZE;
 		iov[0].iov_base = (void *)(uintptr_t)(slot + 1);
-		iov[0].iov_len = sqe->inline_len;
-		*ret_len = sqe->inline_len;
-		return sqe->inline_len ? 1 : 0;
+		iov[0].iov_len = inline_len;
+		*ret_len = inline_len;
+		return inline_len ? 1 : 0;
 	}
-	if (sqe->sge_cnt > qp->sq.max_sge)
+	if (cnt > qp->sq.max_sge)
 		return -EMSGSIZE;
-	for (uint32_t i = 0; i < sqe->sge_cnt; i++)
+	for (uint32_t i = 0; i < cnt; i++)
 		len += rnic_sqe_sges(slot)[i].len;
 	if (len > rnic_limits()->max_msg_size)
 		return -EMSGSIZE;
 	*ret_len = (uint32_t)len;
-	return rnic_sge_resolve(qp->owner.pd, rnic_sqe_sges(slot), sqe->sge_cnt,
-				0, (uint32_t)len, access, iov);
+	return rnic_sge_resolve(qp->owner.pd, rnic_sqe_sges(slot), cnt, 0,
+				(uint32_t)len, access, iov);
 }
 
 void rnic_sq_read_done(struct rnic_qp *qp)
@@ -90,12 +90,11 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 	rnic_qp_fail_at(qp, (uint32_t)cookie, USIW_WC_LOC_PROT_ERR);
 }
 
-static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
-		     const struct usiw_sqe *slot)
+static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe)
 {
 	/* The ORQ knows the sink; the wire has its first SGE. */
-	msg->read.sink_stag = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].lkey : 1;
-	msg->read.sink_to = sqe->sge_cnt ? rnic_sqe_sges(slot)[0].addr : 0;
+	msg->read.sink_stag = sqe->sge_cnt ? rnic_sqe_sges(sqe)[0].lkey : 1;
+	msg->read.sink_to = sqe->sge_cnt ? rnic_sqe_sges(sqe)[0].addr : 0;
 	msg->read.len = msg->len;
 	msg->read.src_stag = sqe->rkey;
 	msg->read.src_to = sqe->remote_addr;
@@ -120,11 +119,10 @@ static void msg_atomic(struct smpa_msg *msg, const struct usiw_sqe *sqe)
 }
 
 /* A request whose WR is done with the answer carries no payload. */
-static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe,
-			 const struct usiw_sqe *slot)
+static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe)
 {
 	if (msg->opcode == SMPA_OP_READ_REQUEST)
-		msg_read(msg, sqe, slot);
+		msg_read(msg, sqe);
 	else
 		msg_atomic(msg, sqe);
 	msg->iovcnt = 0;
@@ -332,24 +330,23 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 static int sq_submit(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	const struct usiw_sqe *slot = usiw_ring_slot(&sq->ring, sq->next_idx);
-	const struct usiw_sqe sqe = *slot;
-	const struct rnic_sq_op *op = rnic_sq_op_find(sqe.opcode);
+	const struct usiw_sqe *sqe = usiw_ring_slot(&sq->ring, sq->next_idx);
+	const struct rnic_sq_op *op = rnic_sq_op_find(sqe->opcode);
 	struct iovec *iov = sq->iov[sq->iov_turn];
 	struct smpa_msg msg = { .iov = iov, .cookie = sq->next_idx };
 	uint32_t len;
 	int rc;
 
 	if (!op || (op->traits & SQ_ANSWERED &&
-		    (!sq->orq.limit || sqe.flags & USIW_SQE_INLINE))) {
+		    (!sq->orq.limit || sqe->flags & USIW_SQE_INLINE))) {
 		sq_refuse(qp, USIW_WC_LOC_QP_OP_ERR);
 		return 0;
 	}
-	if (sqe_must_wait(qp, &sqe, op))
+	if (sqe_must_wait(qp, sqe, op))
 		return 0;
 	if (op->traits & SQ_LOCAL)
-		return sq_do_local(qp, &sqe, op);
-	rc = rnic_sq_payload(qp, &sqe, slot, op->access, iov, &len);
+		return sq_do_local(qp, sqe, op);
+	rc = rnic_sq_payload(qp, sqe, op->access, iov, &len);
 	if (rc >= 0 && op->opcode == SMPA_OP_ATOMIC_REQUEST &&
 	    len != RNIC_ATOMIC_LEN)
 		rc = -EMSGSIZE;
@@ -359,22 +356,22 @@ static int sq_submit(struct rnic_qp *qp)
 		return 0;
 	}
 	msg.iovcnt = rc;
-	msg.safe = sqe.flags & USIW_SQE_INLINE;
+	msg.safe = sqe->flags & USIW_SQE_INLINE;
 	msg.len = len;
-	msg.opcode = sqe_wire_opcode(&sqe, op);
-	msg.stag = sqe.rkey;
-	msg.to = sqe.remote_addr;
+	msg.opcode = sqe_wire_opcode(sqe, op);
+	msg.stag = sqe->rkey;
+	msg.to = sqe->remote_addr;
 	if (op->traits & SQ_ANSWERED)
-		msg_answered(&msg, &sqe, slot);
-	if (sqe_submit(qp, &sqe, op, &msg) < 0)
+		msg_answered(&msg, sqe);
+	if (sqe_submit(qp, sqe, op, &msg) < 0)
 		return 0;
 	if (op->traits & SQ_ANSWERED)
 		orq_push(qp, &msg);
 	sq->iov_turn ^= 1;
 	rnic_qp_show_message(&qp->res->tx, op->shown, len);
-	rnic_sq_took(qp, &sqe, op, op->traits & SQ_ANSWERED ? len : 0);
+	rnic_sq_took(qp, sqe, op, op->traits & SQ_ANSWERED ? len : 0);
 	if (!(op->traits & SQ_ANSWERED))
-		rnic_ack_note(sq, &sqe);
+		rnic_ack_note(sq, sqe);
 	return 1;
 }
 

@@ -20,12 +20,11 @@ static inline bool rnic_sq_has_next(const struct rnic_sq *sq)
 }
 
 /*
- * The payload of @sqe, a copy of @slot.  @iov: RNIC_SGE_MAX.
+ * The payload of the WR in @slot.  @iov: RNIC_SGE_MAX.
  * Return: how many of @iov; -EMSGSIZE; -EFAULT.
  */
-int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *sqe,
-		    const struct usiw_sqe *slot, uint32_t access,
-		    struct iovec *iov, uint32_t *ret_len);
+int rnic_sq_payload(struct rnic_qp *qp, const struct usiw_sqe *slot,
+		    uint32_t access, struct iovec *iov, uint32_t *ret_len);
 
 /*
  * The WR at next_idx is submitted, or done without a message: note what it
