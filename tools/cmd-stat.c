@@ -263,10 +263,12 @@ static int show(const struct process_list *list, bool has_words)
 	return output_end("stat");
 }
 
+/* What is shown may change. */
 static bool list_has_life(const struct process_list *list)
 {
 	for (size_t i = 0; i < list->cnt; i++)
-		if (!list->at[i]->has_ended)
+		if (!list->at[i]->has_ended ||
+		    (list->at[i]->proc_fd >= 0 && process_lives(list->at[i])))
 			return true;
 	return false;
 }

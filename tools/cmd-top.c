@@ -221,8 +221,8 @@ static int sample(struct top *top)
 
 	if (ret == -ENOENT) {
 		snprintf(top->note, sizeof(top->note), "%s",
-			 level == TOP_QPS ? "The process has ended."
-					  : "The queue pair, or its process, "
+			 level == TOP_QPS ? "The program has ended."
+					  : "The queue pair, or its program, "
 					    "has gone.");
 		ret = 0;
 	}

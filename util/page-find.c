@@ -101,10 +101,10 @@ static int fd_open(int dir_fd, const char *entry)
 static int fd_try(const struct util_page_search *search, int dir_fd,
 		  const char *entry, int pid)
 {
-	struct util_found_page page = { .pid = pid };
+	struct util_found_page page = { .pid = pid, .num = pid_of(entry) };
 	int ret;
 
-	if (pid_of(entry) < 0 || !link_is_page(search->name, dir_fd, entry))
+	if (page.num < 0 || !link_is_page(search->name, dir_fd, entry))
 		return 0;
 	page.fd = fd_open(dir_fd, entry);
 	if (page.fd < 0)

@@ -18,6 +18,7 @@
 struct util_found_page {
 	int pid; /* as it is called here; of a file: by its name, or 0 */
 	int fd;	 /* readable; closed when the function returns */
+	int num; /* that of the process; not of a file */
 	bool is_file;
 };
 

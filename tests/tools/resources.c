@@ -3,7 +3,8 @@
  * A program with many queue pairs, for stat_test.py and top_test.py: makes as
  * many as it is told, posts three receives to the first one, prints the number
  * of that one, and waits until its standard input ends.  "fork": a child makes
- * one more of its own, and prints its process ID and the number.
+ * one more of its own, and prints its process ID and the number.  "exec", and a
+ * command line: executes it when there is input.
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	while (read(STDIN_FILENO, &octet, 1) > 0)
-		;
+		if (argc > 3 && strcmp(argv[2], "exec") == 0)
+			must(execvp(argv[3], argv + 3) == 0, argv[3]);
 	return 0;
 }

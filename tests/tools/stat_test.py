@@ -308,11 +308,7 @@ class Watched(Programs):
         self.assertNotIn("\x1b", text)
 
     def test_all_processes_while_they_come_and_go(self):
-        watch = subprocess.Popen(
-            [USIW, "stat", "--watch"], env=environment(),
-            stdout=subprocess.PIPE, text=True)
-        self.addCleanup(watch.communicate)
-        self.addCleanup(watch.kill)
+        watch = self.watch()
         first, _ = self.many()
         self.line_of(watch, first.pid)
         first.kill()
@@ -329,23 +325,11 @@ class Watched(Programs):
             ended.kill()
             ended.wait()
             first, _ = self.many(env=env)
-            watch = subprocess.Popen(
-                [USIW, "stat", "--json", "--watch", *words], env=how,
-                stdout=subprocess.PIPE, text=True)
-            self.addCleanup(watch.communicate)
-            self.addCleanup(watch.kill)
+            watch = self.watch("--json", *words, env=how)
 
             def is_shown(pid, has_ended):
-                """In the next output, once."""
-                text = ""
-                for line in watch.stdout:
-                    text += line
-                    if line == "}\n":
-                        break
-                shown = [p["ended"] for p in json.loads(text)["processes"]
-                         if p["pid"] == pid]
-                self.assertLessEqual(len(shown), 1)
-                return shown == [has_ended]
+                shown = self.next_of(watch, pid)
+                return shown is not None and shown["ended"] == has_ended
             for _ in range(2):
                 self.assertTrue(is_shown(ended.pid, True))
             second, _ = self.many(env=env)
@@ -359,6 +343,54 @@ class Watched(Programs):
             second.wait()
             if words:
                 self.assertEqual(watch.wait(LIMIT), 0)
+
+    def test_a_process_that_executes_other_programs(self):
+        for is_named in (False, True):
+            process = self.start(RESOURCES, "2", "exec", RESOURCES, "5",
+                                 "exec", "cat")
+            words = (str(process.pid),) if is_named else ()
+            watch = None
+            for cnt in (2, 5):
+                process.stdout.readline()
+                if not watch:
+                    watch = self.watch("--json", *words)
+
+                def has_page():
+                    shown = self.next_of(watch, process.pid)
+                    return shown and not shown["ended"] and \
+                        shown["numbers"]["qps"] == cnt
+                wait_until(has_page, f"a page with {cnt} QPs")
+                process.stdin.write("\n")
+                process.stdin.flush()
+
+            def has_no_page():
+                shown = self.next_of(watch, process.pid)
+                return shown["ended"] if is_named else shown is None
+            wait_until(has_no_page, "the end of its page")
+            self.assertIsNone(watch.poll())
+            process.kill()
+            process.wait()
+            if is_named:
+                self.assertEqual(watch.wait(LIMIT), 0)
+
+    def watch(self, *args, env=None):
+        watch = subprocess.Popen(
+            [USIW, "stat", "--watch", *args], env=env or environment(),
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watch.communicate)
+        self.addCleanup(watch.kill)
+        return watch
+
+    def next_of(self, watch, pid):
+        """The process in the next output, once, or None."""
+        text = ""
+        for line in watch.stdout:
+            text += line
+            if line == "}\n":
+                break
+        shown = [p for p in json.loads(text)["processes"] if p["pid"] == pid]
+        self.assertLessEqual(len(shown), 1)
+        return shown[0] if shown else None
 
     def line_of(self, watch, pid):
         for line in watch.stdout:

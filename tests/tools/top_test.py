@@ -243,6 +243,29 @@ class Ends(Base):
                 lines, gone.pid) is None, "no row")
         self.quit(terminal)
 
+    def test_a_process_executes_other_programs(self):
+        for is_open in (False, True):
+            process = self.start(RESOURCES, "2", "exec", RESOURCES, "5",
+                                 "exec", "cat")
+            terminal = None
+            for cnt in ("2", "5"):
+                process.stdout.readline()
+                if not terminal:
+                    terminal = self.top(*[str(process.pid)] * is_open)
+                if is_open:
+                    terminal.wait_text(f"QPs: {cnt}")
+                else:
+                    terminal.wait(lambda lines, words=[
+                        str(process.pid), "tools-resources", cnt]: any(
+                            line.split()[:2] + line.split()[3:4] == words
+                            for line in lines), cnt)
+                process.stdin.write("\n")
+                process.stdin.flush()
+            terminal.wait_text("processes:")
+            terminal.wait(lambda lines, gone=process: self.row_of(
+                lines, gone.pid) is None, "no row")
+            self.quit(terminal)
+
     def test_signals_and_a_terminal_that_goes_away(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             terminal = self.top()

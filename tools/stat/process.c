@@ -77,11 +77,28 @@ bool process_lives(const struct process *process)
 	return readlinkat(process->proc_fd, "exe", link, sizeof(link)) >= 0;
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The end of the process, or of its program, closes the descriptor. */
+static bool page_is_there(const struct process *process)
+{
+	struct stat page, there;
+	char path[32];
+
+	snprintf(path, sizeof(path), "fd/%d", process->num);
+	return fstat(process->fd, &page) == 0 &&
+	       fstatat(process->proc_fd, path, &there, 0) == 0 &&
+	       is_same_file(&page, &there);
+}
+
 /* Of the process of a file only the number is known. */
 static bool process_has_ended(const struct process *process)
 {
 	if (process->proc_fd >= 0)
-		return !process_lives(process);
+		return !page_is_there(process);
 	return kill(process->pid, 0) < 0 && errno == ESRCH;
 }
 
@@ -114,7 +131,9 @@ static int proc_open(int pid)
 /* A forked child without a page of its own may have its parent's. */
 static int running_found(void *arg, const struct util_found_page *page)
 {
-	struct process process = { .pid = page->pid, .fd = page->fd };
+	struct process process = { .pid = page->pid,
+				   .fd = page->fd,
+				   .num = page->num };
 	struct search *search = arg;
 	int ret = util_stat_read(page->fd, &process.stat);
 
@@ -171,7 +190,7 @@ static bool list_has_file(const struct process_list *list, int fd)
 		return false;
 	for (size_t i = 0; i < list->cnt; i++)
 		if (fstat(list->at[i]->fd, &other) == 0 &&
-		    other.st_dev == st.st_dev && other.st_ino == st.st_ino)
+		    is_same_file(&st, &other))
 			return true;
 	return false;
 }
@@ -208,10 +227,28 @@ int process_find_file(struct process_list *list, const char *path)
 
 /* ---- again --------------------------------------------------------------- */
 
+/* The page of the program that it executes now, if there is one. */
+static void process_renew(struct process *process)
+{
+	struct process_list list = { .cnt = 0 };
+
+	/* Another one may have the number of a process that has ended. */
+	if (process_find(&list, process->pid) == 0 && process_lives(process)) {
+		struct process old = *process;
+
+		*process = *list.at[0];
+		*list.at[0] = old;
+	}
+	process_list_free(&list);
+}
+
 int process_refresh(struct process *process)
 {
-	int ret = util_stat_read(process->fd, &process->stat);
+	int ret;
 
+	if (process->proc_fd >= 0 && !page_is_there(process))
+		process_renew(process);
+	ret = util_stat_read(process->fd, &process->stat);
 	process->has_ended |= process_has_ended(process);
 	return ret;
 }

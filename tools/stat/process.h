@@ -12,6 +12,9 @@ struct process {
 	int pid;     /* as it is called here; of a file: as it was there */
 	int fd;	     /* of the page */
 	int proc_fd; /* of /proc/PID; -1: a file */
+	int num;     /* of the page in the process; not of a file */
+	/* Or, of one that was found in /proc, has the page no more: it executes
+	 * another program. */
 	bool has_ended;
 	char user[33];
 	struct util_stat stat; /* the last copy */
@@ -35,13 +38,15 @@ int process_find(struct process_list *list, int pid);
 int process_find_file(struct process_list *list, const char *path);
 
 /*
- * Copies the page anew.  One that has ended keeps its last copy.
+ * Copies the page anew, or the one of the program that the process executes
+ * now.  One that has ended keeps its last copy.
  * Return: 0; -errno as util_stat_read(): as before, and nothing more is to be
  *   expected of it.
  */
 int process_refresh(struct process *process);
 
-/* Of one that was found in /proc. */
+/* Of one that was found in /proc.  One that lives and has_ended may have a page
+ * again. */
 bool process_lives(const struct process *process);
 
 /* Copies each page anew.  Takes out those that are unreadable, files that were
