@@ -30,7 +30,8 @@ struct source {
 	/* Its oldest record, taken already. */
 	struct usiw_record *record;
 	uint32_t len; /* 0: none */
-	/* If it was attached: its counter page, and its place. */
+	/* If it was attached: the process, its counter page, and its place. */
+	struct process_list list;
 	struct usiw_stat_page *page;
 	struct usiw_observer_place *place;
 };
@@ -95,10 +96,10 @@ static struct source *source_add(struct observer *obs, uint32_t pid,
 	if (obs->source_cnt == OBSERVER_SOURCES)
 		return NULL;
 	*src = (struct source){ .pid = pid, .ring = ring, .data = data };
-	src->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	src->record = malloc(OBSERVER_RECORD_MAX);
 	if (!src->record)
 		return NULL;
+	src->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	obs->source_cnt++;
 	return src;
 }
@@ -106,20 +107,14 @@ static struct source *source_add(struct observer *obs, uint32_t pid,
 /* ---- a process that runs ------------------------------------------------- */
 
 /* The page of a process, writable.  Return: a descriptor; -errno. */
-static int page_open(pid_t pid)
+static int page_open(const struct process *process)
 {
-	struct process_list list = { .cnt = 0 };
-	int ret = process_find(&list, (int)pid);
 	char path[64];
+	int fd;
 
-	if (ret < 0)
-		return ret;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", list.at[0]->fd);
-	ret = open(path, O_RDWR | O_CLOEXEC);
-	if (ret < 0)
-		ret = -errno;
-	process_list_free(&list);
-	return ret;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static struct usiw_stat_page *page_map(int fd)
@@ -252,16 +247,23 @@ static void attach_explain(const struct observer *obs, pid_t pid, int ret,
 
 int observer_attach(struct observer *obs, pid_t pid)
 {
+	struct process_list list = { .cnt = 0 };
+	int ret = process_find(&list, (int)pid), fd = -1;
 	uint32_t other = 0;
-	int fd = page_open(pid), ret = fd;
 
-	if (fd >= 0) {
+	if (ret == 0)
+		ret = fd = page_open(list.at[0]);
+	if (ret >= 0) {
 		ret = attach(obs, pid, fd, &other);
 		close(fd);
 	}
-	if (ret < 0)
+	if (ret < 0) {
+		process_list_free(&list);
 		attach_explain(obs, pid, ret, other);
-	return ret < 0 ? -1 : 0;
+		return -1;
+	}
+	obs->source[obs->source_cnt - 1].list = list;
+	return 0;
 }
 
 /* ---- a program ------------------------------------------------------- */
@@ -421,10 +423,14 @@ static bool source_lives(struct source *src)
 {
 	struct pollfd ended = { .fd = src->pid_fd, .events = POLLIN };
 
-	if (!src->has_ended &&
-	    (src->pid_fd >= 0 ? poll(&ended, 1, 0) == 1
-			      : kill((pid_t)src->pid, 0) < 0 && errno == ESRCH))
-		src->has_ended = true;
+	if (src->has_ended)
+		return false;
+	if (src->list.cnt) /* another program is not observed */
+		src->has_ended = process_has_ended(src->list.at[0]);
+	else if (src->pid_fd >= 0)
+		src->has_ended = poll(&ended, 1, 0) == 1;
+	else
+		src->has_ended = kill((pid_t)src->pid, 0) < 0 && errno == ESRCH;
 	return !src->has_ended;
 }
 
@@ -469,6 +475,7 @@ void observer_free(struct observer *obs)
 	for (uint32_t i = 0; i < obs->source_cnt; i++) {
 		if (obs->source[i].place)
 			source_leave(obs, &obs->source[i]);
+		process_list_free(&obs->source[i].list);
 		if (obs->source[i].pid_fd >= 0)
 			close(obs->source[i].pid_fd);
 		free(obs->source[i].record);

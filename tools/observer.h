@@ -75,7 +75,8 @@ bool observer_next(struct observer *obs, struct observer_record *ret_record);
 /* Waits up to @ms for records, a signal, or the end of a process. */
 void observer_wait(struct observer *obs, int ms);
 
-/* Processes that are observed and have not ended. */
+/* Processes that are observed and have not ended.  One that was attached ends
+ * when it executes another program. */
 uint32_t observer_live_cnt(struct observer *obs);
 
 /* Records that found no room, and processes that were one too many. */

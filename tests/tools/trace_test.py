@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-USIW = ""
+USIW, RESOURCES = "", ""
 CALL = re.compile(r"^\[(\d+)(?:/\d+)?\] ibv_(\w+)\((.*)\) = (.*?)(?: <[\d.]+ us>)?$", re.M)
 
 
@@ -140,6 +140,23 @@ class Running(unittest.TestCase):
             self.program.wait()
             self.assertEqual(command.wait(timeout=50), 0)
 
+    def test_ends_when_the_process_executes_another_program(self):
+        with subprocess.Popen(
+                [USIW, "run", "--", RESOURCES, "1", "exec", "cat"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            program.stdout.readline()
+            with subprocess.Popen(
+                    [USIW, "trace", str(program.pid)], text=True,
+                    stderr=subprocess.PIPE) as command:
+                self.assertIn("attached", command.stderr.readline())
+                program.stdin.write(b"\n")
+                program.stdin.flush()
+                try:
+                    self.assertEqual(command.wait(timeout=50), 0)
+                    self.assertIsNone(program.poll())
+                finally:
+                    program.kill()
+
 
 class Refused(unittest.TestCase):
     def test_says_why(self):
@@ -181,5 +198,5 @@ class Refused(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    USIW = os.path.realpath(sys.argv.pop(1))
+    USIW, RESOURCES = (os.path.realpath(sys.argv.pop(1)) for _ in range(2))
     unittest.main()

@@ -95,7 +95,7 @@ static bool page_is_there(const struct process *process)
 }
 
 /* Of the process of a file only the number is known. */
-static bool process_has_ended(const struct process *process)
+bool process_has_ended(const struct process *process)
 {
 	if (process->proc_fd >= 0)
 		return !page_is_there(process);

@@ -45,6 +45,9 @@ int process_find_file(struct process_list *list, const char *path);
  */
 int process_refresh(struct process *process);
 
+/* As the member will be. */
+bool process_has_ended(const struct process *process);
+
 /* Of one that was found in /proc.  One that lives and has_ended may have a page
  * again. */
 bool process_lives(const struct process *process);
