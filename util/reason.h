@@ -15,14 +15,16 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "log-spec.h"
+
 /* @err: EINVAL or the like.  @call: as the program names it.  What follows is a
  * format and its values.  Return: -@err. */
 #define util_refuse(part, err, call, ...)                                      \
-	(util_reason_say(part, err, call, __VA_ARGS__), -(err))
+	(util_reason_say(UTIL_LOG_DEBUG, part, err, call, __VA_ARGS__), -(err))
 
-void util_reason_say(const char *part, int err, const char *call,
-		     const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void util_reason_say(enum util_log_level level, const char *part, int err,
+		     const char *call, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /*
  * @fn sees each reason from now on, as in the line, in the thread that is
@@ -34,6 +36,13 @@ void util_reason_watch(void (*fn)(const char *reason));
 #define util_refuse_memory(part, call)                                         \
 	util_refuse(part, ENOMEM, call,                                        \
 		    "the process gets no more memory (ulimit -v, cgroup)")
+
+/* Names the persona that has datagrams.  The first time it is an error: some
+ * programs (mckey) end without a word of their own.  Return: -EOPNOTSUPP. */
+#define util_refuse_datagrams(part, call)                                      \
+	(util_say_no_datagrams(part, call), -EOPNOTSUPP)
+
+void util_say_no_datagrams(const char *part, const char *call);
 
 /* Return: 0: @value, of the argument @arg, is from @min to @max; -EINVAL. */
 int util_check_range(const char *part, const char *call, const char *arg,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/log.h"
 #include "util/v4-mapped.h"
 #include "reason.h"
 #include "result.h"
@@ -14,22 +13,6 @@
 
 #define FLOW_MASK 0xfffffu
 #define NUM_MASK 0xffffffu
-
-#define NO_DATAGRAMS                                                           \
-	"an iWARP device has no datagrams: run the program by \"usiw run "     \
-	"--persona ca\""
-
-/* Programs that end without a word of their own need it. */
-void usiw_say_no_datagrams(const char *call)
-{
-	static _Atomic bool is_said;
-
-	/* relaxed: once is enough, and once more is no harm */
-	if (atomic_exchange_explicit(&is_said, true, memory_order_relaxed))
-		(void)usiw_refuse(EOPNOTSUPP, call, NO_DATAGRAMS);
-	else
-		util_err("verbs", "%s: EOPNOTSUPP: " NO_DATAGRAMS, call);
-}
 
 static bool gid_is_zero(const uint8_t gid[16])
 {

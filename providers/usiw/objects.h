@@ -410,10 +410,6 @@ void usiw_qp_connect_query(const struct usiw_qp *qp, struct ibv_qp_attr *attr);
  * Return: 0; -EINVAL; -EOPNOTSUPP: SQD. */
 int usiw_ud_attr_check(enum ibv_qp_state now, enum ibv_qp_state next, int mask);
 
-/* Says which persona has datagrams, the first time as an error. */
-void usiw_say_no_datagrams(const char *call);
-#define usiw_refuse_datagrams(call) (usiw_say_no_datagrams(call), -EOPNOTSUPP)
-
 /* How long an adapter waits for its peer, from the attributes of
  * ibv_modify_qp(3); 0: without limit. */
 uint64_t usiw_retry_ns(uint8_t timeout, uint8_t retry_cnt);

@@ -8,6 +8,7 @@
 #include "util/reason.h"
 
 #define usiw_refuse(err, call, ...) util_refuse("verbs", err, call, __VA_ARGS__)
+#define usiw_refuse_datagrams(call) util_refuse_datagrams("verbs", call)
 #define usiw_refuse_memory(call) util_refuse_memory("verbs", call)
 #define usiw_check_range(...) util_check_range("verbs", __VA_ARGS__)
 

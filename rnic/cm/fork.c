@@ -364,7 +364,7 @@ int cm_chan_lock_ud(struct rnic_cm_chan *chan, const char *call)
 {
 	return util_settings()->persona == UTIL_PERSONA_CA
 		       ? cm_chan_lock(chan)
-		       : cm_refuse_datagrams(call);
+		       : util_refuse_datagrams("cm", call);
 }
 
 /* @ret: of the lock, which is given up if there is no such identity. */

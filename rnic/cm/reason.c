@@ -3,12 +3,10 @@
 #include "reason.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "util/addr-text.h"
 #include "util/keep-errno.h"
-#include "util/log.h"
 
 #define REASON_MAX 160
 
@@ -49,20 +47,4 @@ int cm_refuse_state(const struct cm_id *id, const char *call,
 
 	return cm_refuse(id, EINVAL, call, "the state is %s, not %s",
 			 names[id->state], wanted);
-}
-
-#define NO_DATAGRAMS                                                           \
-	"an iWARP device has no datagrams and no multicast (RDMA_PS_UDP, "     \
-	"RDMA_PS_IPOIB): run the program by \"usiw run --persona ca\""
-
-/* Some programs (mckey) end without a word of their own. */
-void cm_say_no_datagrams(const char *call)
-{
-	static atomic_flag is_said = ATOMIC_FLAG_INIT;
-
-	/* relaxed: once is enough, and once more is no harm */
-	if (atomic_flag_test_and_set_explicit(&is_said, memory_order_relaxed))
-		(void)util_refuse("cm", EOPNOTSUPP, call, NO_DATAGRAMS);
-	else
-		util_err("cm", "%s: EOPNOTSUPP: " NO_DATAGRAMS, call);
 }

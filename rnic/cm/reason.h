@@ -23,8 +23,4 @@ int cm_refuse_state(const struct cm_id *id, const char *call,
 
 #define CM_NO_THREAD "the thread of the connection manager cannot start"
 
-/* Says which persona has datagrams, the first time as an error. */
-void cm_say_no_datagrams(const char *call);
-#define cm_refuse_datagrams(call) (cm_say_no_datagrams(call), -EOPNOTSUPP)
-
 #endif

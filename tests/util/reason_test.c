@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "said.h"
@@ -30,6 +31,34 @@ CASE_WITH(a_refusal_is_one_line, setup, NULL)
 	said_begin();
 	assert_int_equal(util_refuse_memory("verbs", "ibv_x"), -ENOMEM);
 	assert_non_null(strstr(said_end(), " ibv_x: ENOMEM: "));
+}
+
+static char noted[160];
+
+static void reason_note(const char *reason)
+{
+	snprintf(noted, sizeof(noted), "%s", reason);
+}
+
+/* Each is told, too. */
+CASE_WITH(datagrams_are_an_error_once, setup, NULL)
+{
+	static const char *const levels[] = { "error", "debug", "debug" };
+	const char *text;
+
+	util_reason_watch(reason_note);
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+		*noted = '\0';
+		said_begin();
+		assert_int_equal(util_refuse_datagrams("verbs", "ibv_x"),
+				 -EOPNOTSUPP);
+		text = said_end();
+		assert_int_equal(strncmp(text, "usiw: verbs: ", 13), 0);
+		assert_int_equal(strncmp(text + 13, levels[i], 5), 0);
+		assert_non_null(strstr(text, ": ibv_x: EOPNOTSUPP: an iWARP "));
+		assert_non_null(strstr(noted, "usiw run --persona ca"));
+	}
+	util_reason_watch(NULL);
 }
 
 CASE_WITH(another_part_says_nothing, setup, NULL)
