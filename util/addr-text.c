@@ -13,17 +13,19 @@ const char *util_addr_text(const struct sockaddr_storage *addr,
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
 	bool is_ipv4 = addr->ss_family == AF_INET;
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN], scope[16] = "";
 
+	if (addr->ss_family == AF_INET6 && in6->sin6_scope_id)
+		snprintf(scope, sizeof(scope), "%%%u", in6->sin6_scope_id);
 	if (!is_ipv4 && addr->ss_family != AF_INET6)
 		snprintf(buf, UTIL_ADDR_TEXT_LEN, "an unknown address");
 	else
-		snprintf(buf, UTIL_ADDR_TEXT_LEN, "%s port %u",
+		snprintf(buf, UTIL_ADDR_TEXT_LEN, "%s%s port %u",
 			 inet_ntop(addr->ss_family,
 				   is_ipv4 ? (const void *)&in->sin_addr
 					   : &in6->sin6_addr,
 				   text, sizeof(text)),
-			 ntohs(is_ipv4 ? in->sin_port : in6->sin6_port));
+			 scope, ntohs(is_ipv4 ? in->sin_port : in6->sin6_port));
 	return buf;
 }
 

@@ -5,7 +5,8 @@
 
 #include <sys/socket.h>
 
-/* "192.0.2.1 port 4791".  Return: @buf. */
+/* "192.0.2.1 port 4791", "fe80::1%3 port 4791" with the index of the interface.
+ * Return: @buf. */
 #define UTIL_ADDR_TEXT_LEN 80
 const char *util_addr_text(const struct sockaddr_storage *addr,
 			   char buf[UTIL_ADDR_TEXT_LEN]);

@@ -43,12 +43,21 @@ CASE(addresses_have_a_text)
 	assert_string_equal(UTIL_ADDR_PAIR_TEXT(&none, &none), "");
 }
 
+CASE(an_address_of_one_link_has_its_interface)
+{
+	struct sockaddr_storage ss = addr(AF_INET6, "fe80::1", 77);
+
+	((struct sockaddr_in6 *)&ss)->sin6_scope_id = 3;
+	assert_string_equal(UTIL_ADDR_TEXT(&ss), "fe80::1%3 port 77");
+}
+
 /* The longest that there are. */
 CASE(long_addresses_are_whole)
 {
 	const char *text = "1111:2222:3333:4444:5555:6666:7777:8888";
-	const struct sockaddr_storage ss = addr(AF_INET6, text, 65535);
+	struct sockaddr_storage ss = addr(AF_INET6, text, 65535);
 
+	((struct sockaddr_in6 *)&ss)->sin6_scope_id = UINT32_MAX;
 	assert_non_null(
 		strstr(UTIL_ADDR_PAIR_TEXT(&ss, &ss), " port 65535 to "));
 	assert_non_null(strstr(UTIL_ADDR_TEXT(&ss), " port 65535"));
