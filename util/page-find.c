@@ -220,11 +220,11 @@ static int file_try(const struct util_page_search *search, int dir_fd,
 	return ret < 0 ? ret : 0;
 }
 
-/* Sorted by version, NAME.9 is before NAME.10. */
+/* Sorted by version, NAME.9 is before NAME.10.  Return: the first error. */
 static int directory_try(const struct util_page_search *search,
 			 const char *path)
 {
-	int dir_fd, cnt, ret = 0;
+	int dir_fd, cnt, ret = 0, err = 0;
 	struct dirent **entries;
 
 	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -234,19 +234,19 @@ static int directory_try(const struct util_page_search *search,
 	if (cnt < 0)
 		ret = -errno;
 	for (int i = 0; i < cnt; i++) {
-		if (ret == 0 &&
+		if (err != -ENOMEM &&
 		    file_pid(search->name, entries[i]->d_name) >= 0) {
-			ret = file_try(search, dir_fd, entries[i]->d_name);
+			err = file_try(search, dir_fd, entries[i]->d_name);
 			/* It vanishes, or is being made. */
-			if (ret == -ENOENT || ret == -EAGAIN)
-				ret = 0;
+			if (ret == 0 && err != -ENOENT && err != -EAGAIN)
+				ret = err;
 		}
 		free(entries[i]);
 	}
 	if (cnt >= 0)
 		free(entries);
 	util_sys_close(dir_fd);
-	return ret;
+	return err == -ENOMEM ? err : ret;
 }
 
 int util_page_find_file(const struct util_page_search *search, const char *path)

@@ -55,10 +55,11 @@ int util_page_find(const struct util_page_search *search, int pid)
  * util_page_find_file - open the page in a file
  * @path: a file; or a directory, whose files NAME.PID are opened in the order
  *   of their numbers.  In a directory, files that vanish meanwhile are left
- *   out, and those for which found() returns -EAGAIN.
+ *   out, and those for which found() returns -EAGAIN.  After another error than
+ *   -ENOMEM it goes on with the next file.
  *
- * Return: 0; what found() returned, if negative; -errno: it cannot be opened;
- *   -EINVAL: it is no regular file.
+ * Return: 0; of the first error: what found() returned, if negative; -errno: it
+ *   cannot be opened; -EINVAL: it is no regular file.
  */
 int util_page_find_file(const struct util_page_search *search, const char *path)
 	__attribute__((warn_unused_result));

@@ -427,6 +427,17 @@ class Ended(Programs):
                       stat(os.path.join(directory, name), "--qps").stdout)
         self.assertEqual(stat(str(process.pid)).returncode, 1)
 
+    def test_a_directory_with_a_file_that_is_no_page(self):
+        directory = self.directory()
+        process, _ = self.many(env=environment(USIW_STAT_DIR=directory))
+        with open(os.path.join(directory, "usiw.1"), "w") as file:
+            file.write("no page")
+        done = stat("--json", directory)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not a counter page", done.stderr)
+        [shown] = json.loads(done.stdout)["processes"]
+        self.assertEqual(shown["pid"], process.pid)
+
     def test_nothing_is_left_of_one_that_was_killed(self):
         process, _ = self.many(100)
         before = {p["pid"] for p in tree()}

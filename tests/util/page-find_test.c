@@ -289,6 +289,17 @@ CASE(finds_files_of_a_directory)
 	assert_int_equal(seen.pid, 5);
 	seen = (struct seen){ .result = -EPROTO };
 	assert_int_equal(find_file(dir, &seen), -EPROTO);
+	assert_int_equal(seen.cnt, 2);
+	seen = (struct seen){ .result = -ENOMEM };
+	assert_int_equal(find_file(dir, &seen), -ENOMEM);
+	assert_int_equal(seen.cnt, 1);
+	/* One that cannot be read, before the others. */
+	snprintf(path, sizeof(path), "%s/findtest.3", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	seen = (struct seen){ 0 };
+	assert_int_equal(find_file(dir, &seen), -EINVAL);
+	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(find_file("/nonexistent/x", &seen), -ENOENT);
 	assert_int_equal(find_file("/dev/null", &seen), -EINVAL);
 }
