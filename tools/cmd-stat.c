@@ -312,7 +312,7 @@ int cmd_stat(int argc, char **argv)
 	if (output_begin("stat"))
 		return 1;
 	ret = list_make(&list, words) < 0;
-	if (list.cnt || !*words)
+	if (list.cnt || !*words || !ret)
 		ret |= config.watch_s ? watch(&list, words)
 				      : show(&list, *words);
 	process_list_free(&list);

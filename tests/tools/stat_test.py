@@ -429,6 +429,7 @@ class Ended(Programs):
 
     def test_a_directory_with_a_file_that_is_no_page(self):
         directory = self.directory()
+        self.assertEqual(tree(directory), [])
         process, _ = self.many(env=environment(USIW_STAT_DIR=directory))
         with open(os.path.join(directory, "usiw.1"), "w") as file:
             file.write("no page")
