@@ -345,15 +345,17 @@ class Watched(Programs):
                 self.assertEqual(watch.wait(LIMIT), 0)
 
     def test_a_process_that_executes_other_programs(self):
-        for is_named in (False, True):
+        in_file = environment(USIW_STAT_DIR=self.directory())
+        for is_named, env in ((False, environment()), (True, environment()),
+                              (False, in_file)):
             process = self.start(RESOURCES, "2", "exec", RESOURCES, "5",
-                                 "exec", "cat")
+                                 "exec", "cat", env=env)
             words = (str(process.pid),) if is_named else ()
             watch = None
             for cnt in (2, 5):
                 process.stdout.readline()
                 if not watch:
-                    watch = self.watch("--json", *words)
+                    watch = self.watch("--json", *words, env=env)
 
                 def has_page():
                     shown = self.next_of(watch, process.pid)
@@ -365,7 +367,9 @@ class Watched(Programs):
 
             def has_no_page():
                 shown = self.next_of(watch, process.pid)
-                return shown["ended"] if is_named else shown is None
+                if is_named or env == in_file:
+                    return shown["ended"]
+                return shown is None
             wait_until(has_no_page, "the end of its page")
             self.assertIsNone(watch.poll())
             process.kill()

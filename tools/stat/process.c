@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,29 +76,23 @@ bool process_lives(const struct process *process)
 	return readlinkat(process->proc_fd, "exe", link, sizeof(link)) >= 0;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+/* @path: empty: @dir_fd itself. */
+static bool is_same_file(int fd, int dir_fd, const char *path)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 &&
+	       fstatat(dir_fd, path, &b, AT_EMPTY_PATH) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* The end of the process, or of its program, closes the descriptor. */
 static bool page_is_there(const struct process *process)
 {
-	struct stat page, there;
 	char path[32];
 
 	snprintf(path, sizeof(path), "fd/%d", process->num);
-	return fstat(process->fd, &page) == 0 &&
-	       fstatat(process->proc_fd, path, &there, 0) == 0 &&
-	       is_same_file(&page, &there);
-}
-
-/* Of the process of a file only the number is known. */
-bool process_has_ended(const struct process *process)
-{
-	if (process->proc_fd >= 0)
-		return !page_is_there(process);
-	return kill(process->pid, 0) < 0 && errno == ESRCH;
+	return is_same_file(process->fd, process->proc_fd, path);
 }
 
 static int process_add(struct process_list *list, const struct process *from)
@@ -182,15 +175,30 @@ int process_find(struct process_list *list, int pid)
 
 /* ---- files --------------------------------------------------------------- */
 
+/* Of the process of a file only the number is known, and another one may have
+ * got it.  One that cannot be looked at lives. */
+static bool file_has_ended(const struct process *process)
+{
+	struct process_list list = { .cnt = 0 };
+	int ret = process_find(&list, process->pid);
+	bool has_ended = ret == -ESRCH || ret == -ENOENT;
+
+	if (ret == 0)
+		has_ended = !is_same_file(process->fd, list.at[0]->fd, "");
+	process_list_free(&list);
+	return has_ended;
+}
+
+bool process_has_ended(const struct process *process)
+{
+	return process->proc_fd < 0 ? file_has_ended(process)
+				    : !page_is_there(process);
+}
+
 static bool list_has_file(const struct process_list *list, int fd)
 {
-	struct stat st, other;
-
-	if (fstat(fd, &st) < 0)
-		return false;
 	for (size_t i = 0; i < list->cnt; i++)
-		if (fstat(list->at[i]->fd, &other) == 0 &&
-		    is_same_file(&st, &other))
+		if (is_same_file(fd, list->at[i]->fd, ""))
 			return true;
 	return false;
 }
@@ -208,8 +216,6 @@ static int file_found(void *arg, const struct util_found_page *page)
 		return ret;
 	process.pid = page->pid ? page->pid : (int)process.stat.pid;
 	process.has_ended = process_has_ended(&process);
-	if (!process.has_ended && list_has(list, process.pid))
-		return 0; /* found in /proc already */
 	user_set(&process, page->fd);
 	return process_add(list, &process);
 }
