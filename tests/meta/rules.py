@@ -854,6 +854,18 @@ def uncalled(files):
                     if path in texts and (name in used or name not in defined)]
 
 
+DATA_PATH = "rnic/data-path.ld"
+
+
+def data_path(files):
+    """Each name of the linker's order is a function."""
+    defined = defined_functions(files)
+    return [f"{DATA_PATH}: {name}() is no function"
+            for name in re.findall(r"\*\(\.text\.(\w+) ",
+                                   files.get(DATA_PATH) or "")
+            if name not in defined]
+
+
 ALL = {
     "includes": includes,
     "include_paths": include_paths,
@@ -879,4 +891,5 @@ ALL = {
     "descriptions": descriptions,
     "differences": differences,
     "uncalled": uncalled,
+    "data_path": data_path,
 }

@@ -62,6 +62,10 @@ FOLDER = {"rnic/a/README.md": "`ab` and `object.h` use `cm/` and `f()`.\n",
 
 # rule, tree that breaks it, tree that keeps it
 CASES = [
+    ("data_path", {"rnic/data-path.ld": "*(.text.f .text.f.*)\n",
+                   "rnic/a.c": "int g(void)\n{\n}\n"},
+     {"rnic/data-path.ld": "*(.text.f .text.f.*)\n",
+      "rnic/a.c": "static int f(void)\n{\n}\n"}),
     ("include_paths", {"sdp/a/b.c": '#include "log.h"\n', "util/log.h": ""},
      {"sdp/a/b.c": '#include "util/log.h"\n', "util/log.h": ""}),
     ("include_paths", {"tests/a.c": '#include "../rnic/rnic.h"\n',
