@@ -93,6 +93,24 @@ static bool engine_look(struct rnic_engine *engine)
 	return false;
 }
 
+static void engine_pass_timed(struct rnic_engine *engine,
+			      const struct rnic_look_poll *poll)
+{
+	uint64_t now_ns = rnic_engine_now_ns(engine);
+
+	rnic_polls_note(&engine->sched.polls, now_ns);
+	switch (rnic_look(&engine->sched.look, now_ns, poll)) {
+	case RNIC_LOOK_EPOLL:
+		engine_pass_epoll(engine);
+		break;
+	case RNIC_LOOK_BUSY:
+		rnic_engine_pass_busy(engine);
+		break;
+	case RNIC_LOOK_MEMORY:
+		break;
+	}
+}
+
 /* The sockets of sources with memory say next to nothing. */
 static void engine_pass(struct rnic_engine *engine)
 {
@@ -103,15 +121,13 @@ static void engine_pass(struct rnic_engine *engine)
 		.has_slept = rnic_polls_take_slept(&engine->sched.polls),
 		.has_sleeper = rnic_polls_have_sleeper(&engine->sched.polls),
 	};
-	enum rnic_look_at at = rnic_look(&engine->sched.look,
-					 rnic_engine_now_ns(engine), &poll);
+	bool is_timed = rnic_look_needs_time(&engine->sched.look, &poll);
 
-	if (at == RNIC_LOOK_EPOLL)
-		engine_pass_epoll(engine);
-	else if (at == RNIC_LOOK_BUSY)
-		rnic_engine_pass_busy(engine);
+	if (is_timed)
+		engine_pass_timed(engine, &poll);
 	rnic_engine_serve_bells(engine);
-	engine_due(engine);
+	if (is_timed)
+		engine_due(engine);
 }
 
 /*
@@ -151,7 +167,7 @@ bool rnic_engine_rest(struct rnic_engine *engine)
 
 static void engine_poll(struct rnic_engine *engine)
 {
-	if (rnic_sched_poll(&engine->sched, rnic_engine_now_ns(engine)))
+	if (rnic_burst_poll(&engine->sched.burst, &engine->sched.polls))
 		rnic_engine_thread_wake(engine);
 	rnic_stat_count(engine->stat, RNIC_STAT_passes_poll, 1);
 	engine_pass(engine);

@@ -22,14 +22,26 @@ uint32_t rnic_look_again_cnt(const struct rnic_look *look)
 	return look->vain_cnt < LOOK_VAIN_POLLS ? LOOK_AGAIN : 0;
 }
 
+bool rnic_look_needs_time(struct rnic_look *look,
+			  const struct rnic_look_poll *poll)
+{
+	if (!poll->has_news || !look->vain_cnt || poll->has_slept ||
+	    poll->has_sleeper || look->asks_again)
+		return true;
+	look->is_untimed = true;
+	look->vain_cnt = 0;
+	return false;
+}
+
 static void note_news(struct rnic_look *look, uint64_t now_ns, bool has_news)
 {
-	if (has_news) {
+	if (has_news || look->is_untimed)
 		look->news_ns = now_ns;
+	look->is_untimed = false;
+	if (has_news)
 		look->vain_cnt = 0;
-	} else if (look->vain_cnt < LOOK_VAIN_POLLS) {
+	else if (look->vain_cnt < LOOK_VAIN_POLLS)
 		look->vain_cnt++;
-	}
 }
 
 static bool is_to_ask(struct rnic_look *look, uint64_t now_ns,

@@ -19,6 +19,7 @@ struct rnic_look {
 	uint64_t news_ns;  /* when a poll found news in memory last */
 	bool asks_again;   /* epoll named a source that no poll looked at */
 	uint32_t vain_cnt; /* polls since news in memory, up to a limit */
+	bool is_untimed; /* the last poll has found news, and not noted when */
 	/* Polls behind a sleep that found news in memory, and did not ask. */
 	uint32_t slept_cnt;
 };
@@ -40,6 +41,15 @@ enum rnic_look_at {
 	RNIC_LOOK_BUSY,
 	RNIC_LOOK_EPOLL,
 };
+
+/*
+ * A poll that finds news behind one in vain, as the answer to a message is, has
+ * no time to lose, and mostly looks at memory only, whatever the time is.  It
+ * does not ask for it; where each finds news, a clock between them is no loss.
+ * Return: false: such a one; true: rnic_look() follows.
+ */
+bool rnic_look_needs_time(struct rnic_look *look,
+			  const struct rnic_look_poll *poll);
 
 enum rnic_look_at rnic_look(struct rnic_look *look, uint64_t now_ns,
 			    const struct rnic_look_poll *poll);

@@ -39,12 +39,6 @@ enum rnic_sched_after rnic_sched_post(struct rnic_sched *sched, bool has_memory)
 
 /* ---- a thread that polls, or waits for an event -------------------------- */
 
-bool rnic_sched_poll(struct rnic_sched *sched, uint64_t now_ns)
-{
-	rnic_polls_note(&sched->polls, now_ns);
-	return rnic_burst_poll(&sched->burst, &sched->polls);
-}
-
 void rnic_sched_note_attended(struct rnic_sched *sched, uint64_t now_ns,
 			      bool may_gather)
 {

@@ -115,10 +115,6 @@ static inline void rnic_sched_note_told(struct rnic_sched *sched)
 
 /* ---- a thread that polls, or waits for an event -------------------------- */
 
-/* A poll leads.  Return: whether the completion thread is to be asked to
- * park. */
-bool rnic_sched_poll(struct rnic_sched *sched, uint64_t now_ns);
-
 /* A thread that attends the engine is about to poll, or to sleep on the epoll
  * set and poll afterwards.  @may_gather: it transmits what it has posted,
  * whatever it does next but compute. */

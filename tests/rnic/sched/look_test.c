@@ -141,3 +141,22 @@ CASE(news_put_off_the_sockets)
 	assert_int_equal(rnic_look(&look, NOW_NS + 1, &news), RNIC_LOOK_MEMORY);
 	assert_int_equal(rnic_look(&look, NOW_NS + 2, &vain), RNIC_LOOK_MEMORY);
 }
+
+CASE(news_behind_a_poll_in_vain_needs_no_time)
+{
+	static const struct rnic_look_poll woken = { .has_news = true,
+						     .has_slept = true };
+	struct rnic_look look = { .asked_ns = NOW_NS, .vain_cnt = 5 };
+
+	assert_true(rnic_look_needs_time(&look, &vain));
+	assert_true(rnic_look_needs_time(&look, &woken));
+	assert_false(rnic_look_needs_time(&look, &news));
+	assert_true(rnic_look_needs_time(&look, &news));
+	/* The next one that knows the time notes when there was news. */
+	(void)rnic_look(&look, NOW_NS + 40000, &vain);
+	assert_int_equal(look.news_ns, NOW_NS + 40000);
+	(void)rnic_look(&look, NOW_NS + 50000, &vain);
+	assert_int_equal(look.news_ns, NOW_NS + 40000);
+	look.asks_again = true;
+	assert_true(rnic_look_needs_time(&look, &news));
+}

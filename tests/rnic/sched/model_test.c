@@ -194,7 +194,9 @@ static void step_program(struct program *program)
 	else if (rnic_polls_yield(&program->sched.polls) && !model.ignores)
 		yield(program->self);
 	else {
-		if (rnic_sched_poll(&program->sched, model.now_ns)) {
+		rnic_polls_note(&program->sched.polls, model.now_ns);
+		if (rnic_burst_poll(&program->sched.burst,
+				    &program->sched.polls)) {
 			program->is_called = true;
 			wake(program->completion, program->self->cpu);
 		}

@@ -110,7 +110,7 @@ CASE(it_leaves_events_to_a_poller)
 		struct rnic_sched sched = { 0 };
 
 		if (wakes[i].is_polled)
-			(void)rnic_sched_poll(&sched, BEGIN_NS);
+			rnic_polls_note(&sched.polls, BEGIN_NS);
 		if (wakes[i].is_distrusted)
 			rnic_sched_parked(&sched, BEGIN_NS, false);
 		assert_row(wakes[i].name, rnic_sched_woke(&sched, BEGIN_NS,
@@ -168,7 +168,7 @@ CASE(it_parks_as_long_as_a_thread_polls)
 	struct rnic_sched sched = { 0 };
 
 	assert_int_equal(rnic_sched_park_ns(&sched, BEGIN_NS, 0), 0);
-	(void)rnic_sched_poll(&sched, BEGIN_NS);
+	rnic_polls_note(&sched.polls, BEGIN_NS);
 	/* Another thread may have had the poller's CPU for this long. */
 	assert_int_equal(rnic_sched_park_ns(&sched, BEGIN_NS + NS_PER_MS, 0),
 			 50000);
@@ -195,7 +195,7 @@ CASE(it_distrusts_a_poller_that_had_gone)
 						    parks[i].is_attended };
 
 		if (parks[i].is_polled)
-			(void)rnic_sched_poll(&sched, BEGIN_NS);
+			rnic_polls_note(&sched.polls, BEGIN_NS);
 		rnic_sched_parked(&sched, BEGIN_NS, parks[i].was_served);
 		assert_row(parks[i].name,
 			   rnic_park_may(&sched.park, BEGIN_NS) !=
@@ -211,7 +211,7 @@ CASE(it_spins_on_until_another_thread_looks)
 	atomic_store(&sched.polls.sleeper_cnt, 1);
 	assert_false(rnic_sched_spins_on(&sched, BEGIN_NS));
 	atomic_store(&sched.polls.sleeper_cnt, 0);
-	(void)rnic_sched_poll(&sched, BEGIN_NS);
+	rnic_polls_note(&sched.polls, BEGIN_NS);
 	assert_false(rnic_sched_spins_on(&sched, BEGIN_NS));
 	rnic_sched_spun(&sched, true);
 	assert_true(rnic_sched_is_spinning(&sched));
