@@ -56,7 +56,7 @@ bool rnic_engine_wake_later(struct rnic_engine *engine,
 
 /*
  * What was written last, and by which the calling thread, which has posted it,
- * hands over its CPU without the lead.
+ * hands over its CPU without the lead: rnic_engine_unlead_holding().
  * Return: false: nothing; otherwise rnic_engine_hot_words_give() has to follow.
  */
 bool rnic_engine_handover_begin(struct rnic_engine *engine,

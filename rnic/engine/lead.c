@@ -133,6 +133,15 @@ void rnic_engine_unlead_beside(struct rnic_engine *engine)
 	}
 }
 
+bool rnic_engine_unlead_holding(struct rnic_engine *engine)
+{
+	util_unlock(&engine->lead);
+	/* seq_cst: as in rnic_engine_unlead_beside() */
+	return !atomic_load_explicit(&engine->bells, memory_order_seq_cst) &&
+	       (!rnic_engine_is_restless(engine) ||
+		rnic_engine_may_stay_awake(engine));
+}
+
 bool rnic_engine_is_all_due(const struct rnic_engine *engine)
 {
 	/* relaxed: the thread that leaves a bell comes here afterwards */

@@ -17,6 +17,15 @@ void rnic_engine_unlead(struct rnic_engine *engine);
 void rnic_engine_lead_beside(struct rnic_engine *engine);
 void rnic_engine_unlead_beside(struct rnic_engine *engine);
 
+/*
+ * The same for one that has served nothing, and holds words or a handover
+ * (hot.h).  It may not serve: the end of a source would wait for what its own
+ * thread holds.
+ * Return: false: it is to give that back, and lead once more.
+ */
+bool rnic_engine_unlead_holding(struct rnic_engine *engine)
+	__attribute__((warn_unused_result));
+
 /* Return: false: another thread leads. */
 bool rnic_engine_try_lead(struct rnic_engine *engine);
 /* Return: false: another thread has led until @end_ns (CLOCK_MONOTONIC). */

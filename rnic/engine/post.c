@@ -9,6 +9,7 @@
 #include "bell.h"
 #include "lead.h"
 #include "hot.h"
+#include "os/guard.h"
 #include "os/stat.h"
 
 /* How long a poster waits for the leader to finish, in turns of about 10 ns. */
@@ -37,15 +38,10 @@ static bool engine_lead_or_bell(struct rnic_engine *engine,
 	return rnic_engine_try_lead(engine);
 }
 
-/*
- * @bell: as engine_lead_or_bell().
- * @ret_handover: NULL, or for the answer that was posted; its read stays NULL
- *   if there is nothing to hand the CPU over for.
- * Return: whether this thread could lead; otherwise the leader serves.
- */
+/* @bell: as engine_lead_or_bell().  Return: whether this thread could lead;
+ * otherwise the leader serves. */
 static bool engine_serve_ring(struct rnic_engine *engine,
-			      struct rnic_bell *bell,
-			      struct rnic_handover *ret_handover)
+			      struct rnic_bell *bell)
 {
 	/* relaxed: a hint */
 	atomic_store_explicit(&engine->sched.post_cpu, sched_getcpu(),
@@ -59,8 +55,6 @@ static bool engine_serve_ring(struct rnic_engine *engine,
 	if (bell)
 		bell->serve(bell);
 	engine->turn.may_leave = false;
-	if (ret_handover && !rnic_engine_handover_begin(engine, ret_handover))
-		ret_handover->read = NULL;
 	rnic_engine_unlead(engine);
 	return true;
 }
@@ -77,38 +71,78 @@ static void engine_let_serve(const struct rnic_engine *engine)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* The answer that was posted.  Return: whether there is something to hand the
+ * CPU over for; rnic_engine_hot_words_give() has to follow then. */
+static bool engine_begin_handover(struct rnic_engine *engine,
+				  struct rnic_handover *ret_handover)
+{
+	if (!rnic_engine_try_lead(engine))
+		return false;
+	if (!rnic_engine_handover_begin(engine, ret_handover)) {
+		rnic_engine_unlead(engine);
+		return false;
+	}
+	if (rnic_engine_unlead_holding(engine))
+		return true;
+	rnic_engine_hot_words_give(engine);
+	rnic_engine_lead(engine);
+	rnic_engine_unlead(engine);
+	return false;
+}
+
+struct handed {
+	struct rnic_handover handover;
+	bool is_over;
+};
+
+/* Guarded: a thread that has stood still for so long that the end of a source
+ * has not waited for it looks at memory that is gone. */
+static void handed_look(void *arg)
+{
+	struct handed *handed = arg;
+
+	handed->is_over = rnic_handover_is_over(&handed->handover);
+}
+
+static bool handed_is_over(struct handed *handed)
+{
+	return rnic_guard(handed_look, handed) < 0 || handed->is_over;
+}
+
 /*
  * Once does not help a thread of another group of the scheduler (autogroup,
  * cgroup), which two terminals and two containers are.
  * Return: whether it was necessary.
  */
-static bool engine_hand_over(struct rnic_engine *engine,
-			     const struct rnic_handover *handover)
+static bool engine_hand_over(struct rnic_engine *engine, struct handed *handed)
 {
 	uint64_t begin_ns, ns;
 
-	if (rnic_handover_is_over(handover))
+	if (handed_is_over(handed))
 		return false;
 	begin_ns = util_now_ns();
 	do {
 		sched_yield();
 		ns = util_now_ns() - begin_ns;
-	} while (ns < POST_HAND_OVER_NS && !rnic_handover_is_over(handover));
+	} while (ns < POST_HAND_OVER_NS && !handed_is_over(handed));
 	rnic_skip_note(&engine->sched.skip, ns);
 	return true;
 }
 
-/* @handover: what the CPU is handed over for; its read is NULL: nothing. */
 static void engine_give_cpu(struct rnic_engine *engine,
-			    const struct rnic_handover *handover)
+			    enum rnic_sched_after after)
 {
+	struct handed handed;
 	bool is_given = true;
 
-	if (handover->read) {
-		is_given = engine_hand_over(engine, handover);
+	if (after & RNIC_AFTER_HAND_OVER &&
+	    engine_begin_handover(engine, &handed.handover)) {
+		is_given = engine_hand_over(engine, &handed);
 		rnic_engine_hot_words_give(engine);
-	} else {
+	} else if (after & RNIC_AFTER_YIELD) {
 		rnic_skip_note(&engine->sched.skip, rnic_engine_yield());
+	} else {
+		return;
 	}
 	if (is_given)
 		rnic_stat_add(RNIC_STAT_yields, 1);
@@ -119,18 +153,15 @@ static void engine_serve_answer(struct rnic_engine *engine,
 				struct rnic_bell *bell,
 				enum rnic_sched_after after)
 {
-	struct rnic_handover handover = { .read = NULL };
-	bool hands_over = after & RNIC_AFTER_HAND_OVER;
-	struct rnic_handover *ret_handover = hands_over ? &handover : NULL;
-	bool is_served = engine_serve_ring(engine, bell, ret_handover);
+	bool is_served = engine_serve_ring(engine, bell);
 
 	for (int i = 0; i < POST_SERVE_TRIES && !is_served; i++) {
 		engine_let_serve(engine);
-		is_served = !hands_over ||
-			    engine_serve_ring(engine, NULL, ret_handover);
+		is_served = !(after & RNIC_AFTER_HAND_OVER) ||
+			    engine_serve_ring(engine, NULL);
 	}
-	if (handover.read || after & RNIC_AFTER_YIELD)
-		engine_give_cpu(engine, &handover);
+	engine_give_cpu(engine,
+			is_served ? after : after & ~RNIC_AFTER_HAND_OVER);
 }
 
 /* @bell: as engine_lead_or_bell(). */
@@ -144,13 +175,13 @@ static void engine_serve_post(struct rnic_engine *engine,
 	if (after)
 		engine_serve_answer(engine, bell, after);
 	else
-		(void)engine_serve_ring(engine, bell, NULL);
+		(void)engine_serve_ring(engine, bell);
 }
 
 void rnic_engine_flush(struct rnic_engine *engine)
 {
 	if (rnic_engine_has_bells(engine))
-		(void)engine_serve_ring(engine, NULL, NULL);
+		(void)engine_serve_ring(engine, NULL);
 }
 
 /*

@@ -40,11 +40,10 @@ static bool spin_look(struct rnic_engine *engine)
 	if (!rnic_engine_has_memory(engine) || !util_trylock(&engine->lead))
 		return false; /* the leader looks */
 	rnic_guard_thread();
-	look.has_news = false;
 	look.cnt = rnic_engine_hot_words_take(engine, look.words, SPIN_WORDS);
-	rnic_engine_unlead(engine);
+	look.has_news = !rnic_engine_unlead_holding(engine);
 	if (!look.cnt)
-		return false;
+		return look.has_news;
 	if (rnic_guard(spin_looks, &look) < 0)
 		look.has_news = false;
 	rnic_engine_hot_words_give(engine);

@@ -92,11 +92,17 @@ static void fake_unwakeable(struct rnic_source *source)
 	later.unwakeable_cnt++;
 }
 
+/* Another thread rings it while a handover begins. */
+static struct rnic_bell *rung;
+
 static bool fake_handover(struct rnic_source *source,
 			  struct rnic_handover *ret_handover)
 {
 	struct fake *fake = fake_of(source);
 
+	if (rung)
+		rnic_engine_bell(engine, rung);
+	rung = NULL;
 	ret_handover->read = &fake->word;
 	ret_handover->was_asleep = fake->was_asleep;
 	return true;
@@ -670,6 +676,35 @@ NONE_CASE(a_post_that_leads_rings_no_bell)
 	rnic_engine_unlead(engine);
 	assert_int_equal(served_cnt, 4);
 	assert_ptr_equal(atomic_load(&bell.next), &first);
+}
+
+static uint32_t held_cnt;
+
+static void serve_held(struct rnic_bell *bell)
+{
+	served_cnt++;
+	held_cnt = atomic_load(&engine->hot.waker_cnt);
+}
+
+/* What is served then may end a source, which would wait for the thread that
+ * serves. */
+ONE_CASE(a_post_that_serves_again_holds_no_handover)
+{
+	struct rnic_bell first = { .serve = serve_count };
+	struct rnic_bell bell = { .serve = serve_held };
+
+	rnic_engine_lead(engine);
+	rnic_engine_heat(engine, &fakes[0].source);
+	rnic_engine_unlead(engine);
+	atomic_store(&engine->sched.is_crowded, true);
+	rnic_answer_note(&engine->sched.answers, RNIC_ANSWER_SPINNER);
+	served_cnt = 0;
+	rung = &bell;
+	rnic_engine_post(engine, &first);
+	assert_null(rung);
+	assert_int_equal(served_cnt, 2);
+	assert_int_equal(held_cnt, 0);
+	assert_int_equal(atomic_load(&engine->hot.waker_cnt), 0);
 }
 
 HOT_CASE(words_tell_of_news)
