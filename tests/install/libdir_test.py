@@ -32,17 +32,22 @@ def check(condition, text):
 
 
 def make(target, build, prefix, destdir="", code=0):
-    # The settings of the make that runs the tests do not apply to this one.
+    # The settings of the make that runs the tests do not apply to this one,
+    # but the objects that it takes are compiled in the same way.
+    launcher = cached("CMAKE_C_COMPILER_LAUNCHER")
     return run("make", "-s", "-C", SOURCE, target, f"BUILD={build}",
                f"PREFIX={prefix}", f"DESTDIR={destdir}",
                f"WERROR={cached('USIW_WERROR')}",
-               "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64", code=code, MAKEFLAGS="")
+               "CONFIG=-DCMAKE_INSTALL_LIBDIR=lib64 "
+               f"-DCMAKE_C_COMPILER_LAUNCHER={launcher}",
+               code=code, MAKEFLAGS="")
 
 
 def cached(name):
     with open(os.path.join(BUILD, "CMakeCache.txt"),
               encoding="utf-8") as stream:
-        return re.search(rf"^{name}:\w+=(.*)$", stream.read(), re.M).group(1)
+        found = re.search(rf"^{name}:\w+=(.*)$", stream.read(), re.M)
+    return found.group(1) if found else ""
 
 
 def take_objects(build):
