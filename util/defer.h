@@ -110,16 +110,16 @@ static inline void util_defer_left(void)
 		util_defer_end();
 }
 
-/* @call: a system call that sleeps for the program. If a handler has run before
- * it, also at the end of a sleep that ended for another reason, -1 and EINTR,
- * unless @restarts. A handler may leave it without returning: then the thread
- * is outside. */
-#define UTIL_DEFER_SLEEP(call, restarts)                                       \
+/* @call: a system call that may sleep for the program. If a handler has run
+ * before it, also at the end of a sleep that ended for another reason, -1 and
+ * EINTR, unless @goes_on: the call restarts, or it does not sleep. A handler
+ * may leave it without returning: then the thread is outside. */
+#define UTIL_DEFER_SLEEP(call, goes_on)                                        \
 	__extension__({                                                        \
 		bool util_is_open;                                             \
 		bool util_has_run = util_defer_open(&util_is_open);            \
 		__typeof__(call) util_ret = -1;                                \
-		if (util_has_run && !(restarts))                               \
+		if (util_has_run && !(goes_on))                                \
 			errno = EINTR;                                         \
 		else                                                           \
 			util_ret = (call);                                     \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "util/thread.h"
+#include "nonblock.h"
 
 bool sdp_signals_restart(void)
 {
@@ -31,9 +32,7 @@ bool sdp_signals_restart(void)
 
 bool sdp_signals_go_on(int fd, int flags)
 {
-	long status = syscall(SYS_fcntl, fd, F_GETFL);
-
-	return (flags & MSG_DONTWAIT) || status < 0 || (status & O_NONBLOCK) ||
+	return (flags & MSG_DONTWAIT) || !sdp_is_blocking(fd) ||
 	       sdp_signals_restart();
 }
 

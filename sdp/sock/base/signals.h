@@ -16,9 +16,9 @@
  */
 bool sdp_signals_restart(void);
 
-/* Whether a call of the kernel goes on although a handler has run before it. By
- * sdp_signals_restart(); or it does not sleep, and no signal interrupts it.
- * @flags: MSG_DONTWAIT. */
+/* A handler has run before a call of the kernel. Return: whether the call is
+ * made nevertheless: no signal interrupts one that does not sleep, by
+ * O_NONBLOCK or MSG_DONTWAIT in @flags; others as by sdp_signals_restart(). */
 bool sdp_signals_go_on(int fd, int flags);
 
 /* Sends SIGPIPE to this thread, like a send on a closed stream. */

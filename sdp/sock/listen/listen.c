@@ -3,7 +3,6 @@
 #include "listen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,6 +17,7 @@
 #include "sock/base/announce.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
+#include "sock/base/nonblock.h"
 #include "sock/base/option.h"
 #include "sock/base/policy.h"
 #include "sock/base/real.h"
@@ -207,14 +207,10 @@ static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
 static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
 			       int flags)
 {
-	long old = syscall(SYS_fcntl, fd, F_GETFL);
-	int ret;
+	long old = sdp_nonblock_begin(fd);
+	int ret = kernel_accept(fd, addr, len, flags);
 
-	if (!(old & O_NONBLOCK))
-		syscall(SYS_fcntl, fd, F_SETFL, old | O_NONBLOCK);
-	ret = kernel_accept(fd, addr, len, flags);
-	if (!(old & O_NONBLOCK))
-		syscall(SYS_fcntl, fd, F_SETFL, old);
+	sdp_nonblock_end(fd, old);
 	return ret;
 }
 

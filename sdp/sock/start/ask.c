@@ -3,7 +3,6 @@
 #include "ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "util/thread.h"
 #include "connect.h"
 #include "sock/base/limit.h"
+#include "sock/base/nonblock.h"
 #include "sock/base/option.h"
 #include "sock/base/policy.h"
 #include "sock/show/ready.h"
@@ -205,7 +205,6 @@ static void *ask_thread(void *arg)
 static int ask_begin(struct sdp_sock *sock, int fd)
 {
 	bool is_raised;
-	long flags;
 	int ret;
 
 	util_lock(&sock->lock);
@@ -221,8 +220,7 @@ static int ask_begin(struct sdp_sock *sock, int fd)
 		goto out;
 	}
 	/* If the socket returns to TCP, the thread must not block in it. */
-	flags = syscall(SYS_fcntl, sock->tcp_fd, F_GETFL);
-	syscall(SYS_fcntl, sock->tcp_fd, F_SETFL, flags | O_NONBLOCK);
+	(void)sdp_nonblock_begin(sock->tcp_fd);
 	ret = sdp_sock_thread(sock, ask_thread);
 	if (ret < 0) {
 		stop_fd_close(sock);

@@ -3,7 +3,6 @@
 #include "connect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include "sock/base/count-tcp.h"
 #include "sock/base/limit.h"
 #include "sock/base/mark.h"
+#include "sock/base/nonblock.h"
 #include "sock/base/option.h"
 #include "sock/base/policy.h"
 #include "sock/base/real.h"
@@ -34,17 +34,16 @@
 static int connect_interrupted(int fd, const struct sockaddr *addr,
 			       socklen_t len)
 {
-	long old = syscall(SYS_fcntl, fd, F_GETFL);
+	long old = sdp_nonblock_begin(fd);
 	int ret;
 
-	syscall(SYS_fcntl, fd, F_SETFL, old | O_NONBLOCK);
 	/* Once more: over the loopback it may be established by now. */
 	for (int i = 0; i < 2; i++) {
 		ret = syscall(SYS_connect, fd, addr, len) < 0 ? -errno : 0;
 		if (ret != -EINPROGRESS)
 			break;
 	}
-	syscall(SYS_fcntl, fd, F_SETFL, old);
+	sdp_nonblock_end(fd, old);
 	return ret == -EINPROGRESS || ret == -EALREADY ? -EINTR : ret;
 }
 
@@ -213,11 +212,6 @@ static int connect_sdp(struct sdp_sock *sock, int fd, const union sdp_addr *dst,
 	return attempt(sock, fd, &to->addr.sa, sdp_addr_len(&to->addr));
 }
 
-static bool is_blocking(int fd)
-{
-	return !(syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK);
-}
-
 /*
  * Where rdma_cm makes the connection, a thread does so for all destinations
  * with a port, because the steps of rdma_cm can neither be cancelled nor waited
@@ -241,7 +235,7 @@ static int target_find(int fd, const union sdp_addr *dst,
 		return -ENODEV;
 	if (way == SDP_WAY_CM)
 		return sdp_addr_is_bound(fd) ? -EADDRINUSE : -EINPROGRESS;
-	if (!is_blocking(fd))
+	if (!sdp_is_blocking(fd))
 		return ret == 0 && ret_target->is_request ? -EINPROGRESS : ret;
 	return ret == 0 ? 0 : sdp_policy_ask(fd, dst, -1, ret_target);
 }
