@@ -233,30 +233,33 @@ int process_find_file(struct process_list *list, const char *path)
 
 /* ---- again --------------------------------------------------------------- */
 
-/* The page of the program that it executes now, if there is one. */
-static void process_renew(struct process *process)
+/* Return: whether the program that it executes now has a page, which takes the
+ * place of the old one. */
+static bool process_renew(struct process *process)
 {
 	struct process_list list = { .cnt = 0 };
-
 	/* Another one may have the number of a process that has ended. */
-	if (process_find(&list, process->pid) == 0 && process_lives(process)) {
+	bool is_new = process_find(&list, process->pid) == 0 &&
+		      process_lives(process);
+
+	if (is_new) {
 		struct process old = *process;
 
 		*process = *list.at[0];
 		*list.at[0] = old;
 	}
 	process_list_free(&list);
+	return is_new;
 }
 
 int process_refresh(struct process *process)
 {
-	int ret;
+	bool has_ended = process_has_ended(process);
 
-	if (process->proc_fd >= 0 && !page_is_there(process))
-		process_renew(process);
-	ret = util_stat_read(process->fd, &process->stat);
-	process->has_ended |= process_has_ended(process);
-	return ret;
+	if (has_ended && process->proc_fd >= 0)
+		has_ended = !process_renew(process);
+	process->has_ended |= has_ended;
+	return util_stat_read(process->fd, &process->stat);
 }
 
 static bool file_is_removed(const struct process *process)
