@@ -27,8 +27,8 @@ enum option_outcome options_take(char **argv, int *at, struct options *options,
 /*
  * Takes the option @name, "NAME VALUE" or "NAME=VALUE", at @argv[*@at], and
  * moves
- * *@at behind its value.  OPTION_WRONG: the value is missing, *@ret_value is
- * NULL.
+ * *@at behind its value.  OPTION_WRONG: the value is missing, and *@ret_value
+ * is NULL.
  */
 enum option_outcome options_value(char **argv, int *at, const char *name,
 				  const char **ret_value);

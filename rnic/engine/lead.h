@@ -18,10 +18,10 @@ void rnic_engine_lead_beside(struct rnic_engine *engine);
 void rnic_engine_unlead_beside(struct rnic_engine *engine);
 
 /*
- * The same for one that has served nothing, and holds words or a handover
- * (hot.h).  It may not serve: the end of a source would wait for what its own
- * thread holds.
- * Return: false: it is to give that back, and lead once more.
+ * Gives up a lead under which nothing was served and words or a handover were
+ * taken (hot.h).  Bells are not served: one could end a source, which waits
+ * until they are given back.
+ * Return: false: there is something to serve: give them back, and lead again.
  */
 bool rnic_engine_unlead_holding(struct rnic_engine *engine)
 	__attribute__((warn_unused_result));

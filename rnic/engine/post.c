@@ -95,8 +95,7 @@ struct handed {
 	bool is_over;
 };
 
-/* Guarded: a thread that has stood still for so long that the end of a source
- * has not waited for it looks at memory that is gone. */
+/* Guarded, as the look of spin.c: the end of the source waits a second only. */
 static void handed_look(void *arg)
 {
 	struct handed *handed = arg;

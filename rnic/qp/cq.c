@@ -241,8 +241,9 @@ static int cq_lose(struct rnic_cq *cq)
 	return -ENOSPC;
 }
 
-/* @cqe was made just now.  volatile: a load of more than one member would wait
- * until their stores have left the store buffer. */
+/* All but the times (cqe_stamp()).  @cqe was made just now: a load of several
+ * members at once would wait until their stores are in the cache.  volatile
+ * keeps the compiler from making one. */
 static inline void cqe_put(struct usiw_cqe *slot,
 			   const volatile struct usiw_cqe *cqe)
 {

@@ -28,14 +28,15 @@ static inline const struct rnic_pd *rnic_rq_pd(const struct rnic_qp *qp)
 	return qp->srq ? qp->srq->pd : qp->owner.pd;
 }
 
-/* Complete the current receive; @status: it has failed. */
+/* Complete the current receive; @status: it has failed.  @cqe: all but what
+ * names the WR and the QP, which is filled in. */
 void rnic_rq_complete(struct rnic_qp *qp, struct usiw_cqe *cqe);
 void rnic_rq_complete_error(struct rnic_qp *qp, enum usiw_wc_status status);
 
 /*
  * The message of the current receive is placed: invalidate if it asks for that,
- * and complete.  Return: 0; -EACCES: it may not invalidate that STag; nothing
- * is done.
+ * and complete.  @cqe: as above.  Return: 0; -EACCES: it may not invalidate
+ * that STag; nothing is done.
  */
 int rnic_rq_deliver(struct rnic_qp *qp, struct usiw_cqe *cqe);
 

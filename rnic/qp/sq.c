@@ -330,6 +330,7 @@ static int sq_do_local(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 static int sq_submit(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
+	/* The provider does not write to a slot before its WR completes. */
 	const struct usiw_sqe *sqe = usiw_ring_slot(&sq->ring, sq->next_idx);
 	const struct rnic_sq_op *op = rnic_sq_op_find(sqe->opcode);
 	struct iovec *iov = sq->iov[sq->iov_turn];
