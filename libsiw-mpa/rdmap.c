@@ -5,6 +5,7 @@
 #include "rdmap.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -104,10 +105,26 @@ int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret)
 	return (int)RDMAP_READ_SIZE;
 }
 
-uint32_t rdmap_atomic_encode(const struct smpa_msg *msg, uint8_t *out)
+static int msg_encode_read(const struct smpa_msg *msg, uint8_t *out)
+{
+	const struct rdmap_read r = {
+		.sink_stag = msg->read.sink_stag,
+		.sink_to = msg->read.sink_to,
+		.len = msg->read.len,
+		.src_stag = msg->read.src_stag,
+		.src_to = msg->read.src_to,
+	};
+
+	return (int)rdmap_read_encode(&r, out);
+}
+
+static int msg_encode_atomic(const struct smpa_msg *msg, uint8_t *out)
 {
 	uint8_t *p = out;
 
+	if (msg->atomic.op != RDMAP_FETCH_ADD &&
+	    msg->atomic.op != RDMAP_CMP_SWAP)
+		return -EINVAL; /* D-30 */
 	p = wire_put32(p, msg->atomic.op);
 	p = wire_put32(p, msg->atomic.id);
 	p = wire_put32(p, msg->atomic.stag);
@@ -117,6 +134,24 @@ uint32_t rdmap_atomic_encode(const struct smpa_msg *msg, uint8_t *out)
 	p = wire_put64(p, msg->atomic.compare);
 	wire_put64(p, msg->atomic.compare_mask);
 	return RDMAP_ATOMIC_SIZE;
+}
+
+int rdmap_msg_encode(const struct smpa_msg *msg, uint8_t *out)
+{
+	switch (msg->opcode) {
+	case SMPA_OP_READ_REQUEST:
+		return msg_encode_read(msg, out);
+	case SMPA_OP_IMM:
+	case SMPA_OP_IMM_SE:
+		memcpy(out, msg->imm, sizeof(msg->imm)); /* EXT-16 */
+		return sizeof(msg->imm);
+	case SMPA_OP_ATOMIC_REQUEST:
+		return msg_encode_atomic(msg, out);
+	case SMPA_OP_ATOMIC_RESPONSE:
+		wire_put64(wire_put32(out, msg->atomic.id), msg->atomic.value);
+		return RDMAP_ATOMIC_RESPONSE_SIZE;
+	}
+	return -EINVAL;
 }
 
 void rdmap_atomic_decode(const uint8_t *buf, struct smpa_event *ev)
@@ -129,12 +164,6 @@ void rdmap_atomic_decode(const uint8_t *buf, struct smpa_event *ev)
 	ev->atomic.add_swap_mask = wire_get64(buf + 28);
 	ev->atomic.compare = wire_get64(buf + 36);
 	ev->atomic.compare_mask = wire_get64(buf + 44);
-}
-
-uint32_t rdmap_atomic_response_encode(const struct smpa_msg *msg, uint8_t *out)
-{
-	wire_put64(wire_put32(out, msg->atomic.id), msg->atomic.value);
-	return RDMAP_ATOMIC_RESPONSE_SIZE;
 }
 
 void rdmap_atomic_response_decode(const uint8_t *buf, struct smpa_event *ev)

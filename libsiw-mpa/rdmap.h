@@ -49,6 +49,13 @@ static inline const struct rdmap_op *rdmap_op(uint8_t opcode)
 	return &rdmap_ops[opcode & RDMAP_CTRL_OPCODE];
 }
 
+/* Does the opcode ask for a response, which counts against the peer's IRD? */
+static inline bool rdmap_is_request(uint8_t opcode)
+{
+	return opcode == SMPA_OP_READ_REQUEST ||
+	       opcode == SMPA_OP_ATOMIC_REQUEST;
+}
+
 /* RV equals the stream's DDP version (MPA-178), and reserved bits are zero
  * (RDMAP-6, RDMAP-7). */
 static inline uint8_t rdmap_ctrl(uint8_t version, uint8_t opcode)
@@ -76,15 +83,21 @@ struct rdmap_read {
 	uint64_t src_to;
 };
 
-/* Encoders return the number of octets written.  The decoder of Reads, which
- * may be cut off, returns the number of octets used, or -EMSGSIZE. */
+/* Return: octets written. */
 uint32_t rdmap_read_encode(const struct rdmap_read *r, uint8_t *out);
+/* Return: octets used; -EMSGSIZE: it is cut off. */
 int rdmap_read_decode(const uint8_t *buf, size_t len, struct rdmap_read *ret);
 
-/* From msg->atomic; to ev->atomic, but for its msn, and to ev->atomic_done. */
-uint32_t rdmap_atomic_encode(const struct smpa_msg *msg, uint8_t *out);
+/*
+ * Encodes the header of RDMAP, RFC 7306 or the immediate data that follows
+ * DDP's header.
+ * Return: octets, as rdmap_op()->max_size; -EINVAL: @msg has none, or it is not
+ *   valid.
+ */
+int rdmap_msg_encode(const struct smpa_msg *msg, uint8_t *out);
+
+/* To ev->atomic, but for its msn, and to ev->atomic_done. */
 void rdmap_atomic_decode(const uint8_t *buf, struct smpa_event *ev);
-uint32_t rdmap_atomic_response_encode(const struct smpa_msg *msg, uint8_t *out);
 void rdmap_atomic_response_decode(const uint8_t *buf, struct smpa_event *ev);
 
 #endif

@@ -8,12 +8,37 @@
 
 #include "crc32c.h"
 #include "tx-queue.h"
+#include "tx-segment.h"
 #include "wire.h"
 
 /* The longest payload.  It is below TX_LINE_COPY_MIN, so that tx.c writes the
  * same octets to the same place. */
 #define TX_SHORT_MAX 2048u
 static_assert(TX_SHORT_MAX < TX_LINE_COPY_MIN, "no gap before a short FPDU");
+
+/* Of a message that is all header (rdmap_msg_encode()). */
+static bool header_is_short(const struct smpa_conn *c,
+			    const struct smpa_msg *msg)
+{
+	if (msg->len || msg->iovcnt)
+		return false;
+	if (rdmap_is_request(msg->opcode) && c->rx.is_rtr_answer_due)
+		return false;
+	return msg->opcode != SMPA_OP_READ_REQUEST || tx_read_fits(c);
+}
+
+static bool payload_is_short(const struct smpa_conn *c,
+			     const struct smpa_msg *msg, bool is_tagged)
+{
+	if (msg->len > TX_SHORT_MAX ||
+	    ddp_hdr_size(is_tagged) + msg->len > c->tx.mulpdu)
+		return false;
+	if (msg->len > c->opt.copy_max && !msg->copy && !tx_has_crc(c))
+		return false;
+	if (msg->len == 0)
+		return msg->iovcnt == 0;
+	return msg->iovcnt == 1 && msg->iov->iov_len == msg->len;
+}
 
 /* Is the message one FPDU without markers, which is copied, and does nothing
  * have to be encoded before it? */
@@ -22,21 +47,14 @@ static bool msg_is_short(const struct smpa_conn *c, const struct smpa_msg *msg)
 	const struct rdmap_op *op = rdmap_op(msg->opcode);
 	const struct conn_tx *tx = &c->tx;
 
-	if (tx->size < SMPA_TX_STAGING_MIN)
-		return false;
-	if (msg->opcode > RDMAP_CTRL_OPCODE || !op->has_payload ||
-	    msg->len > TX_SHORT_MAX || c->out.tx_markers)
-		return false;
-	if (msg->len > c->opt.copy_max && !msg->copy && !tx_has_crc(c))
-		return false;
-	if (ddp_hdr_size(op->is_tagged) + msg->len > tx->mulpdu)
+	if (tx->size < SMPA_TX_STAGING_MIN || c->out.tx_markers ||
+	    msg->opcode > RDMAP_CTRL_OPCODE || !op->is_known)
 		return false;
 	if (tx->wants || tx->fault.is_set || tx->msg.is_active ||
 	    tx->sent_cnt == tx->sent_cap || tx->end - tx->taken >= tx_ahead(c))
 		return false;
-	if (msg->len == 0)
-		return msg->iovcnt == 0;
-	return msg->iovcnt == 1 && msg->iov->iov_len == msg->len;
+	return op->has_payload ? payload_is_short(c, msg, op->is_tagged)
+			       : header_is_short(c, msg);
 }
 
 struct short_copy {
@@ -51,12 +69,15 @@ static void short_copy(void *arg)
 	memcpy(copy->to, copy->from->iov_base, copy->from->iov_len);
 }
 
-/* Return: false: the payload is not accessible. */
-static bool short_payload(const struct smpa_conn *c, const struct smpa_msg *msg,
-			  uint8_t *to)
+/* What follows DDP's header.  Return: false: the payload is not accessible, or
+ * the header not valid. */
+static bool short_body(const struct smpa_conn *c, const struct smpa_msg *msg,
+		       const struct rdmap_op *op, uint8_t *to)
 {
 	struct short_copy copy = { to, msg->iov };
 
+	if (!op->has_payload)
+		return rdmap_msg_encode(msg, to) > 0;
 	if (msg->len == 0)
 		return true;
 	if (!msg->safe)
@@ -81,7 +102,9 @@ static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
 		.qn = op->qn,
 		.msn = tx->msn[op->qn],
 	};
-	uint32_t ulpdu = ddp_hdr_size(op->is_tagged) + msg->len;
+	/* One of the two is 0. */
+	uint32_t len = msg->len + op->max_size;
+	uint32_t ulpdu = ddp_hdr_size(op->is_tagged) + len;
 	uint32_t size = fpdu_size(ulpdu);
 	uint8_t *out, *end;
 
@@ -92,7 +115,7 @@ static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
 	memset(end - 8, 0, 8); /* PAD (MPA-5), CRC (C-7); the rest follows */
 	wire_put16(out, (uint16_t)ulpdu);
 	ddp_hdr_encode(&h, out + FPDU_LEN_SIZE);
-	if (!short_payload(c, msg, out + FPDU_LEN_SIZE + (ulpdu - msg->len)))
+	if (!short_body(c, msg, op, out + FPDU_LEN_SIZE + (ulpdu - len)))
 		return false;
 	if (tx_has_crc(c))
 		wire_put_crc(end - FPDU_CRC_SIZE,
@@ -102,6 +125,8 @@ static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
 	tx_append(tx, out, size);
 	c->cnt.tx_fpdu++;
 	c->cnt.tx_copied += msg->len;
+	if (msg->opcode == SMPA_OP_READ_REQUEST)
+		tx->has_read = true;
 	if (!op->is_tagged)
 		tx->msn[op->qn]++;
 	if (!msg->quiet)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Messages that are one FPDU with little payload, as most messages are. */
+/* Messages that are one FPDU with little payload or none, as most messages
+ * are. */
 #ifndef SMPA_TX_SHORT_H
 #define SMPA_TX_SHORT_H
 
@@ -8,8 +9,9 @@
 /*
  * Encodes @msg if it is short and can be encoded at once.  What tx.c does for
  * segments, pieces and markers costs more than the octets of such a message.
- * Return: false: it is not short, there is no room, or the payload is not
- * accessible.  Nothing has changed then, and tx.c handles it.
+ * Return: false: it is not short, there is no room, the payload is not
+ * accessible, or @msg is not valid.  Nothing has changed then, and tx.c handles
+ * it.
  */
 bool tx_submit_short(struct smpa_conn *c, const struct smpa_msg *msg);
 

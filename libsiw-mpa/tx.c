@@ -505,38 +505,6 @@ static void tx_encode(struct smpa_conn *c)
 			return;
 }
 
-/* Fills m->hdr for opcodes with an RDMAP header. */
-static int msg_encode_hdr(struct tx_msg *m, const struct smpa_msg *msg)
-{
-	struct rdmap_read r;
-
-	switch (msg->opcode) {
-	case SMPA_OP_READ_REQUEST:
-		r.sink_stag = msg->read.sink_stag;
-		r.sink_to = msg->read.sink_to;
-		r.len = msg->read.len;
-		r.src_stag = msg->read.src_stag;
-		r.src_to = msg->read.src_to;
-		m->hdr_len = (uint8_t)rdmap_read_encode(&r, m->hdr);
-		return 0;
-	case SMPA_OP_IMM:
-	case SMPA_OP_IMM_SE:
-		memcpy(m->hdr, msg->imm, sizeof(msg->imm)); /* EXT-16 */
-		m->hdr_len = sizeof(msg->imm);
-		return 0;
-	case SMPA_OP_ATOMIC_REQUEST:
-		if (msg->atomic.op != RDMAP_FETCH_ADD &&
-		    msg->atomic.op != RDMAP_CMP_SWAP)
-			return -EINVAL; /* D-30 */
-		m->hdr_len = (uint8_t)rdmap_atomic_encode(msg, m->hdr);
-		return 0;
-	case SMPA_OP_ATOMIC_RESPONSE:
-		m->hdr_len = (uint8_t)rdmap_atomic_response_encode(msg, m->hdr);
-		return 0;
-	}
-	return -EINVAL; /* TERMINATE, and unknown opcodes */
-}
-
 /*
  * With CRC the octets that are hashed must be those that are sent.  The owner
  * may write to the source between the two; the peer then gets the old or the
@@ -552,6 +520,7 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 {
 	const struct rdmap_op *op = rdmap_op(msg->opcode);
 	size_t left = msg->len;
+	int hdr_len;
 
 	if (msg->opcode > RDMAP_CTRL_OPCODE || !op->is_known)
 		return -EINVAL;
@@ -567,7 +536,9 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 		m->is_copied = true;
 		if (msg->len || msg->iovcnt)
 			return -EINVAL;
-		return msg_encode_hdr(m, msg);
+		hdr_len = rdmap_msg_encode(msg, m->hdr);
+		m->hdr_len = (uint8_t)hdr_len;
+		return hdr_len < 0 ? hdr_len : 0;
 	}
 	if (msg->iovcnt < 0 || msg->iovcnt > SMPA_IOV_MAX)
 		return -EINVAL;
@@ -583,13 +554,6 @@ static int msg_take(struct smpa_conn *c, struct tx_msg *m,
 	m->iovcnt = msg->iovcnt;
 	m->is_copied = msg->copy || msg->len <= c->opt.copy_max || must_copy(c);
 	return 0;
-}
-
-/* True if @opcode asks for a response, which counts against the peer's IRD. */
-static bool op_needs_credit(uint8_t opcode)
-{
-	return opcode == SMPA_OP_READ_REQUEST ||
-	       opcode == SMPA_OP_ATOMIC_REQUEST;
 }
 
 static int msg_submit(struct smpa_conn *conn, const struct smpa_msg *msg,
@@ -613,7 +577,7 @@ static int msg_submit(struct smpa_conn *conn, const struct smpa_msg *msg,
 	if (tx->msg.is_active || tx->fault.is_set ||
 	    tx->sent_cnt == tx->sent_cap)
 		return -EAGAIN;
-	if (conn->rx.is_rtr_answer_due && op_needs_credit(msg->opcode)) {
+	if (conn->rx.is_rtr_answer_due && rdmap_is_request(msg->opcode)) {
 		if (tx->rtr_credits == 0)
 			return -EAGAIN; /* D-26: the RTR has the last one */
 		tx->rtr_credits--;

@@ -114,7 +114,8 @@ CASE(round_trips_a_read_request)
 
 CASE(round_trips_an_atomic_request)
 {
-	const struct smpa_msg msg = { .atomic = { .op = 2,
+	const struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_REQUEST,
+				      .atomic = { .op = 2,
 						  .id = 0x11223345,
 						  .stag = 0x01020304,
 						  .to = 0x1000,
@@ -128,7 +129,7 @@ CASE(round_trips_an_atomic_request)
 	test_unhex("00000002112233450102030400000000000010000000000000000007"
 		   "ffffffffffffffff000000000000000500000000000000ff",
 		   want, sizeof(want));
-	assert_int_equal(rdmap_atomic_encode(&msg, out), 52);
+	assert_int_equal(rdmap_msg_encode(&msg, out), 52);
 	assert_memory_equal(out, want, 52);
 	want[0] = 0xff; /* reserved */
 	rdmap_atomic_decode(want, &got);
@@ -144,13 +145,14 @@ CASE(round_trips_an_atomic_request)
 
 CASE(round_trips_an_atomic_response)
 {
-	const struct smpa_msg msg = { .atomic = { .id = 0x11223344,
+	const struct smpa_msg msg = { .opcode = SMPA_OP_ATOMIC_RESPONSE,
+				      .atomic = { .id = 0x11223344,
 						  .value = 37 } };
 	struct smpa_event got;
 	uint8_t want[12], out[12];
 
 	test_unhex("112233440000000000000025", want, sizeof(want));
-	assert_int_equal(rdmap_atomic_response_encode(&msg, out), 12);
+	assert_int_equal(rdmap_msg_encode(&msg, out), 12);
 	assert_memory_equal(out, want, 12);
 	rdmap_atomic_response_decode(want, &got);
 	assert_int_equal(got.atomic_done.id, msg.atomic.id);

@@ -63,6 +63,16 @@ static void assert_sent_alike(const struct end *a, const struct end *b)
 			 end_count(b, SMPA_EV_SENT));
 }
 
+/* Their SENT events have the same cookies, too. */
+static void end_alike(struct end *a, struct end *b)
+{
+	for (size_t i = 0; i < end_count(a, SMPA_EV_SENT); i++)
+		assert_int_equal(end_event(a, SMPA_EV_SENT, i)->sent.cookie,
+				 end_event(b, SMPA_EV_SENT, i)->sent.cookie);
+	end_fini(a);
+	end_fini(b);
+}
+
 /*
  * A short message in one piece is encoded by other code than any other message.
  * Both make the same octets, whatever its length, for each opcode with payload.
@@ -105,11 +115,7 @@ static void short_messages_are_like_all_others(bool has_crc, bool has_markers,
 			assert_sent_alike(&one, &two);
 		}
 	}
-	for (size_t i = 0; i < end_count(&one, SMPA_EV_SENT); i++)
-		assert_int_equal(end_event(&one, SMPA_EV_SENT, i)->sent.cookie,
-				 end_event(&two, SMPA_EV_SENT, i)->sent.cookie);
-	end_fini(&one);
-	end_fini(&two);
+	end_alike(&one, &two);
 }
 
 CASE(encodes_short_messages_like_all_others)
@@ -120,6 +126,43 @@ CASE(encodes_short_messages_like_all_others)
 		for (int j = 0; j < 4; j++)
 			short_messages_are_like_all_others(j & 1, j & 2,
 							   mulpdus[i]);
+}
+
+/* Messages without payload: those with a wrong CRC are encoded by the other
+ * code. */
+CASE(encodes_headers_like_all_others)
+{
+	static const struct smpa_msg rows[] = {
+		{ .opcode = SMPA_OP_READ_REQUEST,
+		  .cookie = 1,
+		  .read = { 0x01020304, 0x05060708090a0b0c, 77, 0x0d0e0f10,
+			    0x1112131415161718 } },
+		{ .opcode = SMPA_OP_IMM, .cookie = 2, .imm = { 1, 2, 8 } },
+		{ .opcode = SMPA_OP_IMM_SE, .quiet = true, .imm = { 9 } },
+		{ .opcode = SMPA_OP_ATOMIC_REQUEST,
+		  .cookie = 3,
+		  .atomic = { 2, 3, 4, 5, 6, 7, 8, 9, 10 } },
+		{ .opcode = SMPA_OP_ATOMIC_RESPONSE,
+		  .quiet = true,
+		  .atomic = { .id = 11, .value = 12 } },
+	};
+	struct end one, two;
+
+	initiator(&one, true, 0);
+	initiator(&two, true, 0);
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+		const struct smpa_msg *msg = &rows[i / 2];
+
+		assert_int_equal(smpa_conn_submit(one.conn, msg), 0);
+		assert_int_equal(smpa_conn_submit_spoiled(two.conn, msg), 0);
+		end_drain(&one);
+		end_drain(&two);
+		end_pull(&one);
+		end_pull(&two);
+		two.out[two.out_end - 1] ^= 0xff;
+		assert_sent_alike(&one, &two);
+	}
+	end_alike(&one, &two);
 }
 
 /* The engine's own message comes before a short one, and a short one comes
