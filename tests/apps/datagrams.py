@@ -57,6 +57,11 @@ def at_port(command, port):
 def pair(test, server, client, env=None, inside=(), timeout=60):
     """Runs a server, which listens by TCP at PORT, and its client. Return: the
     client."""
+    return harness.with_clock(test, lambda: pair_once(
+        test, server, client, env, inside, timeout))
+
+
+def pair_once(test, server, client, env, inside, timeout):
     port = harness.free_port()
     server = test.start("server", at_port(server, port), env=env,
                         inside=inside)

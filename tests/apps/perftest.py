@@ -52,26 +52,11 @@ BY_CM = ("-R",)
 BY_HAND = ("-d", "usiw_lo", "-x", "0")
 
 
-# perftest compares two clocks, and gives up if it was interrupted in between;
-# with -F it says so and reports zeros.
-CLOCKLESS = re.compile("Can't produce a report|Correlation coefficient")
-TRIES = 3
-
-
 def pair(test, program, options, address="127.0.0.1", **settings):
     """Runs server and client to the end. Return: the client's table. The
     settings are those of pair_once()."""
-    for left in reversed(range(TRIES)):
-        count = len(test.programs)
-        try:
-            return pair_once(test, program, options, address, **settings)
-        except harness.Failure:
-            if not left or not any(CLOCKLESS.search(started.text())
-                                   for started in test.programs[count:]):
-                raise
-            for started in test.programs[count:]:
-                started.stop()
-    return None
+    return harness.with_clock(test, lambda: pair_once(
+        test, program, options, address, **settings))
 
 
 def pair_once(test, program, options, address, env=None, inside=None,

@@ -107,9 +107,9 @@ class Outputs(unittest.TestCase):
 
     def test_perftest_is_run_again_without_a_clock(self):
         for said, tries in (
-                ("Can't produce a report", ways.perftest.TRIES),
+                ("Can't produce a report", ways.perftest.harness.TRIES),
                 ("Correlation coefficient r^2: 0.546466 < 0.9",
-                 ways.perftest.TRIES),
+                 ways.perftest.harness.TRIES),
                 ("Unable to create QP.", 1)):
             self.assertEqual(self.tries(said), tries, said)
 
