@@ -115,14 +115,20 @@ static void engine_pass_timed(struct rnic_engine *engine,
 static void engine_pass(struct rnic_engine *engine)
 {
 	bool has_memory = rnic_engine_has_memory(engine);
-	struct rnic_look_poll poll = {
+	struct rnic_look_poll poll;
+	bool is_timed;
+
+	/* Whoever asks during the look shall see this poll. */
+	if (!rnic_look_awaits_news(&engine->sched.look))
+		rnic_polls_note(&engine->sched.polls,
+				rnic_engine_now_ns(engine));
+	poll = (struct rnic_look_poll){
 		.has_news = has_memory && engine_look(engine),
 		.has_others = has_memory || engine->busy.cnt,
 		.has_slept = rnic_polls_take_slept(&engine->sched.polls),
 		.has_sleeper = rnic_polls_have_sleeper(&engine->sched.polls),
 	};
-	bool is_timed = rnic_look_needs_time(&engine->sched.look, &poll);
-
+	is_timed = rnic_look_needs_time(&engine->sched.look, &poll);
 	if (is_timed)
 		engine_pass_timed(engine, &poll);
 	rnic_engine_serve_bells(engine);

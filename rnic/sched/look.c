@@ -25,8 +25,8 @@ uint32_t rnic_look_again_cnt(const struct rnic_look *look)
 bool rnic_look_needs_time(struct rnic_look *look,
 			  const struct rnic_look_poll *poll)
 {
-	if (!poll->has_news || !look->vain_cnt || poll->has_slept ||
-	    poll->has_sleeper || look->asks_again)
+	if (!poll->has_news || !rnic_look_awaits_news(look) ||
+	    poll->has_slept || poll->has_sleeper || look->asks_again)
 		return true;
 	look->is_untimed = true;
 	look->vain_cnt = 0;

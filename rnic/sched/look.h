@@ -42,12 +42,16 @@ enum rnic_look_at {
 	RNIC_LOOK_EPOLL,
 };
 
+/* The last poll was in vain: what the next one finds is an answer, mostly. */
+static inline bool rnic_look_awaits_news(const struct rnic_look *look)
+{
+	return look->vain_cnt;
+}
+
 /*
- * A poll that finds news after one in vain has found an answer, mostly.  It
- * looks at memory only, whatever the time is, so it does not read the clock.
- * Polls that each find news do: without, lists of Sends are a third slower.
- *
- * Return: false: such an answer; true: rnic_look() follows.
+ * A poll has looked.  News that was awaited needs no time: nothing but memory
+ * is looked at, whatever the time is.
+ * Return: false: there it is; true: rnic_look() follows.
  */
 bool rnic_look_needs_time(struct rnic_look *look,
 			  const struct rnic_look_poll *poll);

@@ -17,6 +17,8 @@
 #include "until.h"
 #include "wrap-clock.h"
 
+static struct rnic_engine *engine;
+
 /* ---- sources that only count ---- */
 
 struct fake {
@@ -24,8 +26,9 @@ struct fake {
 	_Atomic uint64_t word; /* what the other end writes */
 	int peer_fd;
 	int pass_cnt, look_cnt, woken_cnt, sleep_cnt, awake_cnt;
-	bool is_restless; /* has news whenever it is to sleep */
-	bool was_asleep;  /* the other end, when it was written to */
+	bool is_restless;  /* has news whenever it is to sleep */
+	bool was_asleep;   /* the other end, when it was written to */
+	bool is_poll_live; /* somebody polls, as its look sees it */
 };
 
 static struct fake *fake_of(struct rnic_source *source)
@@ -45,6 +48,8 @@ static void fake_look(struct rnic_source *source, bool is_woken)
 	uint64_t cnt;
 
 	fake->look_cnt++;
+	fake->is_poll_live =
+		rnic_polls_are_live(&engine->sched.polls, fake_now_ns);
 	fake->woken_cnt += is_woken;
 	if (is_woken)
 		must(!eventfd_read(source->wake_fd, &cnt));
@@ -72,8 +77,6 @@ static struct {
 	bool is_led, fails;
 	bool ends_watch; /* the thread that looked goes to sleep meanwhile */
 } later;
-
-static struct rnic_engine *engine;
 
 static bool fake_wake(int wake_fd)
 {
@@ -284,6 +287,20 @@ HOT_CASE(poll_waits_a_little_for_news)
 		assert_int_equal(engine->sched.look.vain_cnt, at[i] ? 0 : 1);
 	}
 	news_at = 0;
+}
+
+/* What a look sends and serves depends on whether somebody polls. */
+HOT_CASE(a_look_knows_of_the_poll_that_it_is_part_of)
+{
+	struct fake *fake = &fakes[FAKE_CNT - 1];
+
+	fake_now_ns = 1000 * NS_PER_MS;
+	fake_write(fake, false);
+	rnic_engine_poll(engine);
+	fake_now_ns += 1000 * NS_PER_MS;
+	fake_write(fake, false);
+	rnic_engine_poll(engine);
+	assert_true(fake->is_poll_live);
 }
 
 /* A program that does something else between its polls does not wait long in
