@@ -25,7 +25,7 @@
 
 /* As the socket layer gives a close(). */
 #define CLOSE_NS (60000 * NS_PER_MS)
-/* A peer that does not answer must not use up the time of the others. */
+/* A peer has this at least, if there are many. */
 #define PEER_NS (1000 * NS_PER_MS)
 
 /* Only the peer of @link may connect. Return: descriptor; -errno. */
@@ -120,6 +120,19 @@ static void flush(struct sdp_link *link, uint64_t deadline)
 		util_sys_close(listener);
 }
 
+/* A peer that does not answer must not use up the time of the others. */
+static uint64_t share_end(uint64_t deadline, uint32_t link_cnt)
+{
+	uint64_t now = sdp_now_ns(), end;
+
+	if (now >= deadline)
+		return deadline;
+	end = now + (deadline - now) / link_cnt;
+	if (end < now + PEER_NS)
+		end = now + PEER_NS;
+	return end < deadline ? end : deadline;
+}
+
 int sdp_verbs_flush(uint64_t deadline)
 {
 	uint32_t cnt = sdp_links_owing();
@@ -129,10 +142,8 @@ int sdp_verbs_flush(uint64_t deadline)
 		return (int)cnt;
 	cnt = sdp_links_take_owing(links, cnt);
 	for (uint32_t i = 0; i < cnt; i++) {
-		uint64_t end = sdp_now_ns() + PEER_NS;
-
 		if (!links[i]->cm)
-			flush(links[i], end < deadline ? end : deadline);
+			flush(links[i], share_end(deadline, cnt - i));
 		if (sdp_links_let_go(links[i]))
 			sdp_poll_free_memory(links[i]);
 	}

@@ -143,18 +143,37 @@ static void execs_full_child(int fd)
 	exec_nothing(false);
 }
 
-/* The peer does not look before the program is another one. */
+/* Another process stops this one for so long that the child has waited 2
+ * seconds, and asked for another carrier. */
+static pid_t execs_full_stopper(void)
+{
+	struct pollfd pfd = { .fd = execs_full_pipe[0], .events = POLLIN };
+	pid_t self = getpid(), pid = fork();
+
+	NEED(pid >= 0);
+	if (pid)
+		return pid;
+	NEED(poll(&pfd, 1, -1) == 1 && kill(self, SIGSTOP) == 0);
+	usleep(3500000);
+	kill(self, SIGCONT);
+	_exit(0);
+}
+
+/* The peer does not look before the program is another one, nor does it run
+ * all the time. */
 static void execs_full(void)
 {
+	pid_t pid, stopper;
 	siginfo_t info;
 	size_t count;
-	pid_t pid;
 	int fd;
 
 	NEED(pipe(execs_full_pipe) == 0);
+	stopper = execs_full_stopper();
 	fd = child_dial(execs_full_child, &pid);
 	send_text(fd, "x");
 	NEED(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	child_end(stopper);
 	NEED(read(execs_full_pipe[0], &count, sizeof(count)) ==
 	     (ssize_t)sizeof(count));
 	say("all of it came, then the end: %d",
