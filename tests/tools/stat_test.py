@@ -553,6 +553,20 @@ class Wrong(Programs):
         self.addCleanup(liar.close)
         self.assertIn("damaged", stat(str(os.getpid())).stderr)
 
+    def test_a_page_that_is_being_made_is_waited_for(self):
+        page = self.page()
+        liar = self.lie(b"")
+        process = subprocess.Popen([USIW, "stat", str(os.getpid())],
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
+                if "nanosleep" in file.read():
+                    break
+        os.write(liar.fd, page)
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, stderr), (0, ""))
+
     def test_a_page_that_is_cut_while_it_is_read(self):
         liar = self.lie(self.page())
         whole = os.fstat(liar.fd).st_size

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/page-find.h"
@@ -121,6 +122,9 @@ static int proc_open(int pid)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* For a page that is being made, a millisecond apart. */
+#define FIND_TRIES 1000
+
 /* A forked child without a page of its own may have its parent's. */
 static int running_found(void *arg, const struct util_found_page *page)
 {
@@ -158,7 +162,7 @@ static bool running_skips(void *arg, int pid)
 	return list_has(search->list, pid);
 }
 
-int process_find(struct process_list *list, int pid)
+static int find_once(struct process_list *list, int pid)
 {
 	struct search state = { .list = list };
 	const struct util_page_search search = {
@@ -171,6 +175,19 @@ int process_find(struct process_list *list, int pid)
 
 	/* A page was there, and was not taken. */
 	return pid && ret == -ENOENT && state.ret < 0 ? state.ret : ret;
+}
+
+int process_find(struct process_list *list, int pid)
+{
+	static const struct timespec nap = { .tv_nsec = 1000000 };
+	int ret = find_once(list, pid);
+
+	/* A process that has just begun makes its page in microseconds. */
+	for (int i = 0; i < FIND_TRIES && ret == -EAGAIN; i++) {
+		nanosleep(&nap, NULL);
+		ret = find_once(list, pid);
+	}
+	return ret;
 }
 
 /* ---- files --------------------------------------------------------------- */
