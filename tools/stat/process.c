@@ -122,9 +122,6 @@ static int proc_open(int pid)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* For a page that is being made, a millisecond apart. */
-#define FIND_TRIES 1000
-
 /* A forked child without a page of its own may have its parent's. */
 static int running_found(void *arg, const struct util_found_page *page)
 {
@@ -162,6 +159,7 @@ static bool running_skips(void *arg, int pid)
 	return list_has(search->list, pid);
 }
 
+/* Does not wait for a page that is being made: as process_find() otherwise. */
 static int find_once(struct process_list *list, int pid)
 {
 	struct search state = { .list = list };
@@ -176,6 +174,9 @@ static int find_once(struct process_list *list, int pid)
 	/* A page was there, and was not taken. */
 	return pid && ret == -ENOENT && state.ret < 0 ? state.ret : ret;
 }
+
+/* For a page that is being made, a millisecond apart. */
+#define FIND_TRIES 1000
 
 int process_find(struct process_list *list, int pid)
 {
@@ -197,7 +198,7 @@ int process_find(struct process_list *list, int pid)
 static bool file_has_ended(const struct process *process)
 {
 	struct process_list list = { .cnt = 0 };
-	int ret = process_find(&list, process->pid);
+	int ret = find_once(&list, process->pid);
 	bool has_ended = ret == -ESRCH || ret == -ENOENT;
 
 	if (ret == 0)
@@ -256,7 +257,7 @@ static bool process_renew(struct process *process)
 {
 	struct process_list list = { .cnt = 0 };
 	/* Another one may have the number of a process that has ended. */
-	bool is_new = process_find(&list, process->pid) == 0 &&
+	bool is_new = find_once(&list, process->pid) == 0 &&
 		      process_lives(process);
 
 	if (is_new) {

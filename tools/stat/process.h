@@ -27,7 +27,8 @@ struct process_list {
 };
 
 /*
- * Adds each process that is not in the list yet; @pid not 0: only that one.
+ * Adds each process that is not in the list yet; @pid not 0: only that one, and
+ * a page of it that is being made is waited for, for about a second.
  * Return: 0; -errno as util_page_find(), -EPROTONOSUPPORT, -EPROTO or
  *   -EAGAIN as util_stat_read() for @pid.
  */
