@@ -25,9 +25,8 @@ enum option_outcome options_take(char **argv, int *at, struct options *options,
 				 const char *ret_wrong[2]);
 
 /*
- * Takes the option @name, "NAME VALUE" or "NAME=VALUE", at @argv[*@at], and
- * moves
- * *@at behind its value.  OPTION_WRONG: the value is missing, and *@ret_value
+ * Takes the option @name at @argv[*@at], "NAME VALUE" or "NAME=VALUE".  *@at is
+ * behind its value then.  OPTION_WRONG: the value is missing, and *@ret_value
  * is NULL.
  */
 enum option_outcome options_value(char **argv, int *at, const char *name,
