@@ -25,6 +25,13 @@ static inline void rnic_bell_push(rnic_bell_head *stack, struct rnic_bell *bell)
 							memory_order_relaxed));
 }
 
+/* Is it rung, and not served yet?  Then what the caller queued before a seq_cst
+ * fence is served with it. */
+static inline bool rnic_bell_is_rung(const struct rnic_bell *bell)
+{
+	return atomic_load_explicit(&bell->is_rung, memory_order_relaxed);
+}
+
 /* Serves bells until there is none. */
 static inline void rnic_bells_serve(rnic_bell_head *stack)
 {
@@ -46,6 +53,8 @@ static inline void rnic_bells_serve(rnic_bell_head *stack)
 			 */
 			atomic_exchange_explicit(&bell->is_rung, false,
 						 memory_order_seq_cst);
+			/* Pairs with the fence before rnic_bell_is_rung(). */
+			atomic_thread_fence(memory_order_seq_cst);
 			bell->serve(bell);
 			bell = next;
 		}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "engine/bell.h"
 #include "engine/engine.h"
 #include "fault.h"
 #include "place.h"
@@ -25,22 +26,30 @@ void rnic_qp_ring_sq(struct rnic_qp *qp)
 	wr_posted(qp->engine, &qp->bell, true);
 }
 
+/* Behind a fence.  A bell that is rung is served for these receives, too. */
+static void wr_posted_recv(struct rnic_engine *engine, struct rnic_bell *bell,
+			   bool is_awaited)
+{
+	wr_posted(engine, bell, is_awaited && !rnic_bell_is_rung(bell));
+}
+
 void rnic_qp_ring_rq(struct rnic_qp *qp)
 {
-	/* Pairs with rnic_qp_set_state(), and with rnr_new(). */
+	/* Pairs with rnic_qp_set_state(), rnr_new() and rnic_bells_serve(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	wr_posted(qp->engine, &qp->bell,
-		  rnic_qp_has_ended(qp) ||
-			  atomic_load_explicit(&qp->is_rnr,
-					       memory_order_relaxed));
+	wr_posted_recv(qp->engine, &qp->bell,
+		       rnic_qp_has_ended(qp) ||
+			       atomic_load_explicit(&qp->is_rnr,
+						    memory_order_relaxed));
 }
 
 void rnic_srq_ring_rq(struct rnic_srq *srq)
 {
-	/* Pairs with rnr_new(). */
+	/* Pairs with rnr_new() and rnic_bells_serve(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	wr_posted(rnic_place_engine(&srq->place), &srq->bell,
-		  atomic_load_explicit(&srq->is_awaited, memory_order_relaxed));
+	wr_posted_recv(
+		rnic_place_engine(&srq->place), &srq->bell,
+		atomic_load_explicit(&srq->is_awaited, memory_order_relaxed));
 }
 
 int rnic_wr_complete_watched(struct rnic_qp *qp, struct rnic_cq *cq,

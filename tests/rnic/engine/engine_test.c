@@ -587,7 +587,8 @@ static uint32_t held_cnt(const struct rnicpair_side *s)
 	return with_lead(s->qp->engine, s->qp->held_in_idx);
 }
 
-/* Receives that held Sends wait for are posts of a burst, too. */
+/* Receives that held Sends wait for are posts of a burst, too.  They ring once,
+ * so only the first one is served before the poll. */
 CASE(a_burst_of_receives_is_served_together)
 {
 	const uint32_t cnt = RNIC_BURST_MAX + 4;
@@ -609,8 +610,7 @@ CASE(a_burst_of_receives_is_served_together)
 		burst_poll(b);
 		for (uint32_t j = 0; j < cnt; j++)
 			must(!rnicpair_post_recv(b, j, NULL, 0));
-		assert_int_equal(usiw_ring_used(done),
-				 is_watched ? RNIC_BURST_MAX + 1 : cnt);
+		assert_int_equal(usiw_ring_used(done), is_watched ? 1 : cnt);
 		assert_int_equal(rnic_cq_wants_progress(b->rcq), true);
 		burst_poll(b);
 		assert_int_equal(usiw_ring_used(done), cnt);

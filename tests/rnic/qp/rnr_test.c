@@ -597,6 +597,40 @@ CASE(shared_receives_go_round)
 	rnicpair_close(&p);
 }
 
+/* All of them are served with the bell that the first one rings. */
+static void rings_once(uint32_t srq_wr)
+{
+	enum { CNT = 40 };
+	struct rnicpair_options opt = defaults;
+	struct rnicpair p;
+	struct rnicpair_side *a = &p.side[0], *b = &p.side[1];
+	_Atomic uint32_t *post_cnt;
+
+	opt.srq_wr = srq_wr;
+	rnicpair_open(&p, &opt);
+	for (uint64_t i = 0; i < CNT; i++)
+		post_send(a, i, 0, 8);
+	for (uint64_t i = 0; i < CNT; i++)
+		rnicpair_take(a, a->scq);
+	wait_heard(a->qp, b->qp);
+	post_cnt = &b->qp->engine->sched.burst.cnt;
+	rnic_engine_lead(b->qp->engine);
+	atomic_store(post_cnt, 0);
+	for (uint64_t i = 0; i < CNT; i++)
+		post_recv(b, i, 0, 8);
+	assert_int_equal(atomic_load(post_cnt), 1);
+	rnic_engine_unlead(b->qp->engine);
+	for (uint64_t i = 0; i < CNT; i++)
+		assert_int_equal(rnicpair_take(b, b->rcq).wr_id, i);
+	rnicpair_close(&p);
+}
+
+CASE(receives_ring_once_until_they_are_served)
+{
+	rings_once(0);
+	rings_once(64);
+}
+
 /* An invalid message of one QP takes one receive, and the others continue. */
 CASE(one_bad_qp_does_not_stop_the_others)
 {
