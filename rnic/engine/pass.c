@@ -197,8 +197,12 @@ void rnic_engine_poll(struct rnic_engine *engine)
 	if (rnic_polls_yield(&engine->sched.polls))
 		rnic_polls_note_yield(&engine->sched.polls,
 				      rnic_engine_yield());
-	if (!rnic_engine_try_lead(engine))
-		return; /* another thread makes progress already */
+	if (!rnic_engine_try_lead(engine)) {
+		/* Another thread makes progress already.  If it is the
+		 * completion thread, it need not go on. */
+		rnic_polls_note(&engine->sched.polls, util_now_ns());
+		return;
+	}
 	engine_begin_turn(engine);
 	engine_poll(engine);
 	engine->turn.may_leave = false;

@@ -53,6 +53,16 @@ STEP_CASE(a_poll_is_noted)
 	}
 }
 
+/* The completion thread leads for longer than a poller is taken to be at it. */
+STEP_CASE(a_poll_that_finds_a_leader_is_noted)
+{
+	fake_now_ns = BEGIN_NS;
+	must(util_trylock(&engine->lead));
+	rnic_engine_poll(engine);
+	assert_true(rnic_polls_are_live(&engine->sched.polls, BEGIN_NS));
+	util_unlock(&engine->lead);
+}
+
 static void poll_bell(void)
 {
 	struct rnic_bell bell = { .serve = serve_count };
