@@ -12,49 +12,61 @@
 const struct rdmap_op rdmap_ops[RDMAP_CTRL_OPCODE + 1u] = {
 	[SMPA_OP_WRITE] = {
 		.is_known = true, .is_tagged = true, .has_payload = true,
+		.hdr_size = DDP_TAGGED_SIZE,
 	},
 	[SMPA_OP_READ_REQUEST] = {
 		.is_known = true, .qn = DDP_QN_READ,
 		.min_size = RDMAP_READ_SIZE, .max_size = RDMAP_READ_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_READ_SIZE,
 	},
 	[SMPA_OP_READ_RESPONSE] = {
 		.is_known = true, .is_tagged = true, .has_payload = true,
+		.hdr_size = DDP_TAGGED_SIZE,
 	},
 	[SMPA_OP_SEND] = {
 		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.hdr_size = DDP_UNTAGGED_SIZE,
 	},
 	[SMPA_OP_SEND_INV] = {
 		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.hdr_size = DDP_UNTAGGED_SIZE,
 		.has_inv_stag = true,
 	},
 	[SMPA_OP_SEND_SE] = {
 		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.hdr_size = DDP_UNTAGGED_SIZE,
 	},
 	[SMPA_OP_SEND_SE_INV] = {
 		.is_known = true, .qn = DDP_QN_SEND, .has_payload = true,
+		.hdr_size = DDP_UNTAGGED_SIZE,
 		.has_inv_stag = true,
 	},
 	[SMPA_OP_TERMINATE] = {
 		.is_known = true, .qn = DDP_QN_TERMINATE,
 		.min_size = RDMAP_TERM_MIN_SIZE,
 		.max_size = RDMAP_TERM_MAX_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_TERM_MAX_SIZE,
 	},
 	[SMPA_OP_IMM] = {
 		.is_known = true, .qn = DDP_QN_SEND,
 		.min_size = RDMAP_IMM_SIZE, .max_size = RDMAP_IMM_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_IMM_SIZE,
 	},
 	[SMPA_OP_IMM_SE] = {
 		.is_known = true, .qn = DDP_QN_SEND,
 		.min_size = RDMAP_IMM_SIZE, .max_size = RDMAP_IMM_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_IMM_SIZE,
 	},
 	[SMPA_OP_ATOMIC_REQUEST] = {
 		.is_known = true, .qn = DDP_QN_READ,
 		.min_size = RDMAP_ATOMIC_SIZE, .max_size = RDMAP_ATOMIC_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_ATOMIC_SIZE,
 	},
 	[SMPA_OP_ATOMIC_RESPONSE] = {
 		.is_known = true, .qn = DDP_QN_ATOMIC,
 		.min_size = RDMAP_ATOMIC_RESPONSE_SIZE,
 		.max_size = RDMAP_ATOMIC_RESPONSE_SIZE,
+		.hdr_size = DDP_UNTAGGED_SIZE + RDMAP_ATOMIC_RESPONSE_SIZE,
 	},
 };
 

@@ -39,6 +39,7 @@ struct rdmap_op {
 	uint8_t qn;	  /* untagged */
 	uint8_t min_size; /* octets after the DDP header, without */
 	uint8_t max_size; /* payload of the user */
+	uint8_t hdr_size; /* DDP's header and the longest after it */
 };
 
 extern const struct rdmap_op rdmap_ops[RDMAP_CTRL_OPCODE + 1u];

@@ -14,9 +14,12 @@
 #define TX_LINE 64u
 #define TX_LINE_COPY_MIN 4096u
 
-static inline size_t tx_ahead(const struct smpa_conn *c)
+/* Has as much been encoded? */
+static inline bool tx_is_ahead(const struct smpa_conn *c)
 {
-	return tx_has_crc(c) ? TX_AHEAD_CRC : TX_AHEAD;
+	size_t len = c->tx.end - c->tx.taken;
+
+	return len >= TX_AHEAD_CRC && (tx_has_crc(c) || len >= TX_AHEAD);
 }
 
 static inline bool tx_has_room(const struct conn_tx *tx, size_t data,
@@ -37,8 +40,9 @@ static inline bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
 	       tx_make_room(tx, data, iov_cnt);
 }
 
-/* Appends octets to send, and joins them to the last piece if adjacent. */
-static inline void tx_append(struct conn_tx *tx, const void *base, size_t len)
+/* tx_append() of at least one octet.  @is_staged: tx_is_staged() */
+static inline void tx_put(struct conn_tx *tx, const void *base, size_t len,
+			  bool is_staged)
 {
 	union {
 		const void *c;
@@ -46,15 +50,12 @@ static inline void tx_append(struct conn_tx *tx, const void *base, size_t len)
 	} u = { .c = base };
 	struct iovec *last;
 
-	if (len == 0)
-		return;
 	if (!tx_is_empty(tx)) {
 		last = &tx->iov[tx->iov_end - 1];
 		/* Staging is never joined with the owner's memory, nor the
 		 * start frame with the first FPDU, which may have to wait. */
 		if ((const uint8_t *)last->iov_base + last->iov_len == base &&
-		    tx_is_staged(tx, last->iov_base) ==
-			    tx_is_staged(tx, base) &&
+		    tx_is_staged(tx, last->iov_base) == is_staged &&
 		    tx->end != tx->start_end) {
 			last->iov_len += len;
 			tx->end += len;
@@ -65,6 +66,20 @@ static inline void tx_append(struct conn_tx *tx, const void *base, size_t len)
 	tx->iov[tx->iov_end].iov_len = len;
 	tx->iov_end++;
 	tx->end += len;
+}
+
+/* Appends octets to send, and joins them to the last piece if adjacent. */
+static inline void tx_append(struct conn_tx *tx, const void *base, size_t len)
+{
+	if (len)
+		tx_put(tx, base, len, tx_is_staged(tx, base));
+}
+
+/* The same of the next octets of staging, at least one. */
+static inline void tx_append_staged(struct conn_tx *tx, size_t len)
+{
+	tx_put(tx, tx->data + tx->data_pos, len, true);
+	tx->data_pos += len;
 }
 
 /* SENT for @cookie comes when TCP has all octets so far.  There is room. */

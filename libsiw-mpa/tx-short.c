@@ -28,10 +28,10 @@ static bool header_is_short(const struct smpa_conn *c,
 }
 
 static bool payload_is_short(const struct smpa_conn *c,
-			     const struct smpa_msg *msg, bool is_tagged)
+			     const struct smpa_msg *msg,
+			     const struct rdmap_op *op)
 {
-	if (msg->len > TX_SHORT_MAX ||
-	    ddp_hdr_size(is_tagged) + msg->len > c->tx.mulpdu)
+	if (msg->len > TX_SHORT_MAX || op->hdr_size + msg->len > c->tx.mulpdu)
 		return false;
 	if (msg->len > c->opt.copy_max && !msg->copy && !tx_has_crc(c))
 		return false;
@@ -51,9 +51,9 @@ static bool msg_is_short(const struct smpa_conn *c, const struct smpa_msg *msg)
 	    msg->opcode > RDMAP_CTRL_OPCODE || !op->is_known)
 		return false;
 	if (tx->wants || tx->fault.is_set || tx->msg.is_active ||
-	    tx->sent_cnt == tx->sent_cap || tx->end - tx->taken >= tx_ahead(c))
+	    tx->sent_cnt == tx->sent_cap || tx_is_ahead(c))
 		return false;
-	return op->has_payload ? payload_is_short(c, msg, op->is_tagged)
+	return op->has_payload ? payload_is_short(c, msg, op)
 			       : header_is_short(c, msg);
 }
 
@@ -71,13 +71,15 @@ static void short_copy(void *arg)
 
 /* What follows DDP's header.  Return: false: the payload is not accessible, or
  * the header not valid. */
-static bool short_body(const struct smpa_conn *c, const struct smpa_msg *msg,
+static bool short_body(struct smpa_conn *c, const struct smpa_msg *msg,
 		       const struct rdmap_op *op, uint8_t *to)
 {
 	struct short_copy copy = { to, msg->iov };
 
-	if (!op->has_payload)
+	if (!op->has_payload) {
+		c->tx.has_read |= msg->opcode == SMPA_OP_READ_REQUEST;
 		return rdmap_msg_encode(msg, to) > 0;
+	}
 	if (msg->len == 0)
 		return true;
 	if (!msg->safe)
@@ -102,11 +104,9 @@ static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
 		.qn = op->qn,
 		.msn = tx->msn[op->qn],
 	};
-	/* One of the two is 0. */
-	uint32_t len = msg->len + op->max_size;
-	uint32_t ulpdu = ddp_hdr_size(op->is_tagged) + len;
+	uint32_t ulpdu = op->hdr_size + msg->len;
 	uint32_t size = fpdu_size(ulpdu);
-	uint8_t *out, *end;
+	uint8_t *out, *end, *body;
 
 	if (!tx_reserve(tx, size, 1))
 		return false;
@@ -114,19 +114,17 @@ static bool short_put(struct smpa_conn *c, const struct smpa_msg *msg)
 	end = out + size;
 	memset(end - 8, 0, 8); /* PAD (MPA-5), CRC (C-7); the rest follows */
 	wire_put16(out, (uint16_t)ulpdu);
-	ddp_hdr_encode(&h, out + FPDU_LEN_SIZE);
-	if (!short_body(c, msg, op, out + FPDU_LEN_SIZE + (ulpdu - len)))
+	body = out + FPDU_LEN_SIZE;
+	body += ddp_hdr_encode(&h, body);
+	if (!short_body(c, msg, op, body))
 		return false;
 	if (tx_has_crc(c))
 		wire_put_crc(end - FPDU_CRC_SIZE,
 			     crc32c_final(crc32c_update(CRC32C_INIT, out,
 							size - FPDU_CRC_SIZE)));
-	tx->data_pos += size;
-	tx_append(tx, out, size);
+	tx_append_staged(tx, size);
 	c->cnt.tx_fpdu++;
 	c->cnt.tx_copied += msg->len;
-	if (msg->opcode == SMPA_OP_READ_REQUEST)
-		tx->has_read = true;
 	if (!op->is_tagged)
 		tx->msn[op->qn]++;
 	if (!msg->quiet)

@@ -130,9 +130,7 @@ int tx_put_start(struct smpa_conn *c, const struct start_frame *f)
 	len = START_HDR_SIZE + SMPA_PD_ENHANCED + f->pd_len;
 	if (!tx->data || !tx_reserve(tx, len, 1))
 		return -ENOBUFS;
-	len = start_frame_encode(f, tx->data + tx->data_pos);
-	tx_append(tx, tx->data + tx->data_pos, len);
-	tx->data_pos += len;
+	tx_append_staged(tx, start_frame_encode(f, tx->data + tx->data_pos));
 	tx->start_end = tx->end;
 	return 0;
 }
@@ -500,7 +498,7 @@ static void tx_encode(struct smpa_conn *c)
 
 	if (!tx->data || !tx_do_wants(c))
 		return;
-	while (tx->msg.is_active && tx->end - tx->taken < tx_ahead(c))
+	while (tx->msg.is_active && !tx_is_ahead(c))
 		if (!msg_put_segment(c))
 			return;
 }
