@@ -636,8 +636,7 @@ enum epoll_ask {
 
 /*
  * Takes events from the queue and from the kernel, in turns if one of them
- * fills the answer. Return: count; -errno.
- * answer.  Return: count; -errno.
+ * fills the answer.  Return: count; -errno.
  */
 static int epoll_look(struct epoll_call *call, enum epoll_ask ask)
 {
