@@ -215,6 +215,11 @@ static uint64_t deadline_of(const struct timespec *timeout)
 	return sdp_now_ns() + util_timespec_ns(timeout);
 }
 
+static bool is_over(uint64_t deadline)
+{
+	return deadline != SDP_NEVER && sdp_now_ns() >= deadline;
+}
+
 static struct timespec *time_left(uint64_t deadline, struct timespec *ret_left)
 {
 	uint64_t now;
@@ -348,8 +353,21 @@ static int set_rest(struct poll_set *set, uint64_t deadline,
 	return set_sleep(set, deadline, mask, ret_is_slept);
 }
 
+/* Has one of the open files that the call waits for woken it?  What else wakes
+ * a thread, as the traffic of other connections does, is nothing for it.
+ * @is_slept: the kernel has reported its descriptors. */
+static bool set_is_woken(const struct poll_set *set, bool is_slept)
+{
+	if (set_has_ready(set))
+		return true;
+	for (nfds_t i = 0; i < set->cnt + set->twin_cnt && is_slept; i++)
+		if (set->kernel[i].revents)
+			return true;
+	return false;
+}
+
 /* Numbers may have been closed meanwhile and reused. The kernel looks them up
- * again too.
+ * again too, when the call is woken, or ends.
  * Return: whether this happened. */
 static bool set_look_up(struct poll_set *set)
 {
@@ -380,8 +398,7 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		is_news = (is_slept || ret != 0) && set_start(set);
 		if (ret != 0 && !is_news)
 			return ret;
-		if (ret == 0 && deadline != SDP_NEVER &&
-		    sdp_now_ns() >= deadline)
+		if (ret == 0 && is_over(deadline))
 			return 0;
 		set_sort(set);
 		is_slept = false;
@@ -391,7 +408,9 @@ static int set_wait(struct poll_set *set, uint64_t deadline,
 		sdp_ending_look();
 		if (ret < 0)
 			return ret;
-		is_slept &= !set_look_up(set) && !set_is_stale(set);
+		if (set_is_woken(set, is_slept) || is_over(deadline))
+			is_slept &= !set_look_up(set);
+		is_slept &= !set_is_stale(set);
 		if (!is_slept)
 			set_sort(set);
 	}
@@ -720,8 +739,7 @@ static int epoll_wait_ours(struct epoll_call *call, uint64_t deadline)
 	int ret;
 
 	for (;;) {
-		bool is_late = deadline != SDP_NEVER &&
-			       sdp_now_ns() >= deadline;
+		bool is_late = is_over(deadline);
 
 		/* Before a sleep it is not necessary to ask the kernel's
 		 * set. */
@@ -786,7 +804,7 @@ static int epoll_wait_kernel(struct epoll_call *call, uint64_t deadline)
 	}
 	util_unwind_pop(&unwind);
 	kernel_wait_end(call->set);
-	if (ret == 0 && deadline != SDP_NEVER && sdp_now_ns() < deadline)
+	if (ret == 0 && deadline != SDP_NEVER && !is_over(deadline))
 		return -EAGAIN;
 	return ret;
 }

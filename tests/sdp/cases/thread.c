@@ -65,6 +65,27 @@ static void close_poll(void)
 	sleeper_end(&sleeper);
 }
 
+/* Nothing but the file that it waits for wakes it. */
+static void close_poll_beside(void)
+{
+	struct pair pair = pair_used(), other = pair_used();
+	struct watched watched = { pair.server, POLLIN };
+	struct sleeper sleeper;
+	char octets[6];
+
+	sleeper_start_asleep(&sleeper, sleeping_poll, &watched);
+	SHOW("close", close(pair.server));
+	for (int i = 0; i < 20; i++) {
+		send_text(other.client, "beside");
+		wait_octets(other.server, 6);
+		NEED(recv(other.server, octets, sizeof(octets), 0) == 6);
+	}
+	sleeper_wait(&sleeper);
+	say("poll sleeps on");
+	send_text(pair.client, "later");
+	sleeper_end(&sleeper);
+}
+
 struct epoll_sleeper {
 	int set, stop;
 };
@@ -555,6 +576,7 @@ const struct sock_case thread_cases[] = {
 	{ "thread.close-recv-end", close_recv_end },
 	{ "thread.close-recv-number", close_recv_number },
 	{ "thread.close-poll", close_poll },
+	{ "thread.close-poll-beside", close_poll_beside },
 	{ "thread.close-epoll", close_epoll },
 	{ "thread.close-send", close_send },
 	{ "thread.both-directions", both_directions },
