@@ -372,7 +372,7 @@ static void at_once(void)
 	set_nonblocking(listener, true);
 	catch_signal(SIGALRM, 0);
 	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 250; i++) {
 		int fd = socket_new(), peer;
 
 		set_nonblocking(fd, true);
@@ -388,7 +388,7 @@ static void at_once(void)
 	}
 	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
 	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
-	say("of 5000 calls that do not wait, %d were interrupted", cut);
+	say("of 1250 calls that do not wait, %d were interrupted", cut);
 }
 
 /* An interrupted connect() goes on, and poll() tells of its end. */
@@ -401,7 +401,7 @@ static void connects(void)
 
 	catch_signal(SIGALRM, 0);
 	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 250; i++) {
 		int fd = socket_new(),
 		    ret = connect(fd, &address.any, address.len), peer;
 		struct pollfd done = { .fd = fd, .events = POLLOUT };
@@ -416,7 +416,7 @@ static void connects(void)
 	}
 	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
 	NEED(setitimer(ITIMER_REAL, &often, NULL) == 0);
-	say("%d of 1000 connections amid signals", right);
+	say("%d of 250 connections amid signals", right);
 }
 
 static void many_child(int fd)
