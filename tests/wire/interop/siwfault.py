@@ -58,8 +58,9 @@ def explain(octets, received, computed):
             size = -(2 + len(ulpdu)) % 4 + CRC_SIZE
             trailer = octets[end - size:end]
             for cut, padding, crc in misread(trailer, buffer[-size:]):
-                if crc == received and computed == decode.crc32c(
-                        octets[begin:end - size] + padding):
+                if crc == received and any(computed == decode.crc32c(
+                        octets[begin:end - size] + piece + padding)
+                        for piece in (b"", trailer[:cut])):
                     return (f"FPDU {number}'s trailer {trailer.hex()} cut "
                             f"after {cut} octets")
             buffer[-size:] = trailer

@@ -80,6 +80,14 @@ class SiwFaultTest(unittest.TestCase):
         self.assertIn("FPDU 1's", story or "")
         self.assertIsNone(siwfault.explain(second, received, computed))
 
+    def test_the_first_piece_may_be_hashed(self):
+        octets = fpdu(0)
+        received = int.from_bytes(octets[-2:] + bytes(2), "little")
+        for hashed, is_told in ((octets[:-2], True), (octets[:-1], False)):
+            story = siwfault.explain(octets, received,
+                                     siwfault.decode.crc32c(hashed))
+            self.assertEqual("cut after 2 octets" in (story or ""), is_told)
+
     def test_wrong_values_are_not_siws(self):
         for pad, _, received, computed in SAID:
             self.assertIsNone(siwfault.explain(fpdu(pad), received ^ 1,
