@@ -14,7 +14,7 @@
 #define TX_LINE 64u
 #define TX_LINE_COPY_MIN 4096u
 
-/* Has as much been encoded? */
+/* Is the limit reached? */
 static inline bool tx_is_ahead(const struct smpa_conn *c)
 {
 	size_t len = c->tx.end - c->tx.taken;
@@ -40,9 +40,10 @@ static inline bool tx_reserve(struct conn_tx *tx, size_t data, size_t iov_cnt)
 	       tx_make_room(tx, data, iov_cnt);
 }
 
-/* tx_append() of at least one octet.  @is_staged: tx_is_staged() */
-static inline void tx_put(struct conn_tx *tx, const void *base, size_t len,
-			  bool is_staged)
+/* Appends octets to send, at least one, and joins them to the last piece if
+ * adjacent.  @is_staged: they are in staging, not in the owner's memory. */
+static inline void tx_append(struct conn_tx *tx, const void *base, size_t len,
+			     bool is_staged)
 {
 	union {
 		const void *c;
@@ -68,17 +69,18 @@ static inline void tx_put(struct conn_tx *tx, const void *base, size_t len,
 	tx->end += len;
 }
 
-/* Appends octets to send, and joins them to the last piece if adjacent. */
-static inline void tx_append(struct conn_tx *tx, const void *base, size_t len)
+/* Octets of the owner. */
+static inline void tx_append_inplace(struct conn_tx *tx, const void *base,
+				     size_t len)
 {
 	if (len)
-		tx_put(tx, base, len, tx_is_staged(tx, base));
+		tx_append(tx, base, len, false);
 }
 
-/* The same of the next octets of staging, at least one. */
+/* The next octets of staging, at least one. */
 static inline void tx_append_staged(struct conn_tx *tx, size_t len)
 {
-	tx_put(tx, tx->data + tx->data_pos, len, true);
+	tx_append(tx, tx->data + tx->data_pos, len, true);
 	tx->data_pos += len;
 }
 

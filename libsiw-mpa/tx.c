@@ -222,8 +222,8 @@ static bool fpdu_put_copied(struct smpa_conn *c, const uint8_t *hdr,
 		return false;
 	c->cnt.tx_copied += len;
 	fpdu_writer_end(&w);
-	tx->data_pos = (size_t)(out - tx->data) + size;
-	tx_append(tx, out, size);
+	tx->data_pos = (size_t)(out - tx->data);
+	tx_append_staged(tx, size);
 	return true;
 }
 
@@ -282,20 +282,18 @@ static bool fpdu_put_inplace(struct smpa_conn *c, const uint8_t *hdr,
 	memcpy(out + FPDU_LEN_SIZE, hdr, hdr_len);
 	if (!inplace_look(c, m, len) || !tx_mark_push(tx))
 		return false;
-	tx_append(tx, out, FPDU_LEN_SIZE + hdr_len);
-	out += FPDU_LEN_SIZE + hdr_len;
+	tx_append_staged(tx, FPDU_LEN_SIZE + hdr_len);
 	c->cnt.tx_inplace += len;
 	while (len > 0) {
 		size_t piece;
 		const uint8_t *p = msg_piece(m, len, &piece);
 
-		tx_append(tx, p, piece);
+		tx_append_inplace(tx, p, piece);
 		msg_advance(m, piece);
 		len -= (uint32_t)piece;
 	}
-	memset(out, 0, pad + FPDU_CRC_SIZE); /* C-7 */
-	tx_append(tx, out, pad + FPDU_CRC_SIZE);
-	tx->data_pos = (size_t)(out + pad + FPDU_CRC_SIZE - tx->data);
+	memset(tx->data + tx->data_pos, 0, pad + FPDU_CRC_SIZE); /* C-7 */
+	tx_append_staged(tx, pad + FPDU_CRC_SIZE);
 	return true;
 }
 
