@@ -25,8 +25,8 @@ static inline void rnic_bell_push(rnic_bell_head *stack, struct rnic_bell *bell)
 							memory_order_relaxed));
 }
 
-/* Is it rung, and not served yet?  Then what the caller queued before a seq_cst
- * fence is served with it. */
+/* Is it rung, and not served yet?  Behind a seq_cst fence: then what the caller
+ * has queued before the fence is served with it. */
 static inline bool rnic_bell_is_rung(const struct rnic_bell *bell)
 {
 	return atomic_load_explicit(&bell->is_rung, memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include "util/log.h"
 #include "cq.h"
 #include "end.h"
+#include "engine/bell.h"
 #include "engine/engine.h"
 #include "mem/mw.h"
 #include "qp-table.h"
@@ -155,9 +156,8 @@ static void qp_lead_last(struct rnic_qp *qp)
 	for (;;) {
 		rnic_engine_lead(qp->engine);
 		rnic_engine_serve_bells(qp->engine);
-		/* relaxed: rung under this lead, served under all */
-		if (!atomic_load_explicit(&qp->all_bell.is_rung,
-					  memory_order_relaxed))
+		/* It is rung under this lead, and served under all. */
+		if (!rnic_bell_is_rung(&qp->all_bell))
 			return;
 		rnic_engine_unlead(qp->engine);
 	}
