@@ -360,7 +360,9 @@ static bool set_is_woken(const struct poll_set *set, bool is_slept)
 {
 	if (set_has_ready(set))
 		return true;
-	for (nfds_t i = 0; i < set->cnt + set->twin_cnt && is_slept; i++)
+	if (!is_slept)
+		return false;
+	for (nfds_t i = 0; i < set->cnt + set->twin_cnt; i++)
 		if (set->kernel[i].revents)
 			return true;
 	return false;

@@ -4,9 +4,9 @@
 Bug of siw_get_trailer() in Linux 6.1: siw collects the padding and CRC of an
 FPDU in a buffer, but writes each piece that it gets from TCP to the start of
 that buffer. If a TCP segment ends inside the trailer, siw compares a wrong
-CRC, hashes wrong padding, and logs both values. It was this bug if every CRC
-on the wire is right, and one of them, cut somewhere, gives exactly these
-values.
+CRC, hashes wrong padding, and logs both values. In one case it had hashed the
+first piece, too. It was this bug if every CRC on the wire is right, and one of
+them, cut somewhere, gives exactly these values.
 
 Bug of siw_get_hdr(): if a header comes in two pieces, siw counts the octets
 after the first 16 again for each piece. A READ Request that is cut like this
