@@ -279,8 +279,7 @@ static void *engine_thread(void *arg)
 
 	engine_thread_setup();
 	engine_place_init(&place);
-	engine->sched.cpu.is_limited = CPU_COUNT(&place.allowed) < 2 ||
-				       rnic_cpus_have_quota();
+	engine->sched.cpu.is_limited |= CPU_COUNT(&place.allowed) < 2;
 	while (!atomic_load_explicit(&engine->is_stopping,
 				     memory_order_acquire)) {
 		cnt = engine_wait(engine, ev, timeout_ms, next);
@@ -311,6 +310,9 @@ int rnic_engine_thread_start(struct rnic_engine *engine)
 		return -EIO;
 	if (engine->thread.is_started)
 		return 0;
+	/* By the caller: the thread may begin after the program's call has
+	 * returned, and a file it opens takes the lowest free number. */
+	engine->sched.cpu.is_limited = rnic_cpus_have_quota();
 	rc = util_thread_start(&engine->thread.id, engine_thread, engine);
 	if (rc < 0) {
 		util_err("rnic", "engine: cannot start its thread: %s",

@@ -60,6 +60,7 @@ static struct {
 	cpu_set_t allowed, places;
 	bool has_no_place;
 	bool has_quota;
+	bool is_running; /* the thread's function */
 	uint64_t lost_cnt;
 	int place_cnt, spin_cnt;
 	int spin_ret;
@@ -207,6 +208,9 @@ int __wrap_rnic_spin(struct rnic_engine *of, struct epoll_event *ev)
 bool __wrap_rnic_cpus_have_quota(void);
 bool __wrap_rnic_cpus_have_quota(void)
 {
+	/* It opens files: a thread that is late would take the numbers that
+	 * the program has just closed. */
+	assert_false(os.is_running);
 	return os.has_quota;
 }
 
@@ -302,7 +306,9 @@ static void run(const struct wait *waits)
 	os.wait = waits;
 	must(!rnic_engine_thread_start(engine));
 	engine->thread.is_started = false; /* there is nothing to join */
+	os.is_running = true;
 	os.thread(engine);
+	os.is_running = false;
 	if (os.wait->name)
 		fail_msg("%s: is not waited for", os.wait->name);
 	os.wait = NULL;
