@@ -132,38 +132,40 @@ static const char *access_verb(uint32_t access)
 }
 
 /* The codes of the wire do not tell all of them apart. */
-static void access_tell(const struct rnic_qp *qp,
-			const struct rnic_access_refused *what)
+static __attribute__((noinline)) void access_tell(const struct rnic_qp *qp,
+						  uint32_t stag, uint64_t to,
+						  uint32_t len, uint32_t access,
+						  enum rnic_access_check check)
 {
 	const struct rnic_watcher *watcher = rnic_watcher();
+	const char *why = rnic_access_str(check);
 
 	util_info("rnic", "%s: the peer may not %s by rkey 0x%08x: %s",
-		  RNIC_QP_NAME(qp), access_verb(what->access), what->rkey,
-		  what->why);
+		  RNIC_QP_NAME(qp), access_verb(access), stag, why);
 	if (watcher)
-		watcher->access_refused(what);
+		watcher->access_refused(&(struct rnic_access_refused){
+			.qp_num = qp->num,
+			.rkey = stag,
+			.addr = to,
+			.len = len,
+			.access = access,
+			.why = why,
+		});
 }
 
 /* May the peer do it?  If not, this side is told. */
-static enum rnic_access_check access_check(const struct rnic_qp *qp,
-					   uint32_t stag, uint64_t to,
-					   uint32_t len, uint32_t access,
-					   void **ret_ptr)
+static inline enum rnic_access_check access_check(const struct rnic_qp *qp,
+						  uint32_t stag, uint64_t to,
+						  uint32_t len, uint32_t access,
+						  void **ret_ptr)
 {
 	enum rnic_access_check check = RNIC_MR_BAD_ACCESS;
 
 	if (!qp->has_access || (qp->access & access) == access)
 		check = rnic_mw_resolve(&qp->owner, stag, to, len, access,
 					ret_ptr);
-	if (check)
-		access_tell(qp, &(struct rnic_access_refused){
-					.qp_num = qp->num,
-					.rkey = stag,
-					.addr = to,
-					.len = len,
-					.access = access,
-					.why = rnic_access_str(check),
-				});
+	if (__builtin_expect(check != RNIC_MR_OK, 0))
+		access_tell(qp, stag, to, len, access, check);
 	return check;
 }
 
