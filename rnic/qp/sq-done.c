@@ -19,6 +19,18 @@ static void sq_push(struct rnic_qp *qp, const struct usiw_sqe *sqe,
 	(void)rnic_wr_complete(qp, qp->send_cq, &cqe, true);
 }
 
+/* Return: as rnic_wr_complete(). */
+static int sq_tell(struct rnic_qp *qp, const struct rnic_sq_wr *wr)
+{
+	struct usiw_cqe cqe = {
+		.wr_id = wr->wr_id,
+		.opcode = wr->wc_opcode,
+		.byte_len = wr->len,
+	};
+
+	return rnic_wr_complete(qp, qp->send_cq, &cqe, wr->is_signaled);
+}
+
 /* Complete from the oldest on, in posting order (RDMAP-44). */
 static void sq_complete(struct rnic_qp *qp)
 {
@@ -27,17 +39,12 @@ static void sq_complete(struct rnic_qp *qp)
 	while (sq->done_idx != sq->next_idx &&
 	       rnic_sq_wr_at(sq, sq->done_idx)->is_done) {
 		const struct rnic_sq_wr *wr = rnic_sq_wr_at(sq, sq->done_idx);
-		struct usiw_cqe cqe = {
-			.wr_id = wr->wr_id,
-			.opcode = wr->wc_opcode,
-			.byte_len = wr->len,
-		};
 
 		sq->done_idx++;
 		/* The slot is free before the completion can be seen. */
 		usiw_ring_consume(&sq->ring, 1);
-		if (rnic_wr_complete(qp, qp->send_cq, &cqe, wr->is_signaled) <
-		    0) {
+		if ((wr->is_signaled || rnic_wr_is_watched()) &&
+		    sq_tell(qp, wr) < 0) {
 			/* Those behind it are flushed, also what is sent. */
 			sq->next_idx = sq->done_idx;
 			rnic_qp_overrun(qp);

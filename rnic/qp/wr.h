@@ -23,9 +23,16 @@ static inline int rnic_wr_push(const struct rnic_qp *qp, struct rnic_cq *cq,
 	return rnic_cq_push(cq, cqe, qp->engine->stat);
 }
 
-/* rnic_wr_complete() where a tracer listens, or where it may have to fail. */
+/* rnic_wr_complete() if rnic_wr_is_watched(). */
 int rnic_wr_complete_watched(struct rnic_qp *qp, struct rnic_cq *cq,
 			     struct usiw_cqe *cqe, bool is_signaled);
+
+/* Does a tracer listen, or may a completion have to fail (USIW_FAULT)? */
+static inline bool rnic_wr_is_watched(void)
+{
+	return rnic_fault_is_on(RNIC_FAULT_AT_WORK) ||
+	       UTIL_PROBE_IS_ON(complete);
+}
 
 /*
  * Every WR, send or receive, ends here: in success, with an error, flushed, or
@@ -36,7 +43,7 @@ int rnic_wr_complete_watched(struct rnic_qp *qp, struct rnic_cq *cq,
 static inline int rnic_wr_complete(struct rnic_qp *qp, struct rnic_cq *cq,
 				   struct usiw_cqe *cqe, bool is_signaled)
 {
-	if (rnic_fault_is_on(RNIC_FAULT_AT_WORK) || UTIL_PROBE_IS_ON(complete))
+	if (rnic_wr_is_watched())
 		return rnic_wr_complete_watched(qp, cq, cqe, is_signaled);
 	return rnic_wr_push(qp, cq, cqe, is_signaled);
 }
