@@ -90,12 +90,13 @@ void rnic_sq_unreadable(struct rnic_qp *qp, uint64_t cookie)
 	rnic_qp_fail_at(qp, (uint32_t)cookie, USIW_WC_LOC_PROT_ERR);
 }
 
-static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe)
+static void msg_read(struct smpa_msg *msg, const struct usiw_sqe *sqe,
+		     uint32_t len)
 {
 	/* The ORQ knows the sink; the wire has its first SGE. */
 	msg->read.sink_stag = sqe->sge_cnt ? rnic_sqe_sges(sqe)[0].lkey : 1;
 	msg->read.sink_to = sqe->sge_cnt ? rnic_sqe_sges(sqe)[0].addr : 0;
-	msg->read.len = msg->len;
+	msg->read.len = len;
 	msg->read.src_stag = sqe->rkey;
 	msg->read.src_to = sqe->remote_addr;
 }
@@ -118,16 +119,47 @@ static void msg_atomic(struct smpa_msg *msg, const struct usiw_sqe *sqe)
 	msg->atomic.add_swap_mask = UINT64_MAX;
 }
 
-/* A request whose WR is done with the answer carries no payload. */
-static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe)
+static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
+			       const struct rnic_sq_op *op)
 {
-	if (msg->opcode == SMPA_OP_READ_REQUEST)
-		msg_read(msg, sqe);
+	if (!(sqe->flags & USIW_SQE_SOLICITED))
+		return op->opcode;
+	if (op->opcode == SMPA_OP_SEND)
+		return SMPA_OP_SEND_SE;
+	if (op->opcode == SMPA_OP_SEND_INV)
+		return SMPA_OP_SEND_SE_INV;
+	return op->opcode;
+}
+
+/* A request whose WR is done with the answer carries no payload.
+ * @len: of the answer. */
+static void msg_answered(struct smpa_msg *msg, const struct usiw_sqe *sqe,
+			 const struct rnic_sq_op *op, uint32_t idx,
+			 uint32_t len)
+{
+	*msg = (struct smpa_msg){
+		.opcode = op->opcode,
+		.quiet = true,
+		.cookie = idx,
+	};
+	if (op->opcode == SMPA_OP_READ_REQUEST)
+		msg_read(msg, sqe, len);
 	else
 		msg_atomic(msg, sqe);
-	msg->iovcnt = 0;
-	msg->len = 0;
-	msg->quiet = true;
+}
+
+/* All that such a message has: most of struct smpa_msg is for others. */
+static void msg_payload(struct smpa_msg *msg, const struct usiw_sqe *sqe,
+			const struct rnic_sq_op *op, uint32_t idx, uint32_t len)
+{
+	msg->opcode = sqe_wire_opcode(sqe, op);
+	msg->copy = false;
+	msg->quiet = op->traits & SQ_IMM_BEHIND;
+	msg->safe = sqe->flags & USIW_SQE_INLINE;
+	msg->stag = sqe->rkey;
+	msg->to = sqe->remote_addr;
+	msg->len = len;
+	msg->cookie = idx;
 }
 
 static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
@@ -145,18 +177,6 @@ static void orq_push(struct rnic_qp *qp, const struct smpa_msg *msg)
 	entry->placed = 0;
 	orq->cnt++;
 	rnic_qp_show_reads_out(qp);
-}
-
-static uint8_t sqe_wire_opcode(const struct usiw_sqe *sqe,
-			       const struct rnic_sq_op *op)
-{
-	if (!(sqe->flags & USIW_SQE_SOLICITED))
-		return op->opcode;
-	if (op->opcode == SMPA_OP_SEND)
-		return SMPA_OP_SEND_SE;
-	if (op->opcode == SMPA_OP_SEND_INV)
-		return SMPA_OP_SEND_SE_INV;
-	return op->opcode;
 }
 
 /* Is a Send or Write before LOCAL_INV still being sent, perhaps from the region
@@ -243,14 +263,12 @@ static int imm_submit_behind(struct rnic_qp *qp)
 /* Submit the message of @sqe, or its two messages, as far as the protocol
  * engine takes them now. */
 static int sqe_submit(struct rnic_qp *qp, const struct usiw_sqe *sqe,
-		      const struct rnic_sq_op *op, struct smpa_msg *msg)
+		      const struct rnic_sq_op *op, const struct smpa_msg *msg)
 {
 	struct rnic_sq_imm *imm = &qp->sq.imm;
 
 	if (op->traits & SQ_IMM_AHEAD && !imm_submit_ahead(qp, sqe->imm_be))
 		return -EAGAIN;
-	if (op->traits & SQ_IMM_BEHIND)
-		msg->quiet = true;
 	if (qp->transport->submit(qp, msg) < 0)
 		return -EAGAIN;
 	imm->is_marked = false;
@@ -334,7 +352,7 @@ static int sq_submit(struct rnic_qp *qp)
 	const struct usiw_sqe *sqe = usiw_ring_slot(&sq->ring, sq->next_idx);
 	const struct rnic_sq_op *op = rnic_sq_op_find(sqe->opcode);
 	struct iovec *iov = sq->iov[sq->iov_turn];
-	struct smpa_msg msg = { .iov = iov, .cookie = sq->next_idx };
+	struct smpa_msg msg;
 	uint32_t len;
 	int rc;
 
@@ -356,14 +374,13 @@ static int sq_submit(struct rnic_qp *qp)
 					      : USIW_WC_LOC_PROT_ERR);
 		return 0;
 	}
-	msg.iovcnt = rc;
-	msg.safe = sqe->flags & USIW_SQE_INLINE;
-	msg.len = len;
-	msg.opcode = sqe_wire_opcode(sqe, op);
-	msg.stag = sqe->rkey;
-	msg.to = sqe->remote_addr;
-	if (op->traits & SQ_ANSWERED)
-		msg_answered(&msg, sqe);
+	if (op->traits & SQ_ANSWERED) {
+		msg_answered(&msg, sqe, op, sq->next_idx, len);
+	} else {
+		msg_payload(&msg, sqe, op, sq->next_idx, len);
+		msg.iov = iov;
+		msg.iovcnt = rc;
+	}
 	if (sqe_submit(qp, sqe, op, &msg) < 0)
 		return 0;
 	if (op->traits & SQ_ANSWERED)
