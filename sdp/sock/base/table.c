@@ -17,6 +17,7 @@
 #include "util/fd-high.h"
 #include "util/thread.h"
 #include "real.h"
+#include "turn.h"
 
 _Atomic(struct util_fdtab *) sdp_fds;
 _Atomic int sdp_pending_cnt;
@@ -84,8 +85,10 @@ void sdp_sock_drop(struct sdp_sock *sock)
 {
 	/* acq_rel: every other holder's last access comes before free() */
 	if (atomic_fetch_sub_explicit(&sock->hold_cnt, 1,
-				      memory_order_acq_rel) == 1)
-		free(sock);
+				      memory_order_acq_rel) != 1)
+		return;
+	sdp_turn_free(sock->listening.turn);
+	free(sock);
 }
 
 int sdp_sock_thread(struct sdp_sock *sock, void *(*fn)(void *arg))

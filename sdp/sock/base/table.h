@@ -83,6 +83,7 @@ struct sdp_sock_listening {
 	int twin_fd;
 	int note_fd;		       /* the announcement */
 	struct sdp_acceptor *acceptor; /* of rdma_cm; otherwise NULL */
+	struct sdp_turn *turn;	       /* of calls that change O_NONBLOCK */
 	bool is_sdp_only;	       /* accepts no TCP */
 };
 

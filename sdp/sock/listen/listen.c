@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "sock/base/real.h"
 #include "sock/base/signals.h"
 #include "sock/base/tcp-state.h"
+#include "sock/base/turn.h"
 #include "stat/sdp-stat.h"
 
 /*
@@ -116,6 +118,8 @@ static int twin_start(struct sdp_sock *sock, int fd, int backlog)
 		return twin;
 	sock->port = sdp_addr_port(&name);
 	sock->listening.twin_fd = twin;
+	if (!sock->listening.turn)
+		sock->listening.turn = sdp_turn_new();
 	ret = sdp_announce(fd, sdp_port, way == SDP_WAY_CM);
 	sock->listening.note_fd = ret;
 	if (ret >= 0)
@@ -204,13 +208,21 @@ static int kernel_accept(int fd, struct sockaddr *addr, socklen_t *len,
  * The TCP port has a connection, or had one. Another process may accept it
  * first. The call must not sleep then, because the twin may have more.
  */
-static int accept_without_wait(int fd, struct sockaddr *addr, socklen_t *len,
-			       int flags)
+static int accept_without_wait(struct sdp_turn *turn, int fd,
+			       struct sockaddr *addr, socklen_t *len, int flags)
 {
-	long old = sdp_nonblock_begin(fd);
-	int ret = kernel_accept(fd, addr, len, flags);
+	long old;
+	int ret;
 
+	/* As accept() does, but not with the turn. */
+	pthread_testcancel();
+	sdp_turn_take(turn);
+	old = sdp_nonblock_begin(fd);
+	ret = (int)syscall(SYS_accept4, fd, addr, len, flags);
+	if (ret < 0)
+		ret = -errno;
 	sdp_nonblock_end(fd, old);
+	sdp_turn_leave(turn);
 	return ret;
 }
 
@@ -234,9 +246,9 @@ static int accept_wait(struct sdp_sock *sock, int fd)
 
 /* Resets a connection that the kernel has accepted. Return: whether there was
  * one. */
-static bool tcp_refuse(int fd)
+static bool tcp_refuse(struct sdp_turn *turn, int fd)
 {
-	int tcp_fd = accept_without_wait(fd, NULL, NULL, SOCK_CLOEXEC);
+	int tcp_fd = accept_without_wait(turn, fd, NULL, NULL, SOCK_CLOEXEC);
 
 	if (tcp_fd < 0)
 		return false;
@@ -286,16 +298,17 @@ static int twin_accept(struct sdp_sock *sock, struct sockaddr *addr,
 int sdp_listen_accept(struct sdp_sock *sock, struct sockaddr *addr,
 		      socklen_t *len, int flags, struct sdp_came *ret_came)
 {
+	struct sdp_turn *turn = sock->listening.turn;
 	int fd = sock->tcp_fd, ret;
 
 	for (;;) {
 		ret = twin_accept(sock, addr, len, flags, ret_came);
 		if (ret != -EAGAIN)
 			return ret;
-		while (sock->listening.is_sdp_only && tcp_refuse(fd))
+		while (sock->listening.is_sdp_only && tcp_refuse(turn, fd))
 			;
 		ret_came->is_sdp = false;
-		ret = accept_without_wait(fd, addr, len, flags);
+		ret = accept_without_wait(turn, fd, addr, len, flags);
 		if (ret != -EAGAIN || sock->is_nonblock)
 			return ret;
 		ret = accept_wait(sock, fd);
