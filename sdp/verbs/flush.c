@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sends what closed links still have although the peer's program does not
- * receive.
+ * Before the process ends: sends what closed links still have although the
+ * peer's program does not receive, and waits until peers have what was sent.
  *
  * The peer has as many receives as it has advertised, and its unread messages
  * fill them. On another carrier it has new ones, because a move leaves unread
@@ -149,4 +149,26 @@ int sdp_verbs_flush(uint64_t deadline)
 	}
 	free(links);
 	return (int)cnt;
+}
+
+int sdp_verbs_confirm(uint64_t deadline)
+{
+	struct sdp_link **links;
+	uint32_t cnt, closed;
+	int left = 0;
+
+	sdp_links_count(&cnt, &closed);
+	links = cnt ? calloc(cnt, sizeof(links[0])) : NULL;
+	if (!links)
+		return (int)cnt;
+	cnt = sdp_links_take_live(links, cnt);
+	for (uint32_t i = 0; i < cnt; i++)
+		sdp_link_confirm_begin(links[i]);
+	for (uint32_t i = 0; i < cnt; i++) {
+		left += sdp_link_confirm_end(links[i], deadline) < 0;
+		if (sdp_links_let_go(links[i]))
+			sdp_poll_free_memory(links[i]);
+	}
+	free(links);
+	return left;
 }

@@ -99,6 +99,14 @@ static void closed_wait(uint64_t deadline)
 		(void)sdp_verbs_drain(deadline);
 }
 
+/* All links that are left. */
+static void sent_wait(uint64_t deadline)
+{
+	uint64_t end = sdp_now_ns() + FULL_NS;
+
+	(void)sdp_verbs_confirm(end < deadline ? end : deadline);
+}
+
 static void relays_wait(uint64_t deadline)
 {
 	static const struct timespec nap = { .tv_nsec = 1000000 };
@@ -137,6 +145,7 @@ void sdp_exit_exec(void)
 	relays_wait(open_deadline);
 	sdp_table_each_sock(open_wait);
 	closed_wait(deadline);
+	sent_wait(deadline);
 }
 
 void sdp_exit_run(bool has_stdio)
@@ -161,4 +170,5 @@ void sdp_exit_run(bool has_stdio)
 	sdp_table_each_sock(sock_exit);
 	owed_wait(deadline);
 	closed_wait(deadline);
+	sent_wait(deadline);
 }

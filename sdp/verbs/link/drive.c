@@ -391,6 +391,24 @@ static bool post_work(struct sdp_link *link)
 	return was_any;
 }
 
+void sdp_drive_confirm(struct sdp_link *link)
+{
+	const struct sdp_mem *mem = &link->post.headers->mem;
+	struct ibv_sge sge = { .addr = (uintptr_t)mem->base,
+			       .lkey = mem->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = LINK_CONFIRM_WR,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	/* If it is refused, the answer does not come. */
+	link->post.is_confirming = !ibv_post_send(link->qp, &wr, &bad);
+	link->post.is_confirmed = false;
+}
+
 /* ---- messages ---- */
 
 /* Urgent octets are reported when they arrive, wherever the reader is. */

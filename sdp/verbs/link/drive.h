@@ -21,6 +21,10 @@ void sdp_drive_message(struct sdp_link *link, struct sdp_pbuf *buf,
  * earlier. */
 void sdp_drive_started(struct sdp_link *link);
 
+/* Posts a Read without octets, which is answered behind all that was sent. The
+ * link's lock is held. */
+void sdp_drive_confirm(struct sdp_link *link);
+
 /* Sends gathered octets. Call sdp_drive() afterwards. */
 void sdp_drive_push(struct sdp_link *link);
 

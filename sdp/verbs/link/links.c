@@ -69,20 +69,37 @@ uint32_t sdp_links_owing(void)
 	return found;
 }
 
-uint32_t sdp_links_take_owing(struct sdp_link **ret_links, uint32_t cnt)
+static bool is_live(const struct sdp_link *link)
+{
+	return !(atomic_load_explicit(&link->state, memory_order_relaxed) &
+		 SDP_LINK_CLOSED);
+}
+
+static uint32_t take(bool (*is_wanted)(const struct sdp_link *link),
+		     struct sdp_link **ret_links, uint32_t cnt)
 {
 	uint32_t found = 0;
 
 	util_lock(&lock);
 	for (struct sdp_link *link = all; link && found < cnt;
 	     link = link->all_next) {
-		if (link->is_taken || !is_owing(link))
+		if (link->is_taken || !is_wanted(link))
 			continue;
 		link->is_taken = true;
 		ret_links[found++] = link;
 	}
 	util_unlock(&lock);
 	return found;
+}
+
+uint32_t sdp_links_take_owing(struct sdp_link **ret_links, uint32_t cnt)
+{
+	return take(is_owing, ret_links, cnt);
+}
+
+uint32_t sdp_links_take_live(struct sdp_link **ret_links, uint32_t cnt)
+{
+	return take(is_live, ret_links, cnt);
 }
 
 bool sdp_links_let_go(struct sdp_link *link)

@@ -17,6 +17,8 @@ uint32_t sdp_links_owing(void);
 /* Those that no other thread has taken: fills in @cnt at most, and keeps their
  * memory until sdp_links_let_go(). Return: their number. */
 uint32_t sdp_links_take_owing(struct sdp_link **ret_links, uint32_t cnt);
+/* The same for all that have not ended. */
+uint32_t sdp_links_take_live(struct sdp_link **ret_links, uint32_t cnt);
 /* Return: whether to free it: it was removed meanwhile. */
 bool sdp_links_let_go(struct sdp_link *link);
 

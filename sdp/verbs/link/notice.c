@@ -244,6 +244,8 @@ static unsigned int state_now(const struct sdp_link *link, unsigned int s)
 		s |= LINK_UP;
 	if (link->moving.is_suspended && !link->qp)
 		s |= LINK_BARE;
+	if (link->post.is_confirmed)
+		s |= LINK_CONFIRMED;
 	if (!link->tx.zbuf.is_busy)
 		s |= LINK_ZDONE;
 	if (!link->rx.zbuf.is_busy)

@@ -22,14 +22,19 @@
 #define LINK_UP 0x1000u	    /* the newest carrier was established */
 #define LINK_BARE 0x2000u   /* between two carriers, after sdp_link_suspend() */
 #define LINK_OCTETS 0x8000u /* SDP_LINK_IN with an rcvlowat of 1 */
+#define LINK_CONFIRMED 0x10000u /* sdp_verbs_confirm() has its answer */
 
 /* A change of these bits concerns only calls that send. */
-#define LINK_TX_BITS (SDP_LINK_OUT | SDP_LINK_DRAINED | LINK_ZDONE)
+#define LINK_TX_BITS                                                           \
+	(SDP_LINK_OUT | SDP_LINK_DRAINED | LINK_ZDONE | LINK_CONFIRMED)
 
 /* Header and pieces of one message. */
 #define LINK_SGE_MAX (1 + SDP_PIECES_MAX)
 /* Work requests that the protocol core does not count. */
 #define LINK_SQ_EXTRA 4u
+/* The wr_id of the Read of sdp_verbs_confirm(): odd, as those of all that is
+ * sent, and above what 32 bits of an id make. */
+#define LINK_CONFIRM_WR UINT64_MAX
 /* A flag of receives: leave advertised data advertised. */
 #define LINK_RECV_KEEP_ADVERT 0x80000000u
 /* The call has octets already: leave the error for the next call. */
@@ -102,6 +107,7 @@ struct link_post {
 	uint32_t header_cnt;
 	uint32_t done_id; /* Sends and Writes before this id are complete */
 	uint32_t data_id; /* id of the newest Send with payload */
+	bool is_confirming, is_confirmed; /* sdp_verbs_confirm() */
 };
 
 /* Moving to another carrier. */

@@ -255,6 +255,27 @@ unlock:
 	return ret;
 }
 
+void sdp_link_confirm_begin(struct sdp_link *link)
+{
+	util_lock(&link->lock);
+	if (!link->is_foreign && link->qp && !link->end.is_llp_down &&
+	    link->moving.is_up && !link->post.is_confirming)
+		sdp_drive_confirm(link);
+	sdp_notice_update(link, 0);
+	util_unlock(&link->lock);
+}
+
+int sdp_link_confirm_end(struct sdp_link *link, uint64_t deadline)
+{
+	int ret;
+
+	do {
+		ret = sdp_wait(link, LINK_CONFIRMED | SDP_LINK_CLOSED, NULL,
+			       deadline);
+	} while (ret == -EINTR);
+	return ret < 0 ? ret : 0;
+}
+
 static void release(struct sdp_link *link, uint64_t deadline)
 {
 	struct sdp_dev *dev = link->dev;

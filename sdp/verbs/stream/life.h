@@ -18,6 +18,11 @@ int sdp_link_new(struct sdp_link **ret_link, struct sdp_dev *dev,
 int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 		   enum sdp_role role, enum sdp_carrier carrier);
 
+/* Asks the peer's RNIC, and waits until it has answered, or the carrier has
+ * ended: see sdp_verbs_confirm(). Return: 0; -ETIMEDOUT. */
+void sdp_link_confirm_begin(struct sdp_link *link);
+int sdp_link_confirm_end(struct sdp_link *link, uint64_t deadline);
+
 /* Frees a link after a failed start. */
 void sdp_link_discard(struct sdp_link *link);
 

@@ -90,6 +90,7 @@ static void take_down(struct sdp_link *link)
 		ibv_destroy_qp(link->qp);
 	}
 	link->qp = NULL;
+	link->post.is_confirming = false;
 	sdp_dev_shrink(link->dev, link->post.sq_depth);
 	unhash(link->dev, link);
 	sdp_conn_llp_down(link->conn, sdp_now_ns());
@@ -212,6 +213,11 @@ static void take_send(struct sdp_dev *dev, struct pass *p,
 		return;
 	if (!is_ok)
 		link->end.is_llp_down = true;
+	if (wc->wr_id == LINK_CONFIRM_WR) {
+		link->post.is_confirming = false;
+		link->post.is_confirmed = is_ok;
+		return;
+	}
 	/* The end of the carrier decides what flushed work means: it depends on
 	 * whether the peer sent DisConn. Work without an answer is followed by
 	 * that end, too. */

@@ -413,6 +413,56 @@ static void case_stopped(void)
 	drain_links();
 }
 
+static void tell_pid(struct sdp_link *link)
+{
+	pid_t pid = getpid();
+	char c;
+
+	put(link, &pid, sizeof(pid));
+	get(link, &c, 1);
+	get_eof(link);
+	sdp_link_close(link, soon());
+}
+
+static void wait_stopped(pid_t pid)
+{
+	char path[64], line[512], state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		FILE *file = fopen(path, "re");
+
+		must(file && fgets(line, sizeof(line), file));
+		fclose(file);
+		must(sscanf(strrchr(line, ')'), ") %c", &state) == 1);
+	} while (state != 'T');
+}
+
+/* The host has sent the octet, and the peer has not received it. */
+static void confirm_to_stopped(struct sdp_link *link)
+{
+	pid_t pid;
+
+	get(link, &pid, sizeof(pid));
+	must(sdp_verbs_confirm(soon()) == 0);
+	must(!kill(pid, SIGSTOP));
+	wait_stopped(pid);
+	put(link, "x", 1);
+	must(sdp_link_wait(link, SDP_LINK_DRAINED, soon()) > 0);
+	must(sdp_verbs_confirm(sdp_now_ns() + 50000000) == 1);
+	must(!kill(pid, SIGCONT));
+	must(sdp_verbs_confirm(soon()) == 0);
+	sdp_link_close(link, soon());
+}
+
+static void case_confirm(void)
+{
+	struct pair pair = { .carrier = SDP_STREAM, .place = PAIR_PROCESSES };
+
+	pair.opt[0] = pair.opt[1] = SDP_LINK_OPTIONS_INIT;
+	pair_run(&pair, (pair_fn *const[]){ confirm_to_stopped, tell_pid });
+}
+
 /* ---- memory that cannot be registered ---- */
 
 /* Which regions are refused. The library's are registered on demand. */
@@ -786,6 +836,7 @@ static const struct {
 	{ "sent-octet", case_sent_octet },
 	{ "stall", case_stall },
 	{ "stopped", case_stopped },
+	{ "confirm", case_confirm },
 	{ "unregistered", case_unregistered },
 	{ "descriptors", case_descriptors },
 	{ "numbers", case_numbers },

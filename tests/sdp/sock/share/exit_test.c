@@ -27,7 +27,7 @@ static uint64_t now, step;
 static int drain_ret, full_cnt;
 static bool is_entering; /* a connection that is still TCP */
 static struct {
-	int flushes, drains, ends, stays, waits;
+	int flushes, drains, ends, stays, waits, confirms;
 	uint64_t drain_deadline, wait_deadline;
 } seen;
 static bool is_relay_owing;
@@ -75,6 +75,15 @@ int sdp_link_wait(struct sdp_link *link, unsigned int what, uint64_t deadline)
 	assert_int_equal(what, SDP_LINK_DRAINED | SDP_LINK_CLOSED);
 	seen.wait_deadline = deadline;
 	return seen.waits++ ? -ETIMEDOUT : -EINTR;
+}
+
+/* The last of all, and not for long. */
+int sdp_verbs_confirm(uint64_t deadline)
+{
+	assert_true(seen.drains > seen.confirms);
+	assert_true(deadline <= now + 2 * SECOND + step);
+	seen.confirms++;
+	return 0;
 }
 
 int sdp_verbs_drain(uint64_t deadline)
@@ -218,6 +227,7 @@ CASE_WITH(exec_waits_less_for_open_links, begin, NULL)
 	sdp_sock_link_put(sock, (struct sdp_link *)&link);
 	sdp_exit_exec();
 	assert_int_equal(seen.waits, 2);
+	assert_int_equal(seen.confirms, 2);
 	assert_in_range(seen.wait_deadline, 2 * SECOND, now + 2 * SECOND);
 	/* That of a relay belongs to its threads. */
 	sock->relay.is_on = true;
