@@ -442,9 +442,10 @@ void sdp_link_abort(struct sdp_link *link);
 /**
  * sdp_link_linger - close in order and wait
  *
- * As sdp_link_shutdown(). Then waits until the peer has received everything, or
- * the carrier has ended. Unread octets, and octets that still arrive, turn the
- * close into an abort, as with TCP.
+ * As sdp_link_shutdown(). Then waits until all is sent, and DisConn behind it,
+ * or the carrier has ended. Unread octets, and octets that still arrive, turn
+ * the close into an abort, as with TCP.
+ *
  * Return: 0; -ETIMEDOUT: the rest continues in the background; -EINTR.
  */
 int sdp_link_linger(struct sdp_link *link, uint64_t deadline);
