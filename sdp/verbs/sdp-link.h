@@ -574,8 +574,9 @@ int sdp_verbs_flush(uint64_t deadline);
  * TCP has it. If the process ends then, and a peer has sent something
  * meanwhile, TCP resets the connection, and what its window did not let out is
  * lost. An RDMA Read without octets, of which no STag is checked (RFC 5040
- * section 5.2), is answered behind all of it. Return: number of links without
- * an answer.
+ * section 5.2), is answered behind all of it.
+ *
+ * Return: number of links without an answer.
  */
 int sdp_verbs_confirm(uint64_t deadline);
 

@@ -11,13 +11,14 @@
 
 struct sdp_turn;
 
-/* NULL: no memory. The functions below take that, too: there is one user. */
+/* NULL: no memory. The functions below do nothing then. */
 struct sdp_turn *sdp_turn_new(void);
 /* Of this process only. Nobody here has the turn. */
 void sdp_turn_free(struct sdp_turn *turn);
 
-/* Waits for the others, which must not sleep meanwhile. One that ends with the
- * turn gives it back. Not for handlers of signals that interrupt it. */
+/* Waits until no other thread or process has the turn. Its holder must not
+ * sleep, and must not take it again, not in a signal handler either. A holder
+ * that ends gives it back; one that is stopped keeps it. */
 void sdp_turn_take(struct sdp_turn *turn);
 void sdp_turn_leave(struct sdp_turn *turn);
 

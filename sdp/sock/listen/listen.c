@@ -214,7 +214,7 @@ static int accept_without_wait(struct sdp_turn *turn, int fd,
 	long old;
 	int ret;
 
-	/* As accept() does, but not with the turn. */
+	/* accept() is a cancellation point. No thread ends with the turn. */
 	pthread_testcancel();
 	sdp_turn_take(turn);
 	old = sdp_nonblock_begin(fd);

@@ -406,7 +406,6 @@ void sdp_drive_confirm(struct sdp_link *link)
 
 	/* If it is refused, the answer does not come. */
 	link->post.is_confirming = !ibv_post_send(link->qp, &wr, &bad);
-	link->post.is_confirmed = false;
 }
 
 /* ---- messages ---- */

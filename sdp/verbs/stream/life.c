@@ -258,6 +258,7 @@ unlock:
 void sdp_link_confirm_begin(struct sdp_link *link)
 {
 	util_lock(&link->lock);
+	link->post.is_confirmed = false;
 	if (!link->is_foreign && link->qp && !link->end.is_llp_down &&
 	    link->moving.is_up && !link->post.is_confirming)
 		sdp_drive_confirm(link);
@@ -267,8 +268,14 @@ void sdp_link_confirm_begin(struct sdp_link *link)
 
 int sdp_link_confirm_end(struct sdp_link *link, uint64_t deadline)
 {
+	bool is_asked;
 	int ret;
 
+	util_lock(&link->lock);
+	is_asked = link->post.is_confirming || link->post.is_confirmed;
+	util_unlock(&link->lock);
+	if (!is_asked)
+		return -ENOTCONN;
 	do {
 		ret = sdp_wait(link, LINK_CONFIRMED | SDP_LINK_CLOSED, NULL,
 			       deadline);

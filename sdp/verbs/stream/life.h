@@ -19,7 +19,8 @@ int sdp_link_renew(struct sdp_link *link, struct rdma_cm_id *cm,
 		   enum sdp_role role, enum sdp_carrier carrier);
 
 /* Asks the peer's RNIC, and waits until it has answered, or the carrier has
- * ended: see sdp_verbs_confirm(). Return: 0; -ETIMEDOUT. */
+ * ended: see sdp_verbs_confirm(). Return: 0; -ETIMEDOUT; -ENOTCONN: there is no
+ * carrier to ask by. */
 void sdp_link_confirm_begin(struct sdp_link *link);
 int sdp_link_confirm_end(struct sdp_link *link, uint64_t deadline);
 
